@@ -7,14 +7,15 @@ from base64 import b64decode
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import ticdc_producer
-from tests.runs.features import FEATURES, FORMS, History, Source
+from tests.runs.features import FEATURES, FORMS, LARGE, TABLE, History, Source
 from ticdc_producer import ProducerError, RunReport, Scenario
+from ticdc_producer.engine import EngineOption
 
 START = 429918007904436226
 SECOND = 1000 << 18
@@ -35,14 +36,14 @@ URI = "kafka:///s?protocol=canal-json&partition-num=2"
 class Form:
     """One form of a scenario, whose runs write below a folder."""
 
-    def __init__(self, name: str, folder: Path) -> None:
-        self.name, self.folder = name, folder
+    def __init__(self, name: str, folder: Path, engine: EngineOption = "auto") -> None:
+        self.name, self.folder, self.engine = name, folder, engine
 
     def source(self, history: History) -> Source:
         return FORMS[self.name](history, self.folder)
 
     def run(self, history: History, out: str = "out", **options: object) -> RunReport:
-        arguments = {"sink_uri": URI, "out": self.folder / out, **options}
+        arguments = {"sink_uri": URI, "out": self.folder / out, "engine": self.engine, **options}
         return ticdc_producer.run(self.source(history), **arguments)  # type: ignore[arg-type]
 
     def messages(self, history: History, **options: object) -> list[dict[str, str]]:
@@ -119,27 +120,41 @@ def rows_before(form: Form) -> None:
     like_sql(form, replace(history, changes=[*PLAIN.changes, (4, {"id": 7, "v": "g"}, {"id": 7, "v": "x"})]))
 
 
-def sql_after(form: Form) -> None:
+def ddl_after(form: Form) -> None:
+    like_sql(form, replace(PLAIN, later="ALTER TABLE t ADD n INT DEFAULT 3; ALTER TABLE t DROP v"))
+    assert form.run(PLAIN, dry_run=True, out="none").ok
+
+
+def rows_after(form: Form) -> None:
     like_sql(
         form, replace(PLAIN, later="ALTER TABLE t ADD n INT DEFAULT 3; UPDATE t SET n = 5; DELETE FROM t")
     )
 
 
 def several_tables(form: Form) -> None:
-    if form.name == "large DataFrame":  # the file has the columns of a whole scenario
-        (form.folder / "s.yaml").write_text(json.dumps({"version": 1, "steps": [
-            {"sql": CREATE}, {"changes": {"path": (form.folder / "none.parquet").as_uri()}}]}))  # fmt: skip
+    if form.name == TABLE:  # each row would name its table
+        path = form.folder / "both.parquet"
+        pq.write_table(pa.table({"n": [0], "op": ["insert"], "table": ["u"], "id": [1], "v": ["a"]}), path)
+        changes = {"path": path.as_uri(), "table": "t", "order": "n"}
+        steps = [{"sql": CREATE}, {"changes": changes}]
+        (form.folder / "s.yaml").write_text(json.dumps({"version": 1, "steps": steps}))
         ticdc_producer.run(form.folder / "s.yaml", out=form.folder / "out")
         return
     create = f"{CREATE}; CREATE TABLE u (a INT PRIMARY KEY)"
+    frame = pa.table({"txn": [1, 1], "table": ["t", "u"], "after": ['{"id": 1, "v": "a"}', '{"a": 2}']})
     if form.name == "DataFrame":
-        frame = pa.table({"txn": [1, 1], "table": ["t", "u"], "after": ['{"id": 1, "v": "a"}', '{"a": 2}']})
         scenario: Source = Scenario("s").sql(create).changes(frame)
+    elif form.name == LARGE:
+        pq.write_table(frame, form.folder / "both.parquet")
+        changes = {"path": (form.folder / "both.parquet").as_uri()}
+        steps = [{"sql": create}, {"changes": changes}]
+        (form.folder / "s.yaml").write_text(json.dumps({"version": 1, "name": "s", "steps": steps}))
+        scenario = form.folder / "s.yaml"
     else:
         scenario = form.source(History(create=create, changes=[], later=""))
         statements = "INSERT INTO t VALUES (1, 'a'); INSERT INTO u VALUES (2)"
         scenario = Scenario("s").sql(create).txn(statements)
-    report = ticdc_producer.run(scenario, sink_uri=URI, out=form.folder / "out")
+    report = ticdc_producer.run(scenario, sink_uri=URI, out=form.folder / "out", engine=form.engine)
     assert report.ok
     events = [event for event in ticdc_producer.decode(folder=form.folder / "out") if event["kind"] == "row"]
     assert len({event["commit_ts"] for event in events}) == 1
@@ -159,7 +174,7 @@ def hidden_ids(form: Form) -> None:
     create = "CREATE TABLE t (id INT PRIMARY KEY NONCLUSTERED, v VARCHAR(20))"
     history, uri = replace(PLAIN, create=create), "kafka:///s?protocol=open-protocol"
     keys = [b64decode(message["key"]) for message in form.messages(history, sink_uri=uri)]
-    large = form.name == "large DataFrame"
+    large = form.name in (LARGE, TABLE)
     assert any(b'"rid":2' in key for key in keys) is not large
     if not large:
         like_sql(form, history, sink_uri=uri, replace=True)
@@ -169,7 +184,7 @@ def large_transactions(form: Form) -> None:
     rows = [{"id": number, "v": f"v{number}"} for number in range(20)]
     moved = [(1, row, {**row, "id": row["id"] + 100}) for row in rows]
     history = History(create=CREATE, changes=[*((0, None, row) for row in rows), *moved])
-    if form.name == "large DataFrame":
+    if form.name in (LARGE, TABLE):
         assert form.run(history).ok
         return
     like_sql(form, history)
@@ -181,7 +196,7 @@ def foreign_keys(form: Form) -> None:
         "CREATE TABLE t (id INT PRIMARY KEY, v INT, FOREIGN KEY (v) REFERENCES p (v))"
     )
     history = History(create=create, changes=[(0, None, {"id": 1, "v": 5})])
-    if form.name == "DataFrame":
+    if form.name in ("DataFrame", LARGE):
         assert ["foreign keys of test.t are not checked" in text for text in form.run(history).warnings] == [
             True
         ]
@@ -195,22 +210,24 @@ CHECKS: dict[str, Callable[[Form], None]] = dict(
     zip(
         FEATURES,
         [
-            rows_and_events, states, traps, options_of_run, verified, other_tables, rows_before, sql_after,
-            several_tables, conversions, partitions, hidden_ids, large_transactions, foreign_keys,
+            rows_and_events, states, traps, options_of_run, verified, other_tables, rows_before, ddl_after,
+            rows_after, several_tables, conversions, partitions, hidden_ids, large_transactions, foreign_keys,
         ],
         strict=True,
     )
 )  # fmt: skip
 REFUSED = {
-    "rows of the table before the changes": "holds rows already",
-    "SQL and DDL of the table after the changes": "DDL of test.t after the step that fills it is not",
-    "several tables in one transaction": "column txn or commit_ts has at most 100,000 rows",
-    "TiDB's conversion of values": "cannot be made from string",
-    "partitioned tables": "is partitioned",
+    ("statements that change rows of the table after the changes", LARGE): "come from a step or a dump",
+    ("rows of the table before the changes", TABLE): "holds rows already",
+    ("DDL among the changes, and of the table after them", TABLE): "after the step that fills it is not",
+    ("statements that change rows of the table after the changes", TABLE): "after the step that fills it is",
+    ("several tables in one transaction", TABLE): "has no column 'table'",
+    ("TiDB's conversion of values", TABLE): "cannot be made from string",
+    ("partitioned tables", TABLE): "is partitioned",
 }
 """The errors of large DataFrames."""
-Cell: TypeAlias = tuple[str, str]
-SMALL = [(feature, form) for feature in FEATURES for form in FORMS if form != "large DataFrame"]
+SMALL = [(feature, form) for feature in FEATURES for form in FORMS if form not in (LARGE, TABLE)]
+IN_PROCESS = [feature for feature in FEATURES if (feature, LARGE) not in REFUSED]
 
 
 @pytest.mark.parametrize(("feature", "form"), SMALL)
@@ -218,14 +235,21 @@ def test_a_small_scenario(feature: str, form: str, tmp_path: Path) -> None:
     CHECKS[feature](Form(form, tmp_path))
 
 
+@pytest.mark.parametrize("feature", IN_PROCESS)
+def test_a_large_dataframe_has_it(feature: str, tmp_path: Path) -> None:
+    CHECKS[feature](Form(LARGE, tmp_path, "local"))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("feature", [feature for feature in FEATURES if feature not in REFUSED])
-def test_a_large_dataframe_has_it(feature: str, tmp_path: Path, spark: object) -> None:
-    CHECKS[feature](Form("large DataFrame", tmp_path))
+@pytest.mark.parametrize("form", [LARGE, TABLE])
+@pytest.mark.parametrize("feature", FEATURES)
+def test_a_large_dataframe_has_it_on_spark(feature: str, form: str, tmp_path: Path, spark: object) -> None:
+    if (feature, form) not in REFUSED:
+        CHECKS[feature](Form(form, tmp_path))
 
 
-@pytest.mark.parametrize("feature", REFUSED)
-def test_a_large_dataframe_is_refused(feature: str, tmp_path: Path, spark: object) -> None:
-    with pytest.raises(ProducerError, match=REFUSED[feature]):
-        CHECKS[feature](Form("large DataFrame", tmp_path))
+@pytest.mark.parametrize(("feature", "form"), REFUSED)
+def test_a_large_dataframe_is_refused(feature: str, form: str, tmp_path: Path, spark: object) -> None:
+    with pytest.raises(ProducerError, match=REFUSED[feature, form]):
+        CHECKS[feature](Form(form, tmp_path, "local" if form == LARGE else "auto"))
     assert not (tmp_path / "out").exists()

@@ -60,24 +60,33 @@ class CommitClock:
     :param every_us: microseconds between two commits; fractions of a millisecond go to the logical part. With
         0 a commit-ts is one greater than the one before it: commit ``n`` has the commit-ts ``start + n``.
     :param pinned: commit number to explicit commit-ts; later commits continue from it.
+    :param by_ts: first number and end of the commits that are numbered by their commit-ts: in these each TSO
+        has a number, so that nobody has to count commits to know a number. The first one is pinned.
     """
 
     start: int = DEFAULT_START
     every_us: int = DEFAULT_EVERY_MS * 1000
     pinned: Mapping[int, int] = field(default_factory=dict)
+    by_ts: tuple[tuple[int, int], ...] = ()
 
     @property
     def step(self) -> int:
-        """Difference between the TSOs of two consecutive commits."""
+        """Difference between the TSOs of two consecutive commits that are not numbered by their commit-ts."""
         return (self.every_us << LOGICAL_BITS) // 1000 or 1
 
     @cached_property
-    def segments(self) -> tuple[tuple[int, int], ...]:
-        """``(first commit, its ts)`` of each segment of commits with equal steps, in order."""
-        pinned = dict(self.pinned)
-        return tuple(sorted({0: self.start, **pinned}.items()))
+    def segments(self) -> tuple[tuple[int, int, int], ...]:
+        """``(first commit, its ts, step)`` of each segment of commits with equal steps, in order."""
+        starts = {0: self.start, **self.pinned}
+        ends = {stop: first for first, stop in self.by_ts}
+        for stop, first in ends.items():
+            starts.setdefault(stop, starts[first] + stop - first - 1 + self.step)
+        numbered = {first for first, _ in self.by_ts}
+        return tuple(
+            (first, start, 1 if first in numbered else self.step) for first, start in sorted(starts.items())
+        )
 
     def ts(self, commit_seq: int) -> int:
         """Return the commit-ts of one commit."""
-        first, start = self.segments[bisect_right(self.segments, (commit_seq, MAX_TS)) - 1]
-        return start + (commit_seq - first) * self.step
+        first, start, step = self.segments[bisect_right(self.segments, (commit_seq, MAX_TS)) - 1]
+        return start + (commit_seq - first) * step

@@ -58,6 +58,8 @@ class ResolvedPlan:
         of the commit clock, after each DDL and after the last commit.
     :param sent: whether the protocol has resolved events.
     :param explicit: explicit resolved events: resolved-ts, and the TSO after whose commits it is delivered.
+    :param uncounted: first number and end of the numbers of which only some are commits, in order: a source
+        knows which (``UpstreamSource.commit_times``).
     """
 
     clock: CommitClock
@@ -66,6 +68,7 @@ class ResolvedPlan:
     every_ms: int = 0
     explicit: tuple[tuple[int, int], ...] = ()
     sent: bool = True
+    uncounted: tuple[tuple[int, int], ...] = ()
 
     @cached_property
     def last(self) -> int:
@@ -74,18 +77,27 @@ class ResolvedPlan:
 
     @property
     def regular(self) -> int:
-        """The number of resolved events at each commit or tick, in one partition."""
+        """The number of resolved events at each counted commit or tick, in one partition."""
         if not self.sent or self.commits == 0:
             return 0
         if self.after_transaction:
-            return self.commits
+            return self.commits - sum(stop - first for first, stop in self.uncounted)
         return max(0, (tso.physical(self.last) - tso.physical(self.clock.start)) // self.every_ms)
 
     def regular_ts(self, numbers: Numbers) -> Numbers:
         """Return the resolved-ts of regular resolved events, which are numbered from 0."""
         if self.after_transaction:
-            return commit_ts(self.clock, numbers)
+            return commit_ts(self.clock, self._commits_of(numbers))
         return tso.physical(self.clock.start) + (numbers + 1) * self.every_ms << tso.LOGICAL_BITS
+
+    def _commits_of(self, numbers: Numbers) -> Numbers:
+        """Return the numbers of the commits of regular resolved events."""
+        if not self.uncounted:
+            return numbers
+        first, stop = (np.array(column, np.int64) for column in zip(*self.uncounted, strict=True))
+        left_out = np.concatenate([[0], np.cumsum(stop - first)])
+        commits: Numbers = numbers + left_out[np.searchsorted(first - left_out[:-1], numbers, side="right")]
+        return commits
 
     def is_regular(self, ts: int) -> bool:
         """Return whether a regular resolved event has this resolved-ts."""
@@ -154,6 +166,17 @@ def single_resolved_events(
     single = plan.single(ddl_ts)
     times, after = (np.array([*column], np.int64) for column in (single, single.values()))
     return _resolved_events(times, after, topics, topic_partitions)
+
+
+def resolved_events_after(
+    times: Numbers, topics: Sequence[ActiveTopic], topic_partitions: TopicPartitions
+) -> EventBatch:
+    """Return a resolved event after each of some commits.
+
+    :param times: commit-ts, each once.
+    :return: shape ``EVENT_STREAM``, partition by partition, in each in the order of ``times``.
+    """
+    return _resolved_events(times, times, topics, topic_partitions)
 
 
 def regular_resolved_events(

@@ -35,9 +35,10 @@ def commit_ts(clock: CommitClock, commit_seq: Numbers) -> Numbers:
     >>> commit_ts(clock, np.array([0, 1, 2, 3])).tolist()
     [1000, 262145000, 90000000000, 90262144000]
     """
-    first, start = (np.array(column, np.int64) for column in zip(*clock.segments, strict=True))
+    first, start, step = (np.array(column, np.int64) for column in zip(*clock.segments, strict=True))
     segment = np.searchsorted(first, commit_seq, side="right") - 1
-    return start[segment] + (commit_seq - first[segment]) * clock.step
+    times: Numbers = start[segment] + (commit_seq - first[segment]) * step[segment]
+    return times
 
 
 _KIND_BITS = 2

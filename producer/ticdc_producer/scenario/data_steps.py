@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Protocol, TypeAlias
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
@@ -102,6 +102,14 @@ class Changes(StrictModel):
         return self
 
 
+class PlannedChanges(Protocol):
+    """Changes that are not read before a run computes them."""
+
+    @property
+    def what(self) -> str:
+        """The step in words, as an engine that cannot run it names it; empty if each engine can."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataPlan:
     """A ``data`` step or a large DataFrame, bound to its table and to its commits.
@@ -154,4 +162,4 @@ def location_of(path: str, file: str) -> str:
 
 
 SourcePlan: TypeAlias = DataPlan | LogPlan | DumpPlan
-"""A plan of changes that Spark reads."""
+"""A plan of changes that only Spark reads."""

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ticdc_producer.engine import SMALL_EVENTS
-from ticdc_producer.errors import ScenarioError, ScenarioProblems, UnsupportedSQL
+from ticdc_producer.errors import ScenarioError, ScenarioProblems
 from ticdc_producer.model import tso
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.tso import CommitClock
-from ticdc_producer.scenario.data_steps import DataPlan, SourcePlan
+from ticdc_producer.scenario.change_steps import bind_large_frame, bind_tables, run_rows
+from ticdc_producer.scenario.commit_times import CommitTimes, clock_with
+from ticdc_producer.scenario.data_steps import DataPlan, PlannedChanges
 from ticdc_producer.scenario.file_steps import DumpPlan, DumpStep
 from ticdc_producer.scenario.history import CheckSize, History
 from ticdc_producer.scenario.load import (
@@ -31,8 +32,7 @@ from ticdc_producer.scenario.sql.session.refusals import Refusals
 from ticdc_producer.scenario.sql.session.session import Session
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
+    from ticdc_producer.scenario.frames.bind import BoundFrame
     from ticdc_producer.scenario.generate.plan import GeneratePlan
 
 
@@ -62,6 +62,7 @@ def execute(
     history = _execute_steps(
         scenario, force_replicate, profile, state_after, refusals, statements, check_size
     )
+    _check_resolved(scenario, history)
     if state_after:
         history.state_at = {history.commits: history.state, **history.state_at}
     if not state_at:
@@ -69,6 +70,19 @@ def execute(
     # The number of commits up to a time stamp is known only after a first run.
     after = {commits_until(scenario, history, ts) for ts in state_at}
     return _execute_steps(scenario, force_replicate, profile, after, statements=statements)
+
+
+def _check_resolved(scenario: ScenarioFile, history: History) -> None:
+    """Refuse a resolved step at a time among commits that are not counted: which of them has it is unknown.
+
+    :raises ScenarioError: for the first one.
+    """
+    clock = clock_of(scenario, history)
+    for _, ts in history.resolved if history.uncounted else ():
+        commit = commits_until(scenario, history, ts) - 1
+        if any(first <= commit < stop and clock.ts(commit) == ts for first, stop in history.uncounted):
+            what = f"the resolved-ts {ts} is among the commits of a large DataFrame with commit_ts"
+            raise ScenarioError(what, file=scenario.file, hint="leave it out, or use a later time")
 
 
 def check_commits(scenario: ScenarioFile, history: History) -> None:
@@ -95,10 +109,10 @@ def _execute_steps(
     statements: StatementCache | None = None,
     check_size: CheckSize | None = None,
 ) -> History:
-    pinned: dict[int, int] = {}
+    times = CommitTimes(scenario)
 
     def commit_time(commit: int) -> datetime:
-        return tso.to_datetime(_newest_ts(scenario, pinned, commit))
+        return tso.to_datetime(times.newest(commit))
 
     session = Session(
         file=scenario.file,
@@ -114,7 +128,8 @@ def _execute_steps(
     )
     resolved: list[tuple[int, int]] = []
     generated: list[GeneratePlan] = []
-    data: list[SourcePlan] = []
+    data: list[PlannedChanges] = []
+    frames: dict[int, BoundFrame] = {}  # by the number of a plan of ``data``
     warnings: list[str] = []
     for step in scenario.steps:
         if isinstance(step, ResolvedStep):
@@ -123,7 +138,7 @@ def _execute_steps(
         with _collected(refusals):
             before = session.commits
             if step.commit_ts is not None:
-                pinned[before] = step.commit_ts
+                times.pinned[before] = step.commit_ts
             if isinstance(step, GenerateStep):
                 # A scenario without such a step, as most are, does not load what it needs.
                 from ticdc_producer.scenario.generate.binding.run_step import run_generate_step
@@ -133,22 +148,31 @@ def _execute_steps(
             elif isinstance(step, DataStep):
                 data.append(_bind_data_step(session, step, scenario))
             elif isinstance(step, ChangesStep):
-                if step.frame.rows is None:
-                    data.append(_bind_large_frame(session, step, scenario))
+                if step.frame.rows is None and step.spec.table is None:
+                    bound = bind_tables(session, step, times)
+                    if bound is not None:
+                        frames[len(data)] = bound
+                        data.append(bound.plan)
+                        warnings += bound.warnings
+                elif step.frame.rows is None:
+                    data.append(bind_large_frame(session, step, scenario.file))
                 else:
-                    warnings += _run_rows(session, step, step.frame.rows, scenario, pinned)
+                    warnings += run_rows(session, step, step.frame.rows, times)
             elif isinstance(step, DumpStep):
-                data.append(_bind_dump_step(session, step, scenario, _clock(scenario, dict(pinned))))
+                data.append(_bind_dump_step(session, step, scenario, times.clock))
             else:
                 _run(session, step)
             if step.commit_ts is not None:
-                _check_pin(scenario, step, pinned, before, session.commits)
+                _check_pin(scenario, step, times.clock, before, session.commits)
     return replace(
         session.history(),
-        pinned=pinned,
+        pinned=times.pinned,
         resolved=tuple(resolved),
         generated=tuple(session.edited(plan) for plan in generated),
-        data=tuple(data),
+        data=tuple(
+            frames[index].plan_with_later_ddl if index in frames else plan for index, plan in enumerate(data)
+        ),
+        by_ts=tuple(times.by_ts),
         warnings=tuple(warnings),
     )
 
@@ -171,21 +195,7 @@ def _collected(refusals: Refusals | None) -> Iterator[None]:
 
 def clock_of(scenario: ScenarioFile, history: History) -> CommitClock:
     """Return the commit clock of an executed scenario."""
-    return _clock(scenario, history.pinned)
-
-
-def _clock(scenario: ScenarioFile, pinned: Mapping[int, int]) -> CommitClock:
-    return CommitClock(start=scenario.start, every_us=_every_us(scenario), pinned=pinned)
-
-
-def _newest_ts(scenario: ScenarioFile, pinned: dict[int, int], commit: int) -> int:
-    """Return the commit-ts of a commit that is not before the last pinned one, in constant time."""
-    first, start = next(reversed(pinned.items()), (0, scenario.start))
-    return CommitClock(start=start, every_us=_every_us(scenario)).ts(commit - first)
-
-
-def _every_us(scenario: ScenarioFile) -> int:
-    return scenario.every // timedelta(microseconds=1)
+    return clock_with(scenario, history.pinned, history.by_ts)
 
 
 def _run(session: Session, step: SQLStep) -> None:
@@ -193,26 +203,6 @@ def _run(session: Session, step: SQLStep) -> None:
         session.transaction(step.text, line=step.line)
     else:
         session.run(step.text, line=step.line)
-
-
-def _run_rows(
-    session: Session, step: ChangesStep, rows: pa.Table, scenario: ScenarioFile, pinned: dict[int, int]
-) -> list[str]:
-    """Run the rows of a small frame; return warnings."""
-    from ticdc_producer.scenario.frames.apply import run_changes_step
-
-    def pin(ts: int) -> None:
-        commit = session.commits
-        if pinned.pop(commit, None) is not None and step.commit_ts is not None:
-            raise ScenarioError("the step has a commit-ts, and its rows have others")
-        before = _newest_ts(scenario, pinned, commit - 1) if commit else 0
-        if not before < ts <= tso.MAX_TS:
-            raise ScenarioError(f"commit_ts {ts} must be greater than the previous commit-ts, {before}")
-        pinned[commit] = ts
-
-    warnings = run_changes_step(session, step.spec, rows, file=scenario.file, line=step.line, pin=pin)
-    pinned.pop(session.commits, None)  # of a last statement that commits nothing
-    return warnings
 
 
 def _bind_data_step(session: Session, step: DataStep, scenario: ScenarioFile) -> DataPlan:
@@ -234,38 +224,6 @@ def _bind_data_step(session: Session, step: DataStep, scenario: ScenarioFile) ->
     return plan
 
 
-def _bind_large_frame(session: Session, step: ChangesStep, scenario: ScenarioFile) -> DataPlan:
-    """Return the plan of a frame that Spark reads.
-
-    :raises ScenarioError: for what only small frames can have.
-    """
-    spec, (file, line) = step.spec, (scenario.file, step.line)
-    if spec.table is None or spec.order is None:
-        what = f"a DataFrame with the column txn or commit_ts has at most {SMALL_EVENTS:,} rows"
-        hint = "give the changes of each table as a step with `table`"
-        raise UnsupportedSQL(what, file=file, line=line, hint=hint)
-    table = session.table(spec.table, line=line)
-    last = step.frame.last_number(spec.order[0])
-    try:
-        session.reserve_table(spec.table, line=line)
-    except UnsupportedSQL as error:
-        hint = f"a DataFrame of more than {SMALL_EVENTS:,} rows needs an empty table without foreign keys"
-        raise UnsupportedSQL(error.what, file=file, line=line, hint=hint) from None
-    first_commit, transactions = session.commits, 0 if last is None else last + 1
-    session.skip_commits(transactions)
-    return DataPlan(
-        file=file,
-        line=line,
-        table=table,
-        source=step.frame,
-        op=spec.op,
-        order=spec.order,
-        before=spec.before,
-        first_commit=first_commit,
-        transactions=transactions,
-    )
-
-
 def _bind_dump_step(session: Session, step: DumpStep, scenario: ScenarioFile, clock: CommitClock) -> DumpPlan:
     table, mode = session.reserve_dumped(*step.table, line=step.line)
     plan = DumpPlan(
@@ -284,7 +242,7 @@ def _bind_dump_step(session: Session, step: DumpStep, scenario: ScenarioFile, cl
 def _check_pin(
     scenario: ScenarioFile,
     step: SQLStep | GenerateStep | DataStep | ChangesStep | DumpStep,
-    pinned: dict[int, int],
+    clock: CommitClock,
     before: int,
     commits: int,
 ) -> None:
@@ -292,7 +250,6 @@ def _check_pin(
         raise ScenarioError(
             "the step has a commit-ts and commits nothing", file=scenario.file, line=step.line
         )
-    clock = _clock(scenario, pinned)
     if before and clock.ts(before) <= clock.ts(before - 1):
         raise ScenarioError(
             f"commit-ts {step.commit_ts} must be greater than the previous commit-ts, {clock.ts(before - 1)}",

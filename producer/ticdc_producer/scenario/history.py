@@ -6,6 +6,7 @@ The change log is derived from it (``docs/design.md#change-log``).
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ import msgspec
 
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Op, Value
-from ticdc_producer.scenario.data_steps import SourcePlan
+from ticdc_producer.scenario.data_steps import PlannedChanges
 
 _PLURALS = {
     "TRIGGER": "triggers", "PROCEDURE": "stored procedures", "FUNCTION": "stored functions",
@@ -171,6 +172,7 @@ class History:
 
     :param commits: number of commits: transactions and DDL jobs, each with a time stamp of its own.
     :param pinned: explicit ``commit-ts`` of single commits, by ``commit_seq``.
+    :param by_ts: first number and end of the commits that are numbered by their commit-ts (``CommitClock``).
     :param resolved: explicit resolved steps: ``(number of commits before it, ts)``.
     :param generated: plans of the ``generate`` steps, whose changes are not in ``changes`` and ``state``.
     :param data: plans of ``data`` steps, large DataFrames and large dumps; their changes are not in
@@ -185,9 +187,10 @@ class History:
     changes: list[Change]
     commits: int
     pinned: Mapping[int, int] = field(default_factory=dict)
+    by_ts: tuple[tuple[int, int], ...] = ()
     resolved: tuple[tuple[int, int], ...] = ()
     generated: tuple[GeneratePlan, ...] = ()
-    data: tuple[SourcePlan, ...] = ()
+    data: tuple[PlannedChanges, ...] = ()
     state: State = field(default_factory=dict)
     state_at: Mapping[int, State] = field(default_factory=dict)
     passed_over: PassedOver = field(default_factory=PassedOver)
@@ -197,6 +200,18 @@ class History:
     def row_changes(self) -> int:
         """Number of row changes, generated ones included; those of ``data`` steps are unknown."""
         return len(self.changes) + sum(plan.events for plan in self.generated)
+
+    @property
+    def uncounted(self) -> tuple[tuple[int, int], ...]:
+        """First number and end of the numbers of which only some are commits, without those of DDL jobs."""
+        jobs = sorted({job.commit_seq for job in self.catalog.ddls}) if self.by_ts else []
+        ranges = []
+        for first, stop in self.by_ts:
+            for job in jobs[bisect_left(jobs, first) : bisect_left(jobs, stop)]:
+                ranges.append((first, job))
+                first = job + 1
+            ranges.append((first, stop))
+        return tuple((first, stop) for first, stop in ranges if first < stop)
 
     def large_transactions(self, limit: int) -> set[tuple[int, int]]:
         """Return the transactions with more than ``limit`` changes of one table, at least one an update.

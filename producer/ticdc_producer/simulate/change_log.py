@@ -34,6 +34,7 @@ _COMMITTED = pa.schema(
         pa.field("commit_ts", pa.int64()),
     ]
 )
+TIMES = pa.schema([("commit_ts", pa.int64())])
 _MOST_SORTED = 10_000_000
 """Rows of transactions that Go's sort reorders. They come from SQL, so they fit into the driver's memory."""
 
@@ -49,6 +50,13 @@ class UpstreamSource(ABC):
         """Return the row events (shape ``EVENT_STREAM``), in no order.
 
         None: a shuffle has to bring the changes of a transaction to one row together.
+        """
+        return None
+
+    def commit_times(self, engine: Engine) -> Dataset | None:
+        """Return the commit-ts of the commits that are numbered by it, each once (shape ``TIMES``).
+
+        None: all commits of the source are counted.
         """
         return None
 
@@ -96,6 +104,11 @@ class UpstreamLog:
     def changes(self, engine: Engine) -> Dataset:
         """Return all changes (shape ``CHANGE_LOG``), in no order."""
         return united([self._sql(engine), *(source.changes(engine) for source in self.sources)])
+
+    def commit_times(self, engine: Engine) -> list[Dataset]:
+        """Return the commit-ts of the commits that are not counted (shape ``TIMES``)."""
+        times = (source.commit_times(engine) for source in self.sources)
+        return [dataset for dataset in times if dataset is not None]
 
     def divided_source(self, plan: StreamPlan, faults: EventFaults | None) -> DividedSource | None:
         """Return the only source if it divides its events with such faults; None: a shuffle divides them."""

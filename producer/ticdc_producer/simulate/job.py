@@ -77,11 +77,15 @@ class Job:
             return None
         if self.fitted is not None:
             return self.fitted
+        clock, commits = self.stream.resolved.clock, self.history.commits
+        if clock.by_ts:  # nobody knows how many commits there are: segments divide their time
+            span = clock.ts(commits - 1) - clock.ts(0)
+            clock, commits = replace(clock, start=clock.ts(0), pinned={}, by_ts=()), span // clock.step + 2
         plan = plan_faults(
             self.traps,
             seed=self.scenario.seed,
-            clock=self.stream.resolved.clock,
-            commits=self.history.commits,
+            clock=clock,
+            commits=commits,
             ddl_ts=[route.commit_ts for route in self.stream.ddls],
         )
         return plan if plan.rates or plan.fixed or plan.illegal else None
@@ -126,6 +130,7 @@ class Job:
             every_ms=0 if every is None else round(every.total_seconds() * 1000),
             explicit=explicit,
             sent=self.encoder.fidelity.resolved,
+            uncounted=self.history.uncounted,
         )
         return StreamPlan(
             catalog=self.history.catalog,

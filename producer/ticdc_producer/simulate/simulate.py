@@ -15,6 +15,8 @@ from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.faults.catalogue import trap
 from ticdc_producer.model.event import Message
 from ticdc_producer.model.shapes import EXPECTED_EVENTS
+from ticdc_producer.scenario.data_steps import DataPlan, LogPlan, PlannedChanges
+from ticdc_producer.scenario.file_steps import DumpPlan
 from ticdc_producer.simulate.change_log import UpstreamLog, UpstreamSource, change_batch
 from ticdc_producer.simulate.encode import EncodedStream, encoded, sent_events
 from ticdc_producer.simulate.job import Job
@@ -29,14 +31,22 @@ def sources_of(job: Job) -> list[UpstreamSource]:
     history = job.history
     sources: list[UpstreamSource] = []
     if history.data:
-        from ticdc_producer.simulate.spark_sources import DataChanges
-
-        sources.extend(DataChanges(plan) for plan in history.data)
+        sources.extend(map(_data_source, history.data))
     if history.generated:
         from ticdc_producer.simulate.generated import GeneratedVolume
 
         sources.append(GeneratedVolume(tuple(history.generated)))
     return sources
+
+
+def _data_source(plan: PlannedChanges) -> UpstreamSource:
+    if isinstance(plan, DataPlan | LogPlan | DumpPlan):
+        from ticdc_producer.simulate.spark_sources import DataChanges
+
+        return DataChanges(plan)
+    from ticdc_producer.simulate.frame_source import FrameSource, frame_plan
+
+    return FrameSource(frame_plan(plan))
 
 
 @dataclass
@@ -160,8 +170,9 @@ def _control_events(job: Job) -> int:
 
 def _requires_spark(job: Job) -> str:
     """Return the part of the work that only Spark can do; empty if there is none."""
-    if job.history.data:
-        return job.history.data[0].what
+    required = [plan.what for plan in job.history.data if plan.what]
+    if required:
+        return required[0]
     if not job.history.generated:
         return ""
     from ticdc_producer.scenario.generate.plan import has_expressions

@@ -7,6 +7,7 @@ parts.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 
@@ -18,7 +19,7 @@ from ticdc_producer.faults.event_traps import selected_events
 from ticdc_producer.faults.legal import moved_tables
 from ticdc_producer.faults.stage import EventFaults
 from ticdc_producer.model.shapes import DELIVERY_KEY, EVENT_STREAM
-from ticdc_producer.pipeline.control_events import regular_resolved_events
+from ticdc_producer.pipeline.control_events import regular_resolved_events, resolved_events_after
 from ticdc_producer.pipeline.delivery import TopicPartitions, in_delivery_order, rows_elsewhere
 from ticdc_producer.pipeline.event_stream import StreamPlan, single_control_events
 from ticdc_producer.simulate.change_log import UpstreamLog
@@ -42,7 +43,7 @@ def ordered_events(
     """
     if (source := log.divided_source(plan, faults)) is not None:
         return source.ordered_events(engine, plan, log.few, faults)
-    events = log.rows(engine, plan, stack).union(_control_events(engine, plan))
+    events = united([log.rows(engine, plan, stack), *_control_events(engine, plan, log)])
     if faults is None:
         return _in_order(_with_elsewhere(events, plan), plan.topic_partitions)
     faulty = _with_elsewhere(_with_faults(events, faults), plan)
@@ -63,13 +64,25 @@ def _with_elsewhere(events: Dataset, plan: StreamPlan) -> Dataset:
     return events.map(with_rows_elsewhere, EVENT_STREAM)
 
 
-def _control_events(engine: Engine, plan: StreamPlan) -> Dataset:
-    """Return the DDL and resolved events (shape ``EVENT_STREAM``), in no order."""
-    single = engine.of_batches(single_control_events(plan), EVENT_STREAM)
-    if not plan.resolved.regular:
-        return single
-    parts = engine.parallelism
-    return single.union(engine.of_parts(parts, partial(_resolved_events, plan, parts), EVENT_STREAM))
+def _control_events(engine: Engine, plan: StreamPlan, log: UpstreamLog) -> Iterator[Dataset]:
+    """Yield the DDL and resolved events (shape ``EVENT_STREAM``), in no order."""
+    yield engine.of_batches(single_control_events(plan), EVENT_STREAM)
+    if plan.resolved.regular:
+        parts = engine.parallelism
+        yield engine.of_parts(parts, partial(_resolved_events, plan, parts), EVENT_STREAM)
+    if plan.resolved.sent and plan.resolved.after_transaction:
+        for times in log.commit_times(engine):
+            yield times.map(partial(_resolved_after, plan), EVENT_STREAM)
+
+
+def _resolved_after(plan: StreamPlan, batches: Batches) -> Batches:
+    """Return a resolved event after each commit.
+
+    :param batches: shape ``TIMES``.
+    """
+    for batch in batches:
+        times = batch.column("commit_ts").to_numpy()
+        yield resolved_events_after(times, plan.active_topics, plan.topic_partitions)
 
 
 _TICKS_AT_ONCE = 1 << 16

@@ -6,8 +6,7 @@ The change log of a part of the rows is *partial*: an update can lack its old im
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TypeAlias
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +19,10 @@ from ticdc_producer.model.event import OP_OF_LABEL, Op
 from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE, ChangeBatch
 from ticdc_producer.model.values.sql_value import display_value
 from ticdc_producer.scenario.columns.key_columns import key_texts, row_keys
+from ticdc_producer.scenario.columns.row_images import Flags, Values, images_of
 from ticdc_producer.scenario.columns.value_columns import canonical_column, null_error
 from ticdc_producer.scenario.dataframe.change_form import CHANGE_TYPES, ChangeForm
 from ticdc_producer.scenario.dataframe.tables import ValueSources
-
-Flags: TypeAlias = npt.NDArray[np.bool_]
-Values: TypeAlias = Mapping[int, pa.Array]
-"""Canonical values by the offset of their column."""
 
 
 def partial_changes(form: ChangeForm, rows: pa.RecordBatch) -> ChangeBatch:
@@ -163,10 +159,10 @@ def _images(
     deletes = ops == Op.DELETE
     if form.paired:
         first = positions.to_numpy() <= CHANGE_TYPES["update_preimage"][1]
-        return {"before": _image(values, first), "after": _image(values, ~first)}
+        return {"before": images_of(values, first), "after": images_of(values, ~first)}
     if form.old is None:
         # The key of a deleted row, for messages: the image itself is in another row.
-        return {"before": _image(values, deletes), "after": _image(values, ~deletes)}
+        return {"before": images_of(values, deletes), "after": images_of(values, ~deletes)}
     struct = rows.column(form.before)
     has_old = struct.is_valid().to_numpy(zero_copy_only=False)
     _check_old_rows(form, has_old, ops == Op.UPDATE, values)
@@ -176,8 +172,8 @@ def _images(
     moved = has_old & pc.fill_null(pc.not_equal(old_keys, keys), False).to_numpy(zero_copy_only=False)
     old_table = pa.repeat(form.table.table_id, len(ops)).cast(pa.int64())
     return {
-        "before": _image(merged, deletes | has_old),
-        "after": _image(values, ~deletes),
+        "before": images_of(merged, deletes | has_old),
+        "after": images_of(values, ~deletes),
         **{
             name: pc.if_else(pa.array(moved), column, None)
             for name, column in (
@@ -198,14 +194,3 @@ def _check_old_rows(form: ChangeForm, has_old: Flags, updates: Flags, values: Va
     else:
         what = f"{form.before!r} must be NULL for inserts and deletes, and is not for row {key!r}"
     raise ScenarioError(what, column=form.before, value=key)
-
-
-def _image(values: Values, present: Flags) -> pa.ListArray:
-    """Return the row images of some rows, NULL for the others."""
-    rows, width = len(present), len(values)
-    joined = pa.concat_arrays([values[offset] for offset in sorted(values)])
-    filled = np.flatnonzero(present)
-    positions = (np.arange(width) * rows + filled[:, None]).ravel()
-    offsets = np.concatenate([[0], np.cumsum(present * width)]).astype(np.int32)
-    starts = pa.array(offsets, mask=np.append(~present, False))
-    return pa.ListArray.from_arrays(starts, joined.take(pa.array(positions)), type=IMAGE)

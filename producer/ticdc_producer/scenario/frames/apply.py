@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import cast
 
 import pyarrow as pa
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.hints import nearest
-from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Op
-from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.row_key import index_key
-from ticdc_producer.model.values.coerce import PythonValue, read, sql_value
-from ticdc_producer.model.values.sql_value import SQLValue, value_error
+from ticdc_producer.model.values.coerce import read
+from ticdc_producer.model.values.sql_value import SQLValue
 from ticdc_producer.scenario.data_steps import Changes
+from ticdc_producer.scenario.frames.image_values import frame_value
 from ticdc_producer.scenario.frames.rows import FrameRow, FrameTransaction, Values, text_of, transactions_of
 from ticdc_producer.scenario.sql.dml.row_writer import DuplicateRow, Given, RowWriter, has_values
 from ticdc_producer.scenario.sql.session.session import Session
@@ -49,6 +44,11 @@ def run_changes_step(
     return step.warnings
 
 
+def unchecked_keys(file: str, line: int, table: str) -> str:
+    """Return the warning that rows of a frame do not check the foreign keys of a table."""
+    return f"{file}:{line}: the foreign keys of {table} are not checked for the rows of a DataFrame"
+
+
 @dataclass
 class _Step:
     """A ``changes`` step that runs.
@@ -69,10 +69,7 @@ class _Step:
     @property
     def warnings(self) -> list[str]:
         """The tables whose foreign keys the rows did not check."""
-        return [
-            f"{self.file}:{self.line}: the foreign keys of {name} are not checked for the rows of a DataFrame"
-            for name in sorted(self._unchecked)
-        ]
+        return [unchecked_keys(self.file, self.line, name) for name in sorted(self._unchecked)]
 
     def run(self, transaction: FrameTransaction, first: int) -> None:
         """Run a transaction.
@@ -202,31 +199,5 @@ def _given(table: Table, values: Values, row: FrameRow, writer: RowWriter) -> di
                 continue
             what = f"table {table.info.qualified_name} has no column {name!r}"
             raise ScenarioError(what, column=name, hint=nearest(name, offsets))
-        given[offset] = _sql_value(table.info.columns[offset], value, writer)
+        given[offset] = frame_value(table.info.columns[offset], value, writer.context.mode)
     return given
-
-
-def _sql_value(column: ColumnInfo, value: object, writer: RowWriter) -> SQLValue:
-    """Return the SQL value of a value of a frame.
-
-    A TIMESTAMP without a time zone is in UTC. A DATETIME has the wall clock of the value's own time zone.
-    """
-    if isinstance(value, float) and not math.isfinite(value):
-        raise value_error(column.name, value, "Out of range value")
-    if isinstance(value, dict | list) and column.type == MySQLType.JSON:
-        return _json(column, value)
-    if isinstance(value, dict | list):
-        raise value_error(column.name, value, "A nested value is not supported")
-    if isinstance(value, datetime):
-        if column.type == MySQLType.TIMESTAMP and value.tzinfo is None:
-            value = value.replace(tzinfo=UTC)
-        elif column.type != MySQLType.TIMESTAMP:
-            value = value.replace(tzinfo=None)
-    return sql_value(cast("PythonValue", value), writer.context.mode)
-
-
-def _json(column: ColumnInfo, value: object) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise value_error(column.name, value, f"Invalid JSON ({error})") from None

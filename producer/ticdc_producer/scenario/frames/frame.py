@@ -6,17 +6,20 @@ Any library's DataFrame is accepted that exports an Arrow stream (``__arrow_c_st
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine import SMALL_BYTES, SMALL_EVENTS
-from ticdc_producer.errors import ScenarioError
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine
+from ticdc_producer.errors import ArgumentError, ScenarioError
 from ticdc_producer.scenario.frames.plain_table import plain_table
 
 if TYPE_CHECKING:
@@ -39,6 +42,38 @@ class Frame(ABC):
     @abstractmethod
     def _few_rows(self) -> pa.Table | None:
         """Return all rows, or at least one more than are small; None if they are known to be too many."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether this process can read the rows without Spark."""
+        return True
+
+    def dataset(self, engine: Engine, names: Sequence[str]) -> Dataset:
+        """Return some columns of all rows as a dataset.
+
+        :raises ArgumentError: if only Spark can read them, and the engine is another one.
+        """
+        if engine.name == "spark":
+            from pyspark.sql.pandas.types import to_arrow_schema
+
+            from ticdc_producer.engine.spark import SparkEngine
+
+            if not isinstance(engine, SparkEngine):
+                raise TypeError(f"{type(engine).__name__} is named spark")
+            rows = self.spark_frame(engine.spark)
+            selected = rows.select(*(f"`{name}`" for name in names))
+            return engine.of_frame(selected, to_arrow_schema(selected.schema, timezone="UTC"))
+        return self._local_dataset(engine, names)
+
+    def _local_dataset(self, _engine: Engine, _names: Sequence[str]) -> Dataset:
+        what = "a large DataFrame of Spark, or at a URI, requires Spark"
+        raise ArgumentError(what, argument="engine", hint="leave out `engine`, or choose `spark`").about(
+            "engine"
+        )
+
+    @abstractmethod
+    def names(self) -> Sequence[str]:
+        """Return the names of the columns."""
 
     @abstractmethod
     def spark_frame(self, spark: SparkSession, /) -> DataFrame:
@@ -89,6 +124,13 @@ class ArrowFrame(GivenFrame):
     def _few_rows(self) -> pa.Table:
         return self._table
 
+    def names(self) -> Sequence[str]:
+        return list(self._table.column_names)
+
+    def _local_dataset(self, engine: Engine, names: Sequence[str]) -> Dataset:
+        rows = self._table.select([*names])
+        return engine.of_batches(rows.to_batches(), rows.schema)
+
     def last_number(self, column: str) -> int | None:
         name = _name_of(column, self._table.column_names)
         return None if name is None else _integer(pc.max(self._table.column(name)).as_py())
@@ -111,6 +153,13 @@ class SparkFrame(GivenFrame):
 
     def _few_rows(self) -> pa.Table:
         return self._frame.limit(SMALL_EVENTS + 1).toArrow()
+
+    @property
+    def is_local(self) -> bool:
+        return False
+
+    def names(self) -> Sequence[str]:
+        return list(self._frame.columns)
 
     def last_number(self, column: str) -> int | None:
         return _last_number(self._frame, column)
@@ -136,13 +185,51 @@ class ParquetFrame(Frame):
     def _few_rows(self) -> pa.Table | None:
         if "://" in self.location:
             return None
+        rows = self._opened()
+        with self._readable():
+            return rows.to_table() if rows.count_rows() <= SMALL_EVENTS else None
+
+    @property
+    def is_local(self) -> bool:
+        return "://" not in self.location or self.location.startswith("file:")
+
+    def names(self) -> Sequence[str]:
+        if self.is_local:
+            return list(self._opened().schema.names)
+        from ticdc_producer.spark.session import spark_session
+
+        return list(self.spark_frame(spark_session()).columns)
+
+    def _opened(self) -> Any:
+        """Open the file or the folder on this machine."""
         from pyarrow import dataset
 
+        url = urlsplit(self.location) if "://" in self.location else None
+        with self._readable():
+            return dataset.dataset(self.location if url is None else unquote(url.path), format="parquet")
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Locate the errors of a file that cannot be read."""
         try:
-            rows = dataset.dataset(self.location, format="parquet")
-            return rows.to_table() if rows.count_rows() <= SMALL_EVENTS else None
+            yield
         except (OSError, pa.ArrowException) as error:
             raise self._unreadable(str(error).splitlines()[0]) from None
+
+    def _local_dataset(self, engine: Engine, names: Sequence[str]) -> Dataset:
+        if not self.is_local:
+            return super()._local_dataset(engine, names)
+        rows, columns = self._opened(), [*names]
+        with self._readable():
+            groups = [group for file in rows.get_fragments() for group in file.split_by_row_group()]
+        schema = pa.schema([rows.schema.field(name) for name in columns])
+
+        def batches(part: int) -> Batches:
+            scanned = groups[part].scanner(schema=rows.schema, columns=columns, use_threads=False)
+            with self._readable():
+                yield from scanned.to_batches()
+
+        return engine.of_parts(len(groups), batches, schema)
 
     def _unreadable(self, reason: str) -> ScenarioError:
         what = f"cannot read the rows of the step: {reason}"

@@ -171,7 +171,7 @@ def _change(target: Position | None, alteration: Alteration, offset: int, draft:
         if not _keeps_stored_values(old, new):
             raise alteration.error("Unsupported modify column: this column has primary key flag", old.name)
         new = replace(new, nullable=False)
-    convert, old_value = _converter(old, new, alteration.context.mode), alteration.fills[offset]
+    convert, old_value = column_converter(old, new, alteration.context.mode), alteration.fills[offset]
     new = replace(new, origin_default=convert(old.origin_default), id=old.id)
     if is_rewritten(old, new):
         new = alteration.with_new_id(new)
@@ -226,8 +226,8 @@ def _check_partition_column(alteration: Alteration, old: ColumnInfo, new: Column
     raise alteration.error(f"Unsupported modify column: {what}", old.name)
 
 
-def _converter(old: ColumnInfo, new: ColumnInfo, mode: SQLMode) -> Callable[[Value], Value]:
-    """Return a function that converts a value of the old column to the new column."""
+def column_converter(old: ColumnInfo, new: ColumnInfo, mode: SQLMode) -> Callable[[Value], Value]:
+    """Return a function that converts a value of the old column to the new column, as MODIFY COLUMN does."""
 
     as_number = old.type == T.BIT and new.type in _TEXTS
 

@@ -27,6 +27,7 @@ class DDLContext:
     :param database: the current database.
     :param force_replicate: whether TiCDC replicates tables without a handle key.
     :param record: called with the events of a finished job; it numbers them.
+    :ivar action: the action code of the last job; 0: there was none.
     """
 
     statement: Statement
@@ -36,6 +37,7 @@ class DDLContext:
     database: str
     force_replicate: bool
     record: Callable[[list[DDLJob]], None]
+    action: int = 0
 
     @property
     def line(self) -> int:
@@ -62,6 +64,7 @@ class DDLContext:
         :raises ScenarioError: if TiCDC would stop the changefeed at this DDL.
         """
         self.cluster.ids.take()
+        self.action = action
         event = self.event(action, action, before, after, query=query)
         self.record([event if event.schema else replace(event, schema=schema, table=table)])
 

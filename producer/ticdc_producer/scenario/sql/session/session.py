@@ -37,6 +37,7 @@ from ticdc_producer.scenario.sql.session.prepared_statements import PreparedStat
 from ticdc_producer.scenario.sql.session.refusals import Refusals, located, located_error
 from ticdc_producer.scenario.sql.session.session_settings import SessionSettings, SessionValues
 from ticdc_producer.scenario.sql.session.session_tables import FIRST_DATABASE, SessionTables
+from ticdc_producer.scenario.sql.store.followed_tables import FollowedTables, TableCheck, TableName
 from ticdc_producer.scenario.sql.store.recorded_history import RecordedHistory
 from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.scenario.sql.store.transaction import OpenTransaction, TransactionControl
@@ -239,6 +240,42 @@ class Session:
         if not generated.is_used:
             return plan
         return replace(plan, edits=generated.edits(self._tables.cluster.table(info.schema, info.name)))
+
+    def follow_tables(self, names: Collection[TableName], check: TableCheck) -> FollowedTables:
+        """Follow the DDL of tables, whose rows a large DataFrame changes from now on.
+
+        :param names: schema and name in lower case.
+        :param check: see ``FollowedTables``.
+        :raises UnsupportedSQL: if a step fills one of them already.
+        """
+        followed = FollowedTables(names, lambda: self._recorded.commits, check)
+        self._tables.reserved.follow(followed, self._tables.cluster.tables())
+        return followed
+
+    def take_rows(self, followed: FollowedTables) -> list[tuple[TableInfo, list[list[Value]]]]:
+        """Return the rows of followed tables, and remove them: from now on they are the DataFrame's."""
+        taken = []
+        for table in self._tables.cluster.tables():
+            if table.rows and followed.fills(table.info):
+                taken.append((table.info, [[*row.values] for row in table.scan()]))
+                table.clear()
+        return taken
+
+    def tables_with_enforced_keys(self, followed: FollowedTables) -> list[str]:
+        """Return the names of the followed tables whose foreign keys, or those to them, SQL enforces."""
+        tables = [*self._tables.cluster.tables()]
+        filled = (table for table in tables if followed.fills(table.info))
+        return sorted(table.info.qualified_name for table in filled if self.has_enforced_keys(table))
+
+    @property
+    def database(self) -> str:
+        """The current database."""
+        return self._tables.database
+
+    @property
+    def mode(self) -> SQLMode:
+        """The settings under which the next statement runs."""
+        return self._settings.mode
 
     def skip_commits(self, commits: int) -> None:
         """Count commits of a ``generate`` or ``data`` step, whose changes are not in the session."""

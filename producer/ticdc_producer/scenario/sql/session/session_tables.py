@@ -110,7 +110,7 @@ class SessionTables:
             commit()
         if rest is not None:
             run_ddl(rest, context)
-            self.reserved.check(self.cluster.tables())
+            self.reserved.check(self.cluster.tables(), context.action)
             self.foreign_keys = ForeignKeys(self.cluster.tables())
             self.database = context.database
 

@@ -81,5 +81,5 @@ class RecordedHistory:
             )
             for database in self._cluster.databases.values()
             for table in database.tables.values()
-            if (table.info.schema, table.info.name) not in self._reserved
+            if not self._reserved.lacks_rows_of(table.info)
         }

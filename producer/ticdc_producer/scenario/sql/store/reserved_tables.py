@@ -11,6 +11,7 @@ from sqlglot import exp
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.store.cluster import TiDBCluster
+from ticdc_producer.scenario.sql.store.followed_tables import FollowedTables
 from ticdc_producer.scenario.sql.store.storage import Table
 
 if TYPE_CHECKING:
@@ -26,11 +27,32 @@ class ReservedTables:
         self._reserved: dict[tuple[str, str], TableInfo] = {}
         self._generated: dict[tuple[str, str], GeneratedTable] = {}
         self._dumped: dict[tuple[str, str], Table] = {}
+        self._followed: list[FollowedTables] = []
         self._altering = False
 
     def __contains__(self, name: tuple[str, str]) -> bool:
-        """Return whether the table of that schema and name is reserved."""
+        """Return whether the table of that schema and name is reserved for a step or a dump."""
         return (name[0].lower(), name[1].lower()) in self._reserved
+
+    def lacks_rows_of(self, table: TableInfo) -> bool:
+        """Return whether the session does not have all rows of a table."""
+        return (table.schema, table.name) in self or self._is_followed(table)
+
+    def _is_followed(self, table: TableInfo) -> bool:
+        return any(followed.fills(table) for followed in self._followed)
+
+    def follow(self, followed: FollowedTables, tables: Iterable[Table]) -> None:
+        """Follow the tables that a large DataFrame fills.
+
+        :param tables: all tables of the session.
+        :raises UnsupportedSQL: if a step or another large DataFrame fills one of them.
+        """
+        tables = [*tables]
+        for table in tables:
+            if followed.fills(table.info) and self.lacks_rows_of(table.info):
+                raise self._refused(table.info, "one step fills a table; use another table")
+        followed.follow(tables)
+        self._followed.append(followed)
 
     def add(self, table: Table, tables: Iterable[Table], *, enforced: bool = True) -> None:
         """Reserve a table for a step.
@@ -51,7 +73,7 @@ class ReservedTables:
                 f"table {info.qualified_name} has a foreign key: its step does not follow it"
             )
         self._reserved[_name(info)] = info
-        self.check(tables)
+        self.check(tables, 0)
 
     def open(self, table: Table, generated: GeneratedTable) -> None:
         """Let statements after a ``generate`` step use the rows of its table."""
@@ -98,6 +120,11 @@ class ReservedTables:
         :param enforced: whether foreign keys are enforced.
         :raises UnsupportedSQL: if the table is reserved, and its rows cannot be looked up.
         """
+        if self._is_followed(table.info):
+            raise self._refused(table.info, _HINT)
+        if enforced and any(followed.is_related_to(table) for followed in self._followed):
+            what = f"a foreign key between {table.info.qualified_name} and a table of a large DataFrame"
+            raise UnsupportedSQL(f"{what} is not enforced", hint="set foreign_key_checks = 0 before")
         if not self._reserved:
             return
         name = _name(table.info)
@@ -117,14 +144,18 @@ class ReservedTables:
             _lower(key.parent) == name for dumped in self._dumped.values() for key in dumped.foreign_keys
         )
 
-    def check(self, tables: Iterable[Table]) -> None:
+    def check(self, tables: Iterable[Table], action: int) -> None:
         """Check all tables after a DDL.
 
+        :param action: the action code of its job; 0 if there is none.
         :raises UnsupportedSQL: if it made a foreign key to a reserved table, or changed one in a way
             that statements after a ``generate`` step may not.
         """
         if self._altering:
             return
+        tables = [*tables]
+        for followed in self._followed:
+            followed.follow(tables, action)
         existing = {_name(table.info): table for table in tables}
         partition_ids = {part.id for table in existing.values() for part in table.info.partitions}
         for name, info in self._reserved.items():

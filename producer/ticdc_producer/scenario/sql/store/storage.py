@@ -204,6 +204,11 @@ class Table:
             if key is not None:
                 self.entries.setdefault(index.name, {})[key] = location
 
+    def clear(self) -> None:
+        """Remove all rows."""
+        for stored in (self.rows, self.entries, self.secondary_index):
+            stored.clear()
+
     def remove(self, row: Row) -> None:
         """Remove a stored row."""
         del self.rows[row.location]

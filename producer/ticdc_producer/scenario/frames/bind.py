@@ -1,0 +1,190 @@
+"""Binds a large frame to the session: runs its DDL, and finds the commits and the tables of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TypeAlias
+
+from ticdc_producer.engine.choose import translate_worker_errors
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.catalog import Action
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.scenario.columns.key_columns import stored_key
+from ticdc_producer.scenario.columns.row_images import check_alteration
+from ticdc_producer.scenario.frames.apply import unchecked_keys
+from ticdc_producer.scenario.frames.frame import Frame
+from ticdc_producer.scenario.frames.frame_plan import FramePlan, Numbering
+from ticdc_producer.scenario.frames.frame_rows import (
+    FrameColumnNames,
+    FrameSummary,
+    Statement,
+    summary_engine,
+    summary_of,
+)
+from ticdc_producer.scenario.sql.ddl import is_ddl
+from ticdc_producer.scenario.sql.session.session import Session
+from ticdc_producer.scenario.sql.store.followed_tables import FollowedTables
+from ticdc_producer.scenario.sql.text.statements import split_statements
+
+Pin: TypeAlias = Callable[[int], None]
+"""Sets the commit-ts of the next commit."""
+
+
+@dataclass(frozen=True)
+class BoundFrame:
+    """A large frame that is bound to the session.
+
+    :param followed: the tables, which later DDL of the session may change.
+    :param warnings: what differs from a real cluster.
+    """
+
+    plan: FramePlan
+    followed: FollowedTables
+    warnings: list[str]
+
+    @property
+    def plan_with_later_ddl(self) -> FramePlan:
+        """The plan with the DDL that the session ran after the frame."""
+        return replace(self.plan, **self.followed.tables)
+
+
+def bind_frame(session: Session, frame: Frame, *, file: str, line: int, pin: Pin) -> BoundFrame | None:
+    """Run the DDL of a large frame with several tables, and return its plan.
+
+    The rows are not read, except for their numbers and the names of their tables.
+
+    :param pin: sets the commit-ts of the next commit; called with the commit-ts of the first row and of each
+        statement, if the frame has them.
+    :return: None if the frame has no rows.
+    :raises ScenarioError: for a statement that fails or is no DDL, and for tables that it cannot change.
+    """
+    try:
+        columns = FrameColumnNames.of(frame.names())
+        with translate_worker_errors():
+            summary = summary_of(summary_engine(frame), frame, columns)
+        if summary.first is None or summary.last is None:
+            return None
+        return _Binding(session, frame, columns, file, line, pin).bind(summary, summary.first, summary.last)
+    except ScenarioError as error:
+        raise error.at(file, line) from None
+
+
+class _Binding:
+    """Runs the statements of a frame in the session."""
+
+    def __init__(
+        self, session: Session, frame: Frame, columns: FrameColumnNames, file: str, line: int, pin: Pin
+    ) -> None:
+        self._session, self._frame, self._columns = session, frame, columns
+        self._file, self._line, self._pin = file, line, pin
+
+    def bind(self, summary: FrameSummary, first: int, last: int) -> BoundFrame:
+        session, by_ts = self._session, self._columns.number == "commit_ts"
+        first_commit, offset = session.commits, session.commits - first
+        if by_ts:
+            self._pin(first)
+        database = session.database.lower()
+        moves = any("use" in text.lower() for _, _, text in summary.statements)
+        # If a statement may change the current database, a table without a schema may be in any.
+        names = {(schema or ("" if moves else database), table) for schema, table in summary.tables}
+        followed = session.follow_tables(names, _check_table)
+        taken = session.take_rows(followed)
+        databases, starts, offsets = [(first_commit, database)], [first], [offset]
+        statements = _in_order(summary.statements)
+        for number, _, text in statements:
+            session.skip_commits(number + offset - session.commits)
+            if by_ts:
+                self._pin(number)
+            jobs = self._run(text, number)
+            if by_ts and jobs > 1:
+                what = (
+                    f"a statement of a large DataFrame with commit_ts is one DDL job, and {text!r} is {jobs}"
+                )
+                raise UnsupportedSQL(what, hint="write one statement for each table")
+            if not by_ts and jobs != 1:
+                offset += jobs - 1
+                starts.append(number + 1)
+                offsets.append(offset)
+            if session.database.lower() != databases[-1][1]:
+                databases.append((session.commits, session.database.lower()))
+        stop = last + offset + 1
+        session.skip_commits(stop - session.commits)
+        followed.close()
+        plan = FramePlan(
+            file=self._file,
+            line=self._line,
+            frame=self._frame,
+            columns=self._columns,
+            numbering=Numbering(
+                self._columns.number,
+                tuple(starts),
+                tuple(offsets),
+                tuple(number for number, _, _ in statements),
+            ),
+            first_commit=first_commit,
+            stop=stop,
+            databases=tuple(databases),
+            rows_before=tuple((table, tuple(map(tuple, rows))) for table, rows in taken),
+            mode=session.mode,
+            **followed.tables,
+        )
+        warnings = [
+            unchecked_keys(self._file, self._line, name)
+            for name in session.tables_with_enforced_keys(followed)
+        ]
+        return BoundFrame(plan, followed, warnings)
+
+    def _run(self, text: str, number: int) -> int:
+        """Run a statement; return the number of its jobs."""
+        before = self._session.commits
+        at = f"in the statement of {self._columns.number} {number}: {' '.join(text.split())[:300]}"
+        try:
+            _check_statement(text)
+            self._session.run(text, line=self._line)
+        except ScenarioError as error:
+            raise type(error)(
+                f"{error.what}, {at}", file=self._file, line=self._line, hint=error.hint
+            ) from None
+        return self._session.commits - before
+
+
+def _in_order(statements: list[Statement]) -> list[Statement]:
+    ordered = sorted(statements)
+    for before, after in pairwise(ordered):
+        if before[0] == after[0]:
+            what = f"two statements of a large DataFrame have the number {after[0]}"
+            raise ScenarioError(what, value=after[2], hint="a DDL is a transaction of its own")
+    return ordered
+
+
+def _check_statement(text: str) -> None:
+    """Check that a statement changes no rows: the session does not hold those of the frame."""
+    statements = split_statements(text)
+    if not statements:
+        raise ScenarioError("the statement is not SQL text")
+    for statement in statements:
+        if not is_ddl(statement.verb) and statement.verb != "USE":
+            what = f"{statement.verb or 'this'} is not possible in a DataFrame of more than 100,000 rows"
+            raise UnsupportedSQL(what, hint="its statements are DDL; give the changes of rows as rows")
+
+
+_MOVES_ROWS = frozenset({
+    Action.EXCHANGE_TABLE_PARTITION, Action.REORGANIZE_PARTITION, Action.ALTER_TABLE_PARTITIONING,
+    Action.REMOVE_PARTITIONING,
+})  # fmt: skip
+"""DDLs that move rows between partitions or tables."""
+
+
+def _check_table(old: TableInfo | None, new: TableInfo, action: int) -> None:
+    """Check that a large frame can change the rows of a table, and that they can follow its DDL.
+
+    :param old: the table before the DDL; None: it is new.
+    """
+    if action in _MOVES_ROWS:
+        what = f"the rows of {new.qualified_name} come from a large DataFrame, and this DDL moves them"
+        raise UnsupportedSQL(f"{what}: not supported", hint="partitions may be added, dropped and truncated")
+    stored_key(new)
+    if old is not None:
+        check_alteration(old, new)

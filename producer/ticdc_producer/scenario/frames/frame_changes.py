@@ -1,0 +1,307 @@
+"""Converts the rows of a large frame with several tables to changes, those of a table version at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.engine.dataset import Batches
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.event import OP_OF_LABEL, Op, Value
+from ticdc_producer.model.shapes import CHANGE_LOG
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.coerce import read
+from ticdc_producer.scenario.columns.key_columns import row_keys, stored_key
+from ticdc_producer.scenario.columns.row_images import Flags, images_of
+from ticdc_producer.scenario.columns.value_columns import null_error
+from ticdc_producer.scenario.frames.frame_plan import NO_TABLE, FramePlan
+from ticdc_producer.scenario.frames.frame_rows import table_names
+from ticdc_producer.scenario.frames.image_values import ImageValues, image_values
+from ticdc_producer.scenario.frames.rows import text_of
+from ticdc_producer.scenario.sql.definition.partition_columns import partitions_of_rows
+
+Numbers: TypeAlias = npt.NDArray[np.int64]
+
+GIVEN = pa.field("given", pa.binary())
+FRAME_CHANGES = pa.schema([*(f for f in CHANGE_LOG if not f.name.startswith("old_")), GIVEN])
+"""Changes of rows at one key: an update that moves its row is a delete and an insert.
+
+``before`` is the row as the frame gives it, NULL for an update without it; ``given`` has a byte for each of
+its columns, 1 if the frame gives it; NULL: it gives all."""
+
+
+def frame_changes(plan: FramePlan, batches: Batches) -> Batches:
+    """Yield the changes of rows of a frame (shape ``FRAME_CHANGES``).
+
+    :param batches: rows of the frame, with the columns of ``frame_rows.frame_rows``.
+    :raises ScenarioError: for a row that does not say what it does, and for values that do not fit.
+    """
+    for batch in batches:
+        yield from _changes(plan, _row_changes(batch))
+
+
+def rows_before(plan: FramePlan) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that the tables had before as inserts of the commit -1 (shape ``FRAME_CHANGES``)."""
+    for table, rows in plan.rows_before:
+        columns = [pa.array(column, pa.binary()) for column in zip(*rows, strict=True)]
+        after = ImageValues(dict(enumerate(columns)), {})
+        count, none = len(rows), np.zeros(len(rows), bool)
+        changes = _Changes(
+            plan, table, np.full(count, int(Op.INSERT)), none, ~none, ImageValues({}, {}), after
+        )
+        yield changes.batch(np.full(count, -1), np.zeros(count, np.int64))
+
+
+def _row_changes(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the row changes of a batch, and check the rows that are statements."""
+    if "statement" not in batch.schema.names or batch.column("statement").null_count == batch.num_rows:
+        return batch
+    is_statement = batch.column("statement").is_valid()
+    for name in ("before", "after", "op"):
+        if name in batch.schema.names:
+            also = pc.and_(is_statement, batch.column(name).is_valid())
+            if pc.any(also).as_py():
+                raise _error("a row has either a statement or a row change", batch, also)
+    return batch.filter(pc.invert(is_statement))
+
+
+def _changes(plan: FramePlan, batch: pa.RecordBatch) -> Batches:
+    if not batch.num_rows:
+        return
+    numbers = batch.column(plan.numbering.column).to_numpy()
+    statements = np.array(plan.numbering.statements, np.int64)
+    if (shared := np.isin(numbers, statements)).any():
+        what = (
+            f"a row change has the {plan.numbering.column} of a statement, which is a transaction of its own"
+        )
+        raise _error(what, batch, pa.array(shared))
+    commits, versions = plan.numbering.commits(numbers), _versions(plan, batch)
+    seq = batch.column("seq").to_numpy() if "seq" in batch.schema.names else np.zeros(len(numbers), np.int64)
+    before, after = (_images(batch, name) for name in ("before", "after"))
+    existed, exists = (images.is_valid().to_numpy(zero_copy_only=False) for images in (before, after))
+    ops = _operations(batch, existed, exists)
+    for version in np.unique(versions).tolist():
+        rows = np.flatnonzero(versions == version)
+        table, own = plan.versions.table[version], pa.array(rows)
+        images = (image_values(table, column.take(own), plan.mode) for column in (before, after))
+        changes = _Changes(plan, table, ops[rows], existed[rows], exists[rows], *images)
+        yield changes.batch(commits[rows], seq[rows])
+
+
+def _images(batch: pa.RecordBatch, name: str) -> pa.Array:
+    return batch.column(name) if name in batch.schema.names else pa.nulls(batch.num_rows)
+
+
+def _versions(plan: FramePlan, batch: pa.RecordBatch) -> Numbers:
+    """Return the version of the table that each row changes."""
+    if "table" not in batch.schema.names or batch.column("table").null_count:
+        lacking = batch.column("table").is_null() if "table" in batch.schema.names else None
+        raise _error("the row has neither a statement nor a table", batch, lacking)
+    coded = table_names(batch).dictionary_encode()
+    codes = coded.indices.to_numpy(zero_copy_only=False)
+    commits = plan.numbering.commits(batch.column(plan.numbering.column).to_numpy())
+    versions = np.full(batch.num_rows, NO_TABLE)
+    for code, text in enumerate(coded.dictionary.to_pylist()):
+        schema, _, name = text.partition("\0")
+        own = codes == code
+        versions[own] = plan.versions_at((schema, name), commits[own])
+    if (unknown := versions == NO_TABLE).any():
+        row = int(np.flatnonzero(unknown)[0])
+        schema, _, name = coded[row].as_py().partition("\0")
+        what = f"Table '{f'{schema}.' if schema else ''}{name}' doesn't exist at this time"
+        raise _error(what, batch, pa.array(unknown))
+    return versions
+
+
+def _operations(batch: pa.RecordBatch, existed: Flags, exists: Flags) -> Numbers:
+    """Return the operation of each row change: the given one, or the one that its images show."""
+    if (neither := ~existed & ~exists).any():
+        raise _error("the row has neither before nor after", batch, pa.array(neither))
+    implied = np.where(existed, np.where(exists, int(Op.UPDATE), int(Op.DELETE)), int(Op.INSERT))
+    if "op" not in batch.schema.names or batch.column("op").null_count == batch.num_rows:
+        return implied
+    labels = batch.column("op").cast(pa.string())
+    index = pc.index_in(pc.utf8_lower(labels), pa.array([*OP_OF_LABEL]))
+    if pc.any(unknown := pc.and_(labels.is_valid(), index.is_null())).as_py():
+        raise _error("the operation must be insert, update or delete", batch, unknown)
+    codes = np.array([*map(int, OP_OF_LABEL.values())])
+    given = labels.is_valid().to_numpy(zero_copy_only=False)
+    ops = np.where(given, codes[pc.fill_null(index, 0).to_numpy()], implied)
+    wrong = (ops != implied) & ~((ops == Op.UPDATE) & ~existed)
+    if wrong.any():
+        raise _error("the operation does not fit before and after", batch, pa.array(wrong))
+    return ops
+
+
+def _error(what: str, batch: pa.RecordBatch, rows: pa.Array | None) -> ScenarioError:
+    """Return an error with the content of the first of some rows."""
+    first = batch.slice(0, 1) if rows is None else batch.filter(rows).slice(0, 1)
+    content = {name: value for name, value in first.to_pylist()[0].items() if value is not None}
+    return ScenarioError(f"{what}: {text_of(content)}")
+
+
+@dataclass(frozen=True)
+class _Changes:
+    """Changes of the rows of one version of a table.
+
+    :param before: the values of the rows before; NULL where ``existed`` is not set.
+    """
+
+    plan: FramePlan
+    table: TableInfo
+    ops: Numbers
+    existed: Flags
+    exists: Flags
+    before: ImageValues
+    after: ImageValues
+
+    def batch(self, commits: Numbers, seq: Numbers) -> pa.RecordBatch:
+        """Return the changes (shape ``FRAME_CHANGES``).
+
+        :raises ScenarioError: for a column without a value, and for a row without a key.
+        """
+        before, after = self._old_values(), self._new_values()
+        old_keys, old_ids = self._keys(before, self.existed)
+        keys, ids = self._keys(after, self.exists)
+        old_homes, homes = self._homes(before, self.existed), self._homes(after, self.exists)
+        same = pc.fill_null(pc.equal(old_keys, keys), False).to_numpy(zero_copy_only=False)
+        moved = self.existed & self.exists & ~(same & (old_homes == homes))
+        leaves, stays = np.flatnonzero((self.existed & ~self.exists) | moved), np.flatnonzero(self.exists)
+        rows = np.concatenate([leaves, stays])
+        left = np.arange(len(rows)) < len(leaves)
+        of_old = pa.array(left)
+        old_images = images_of(before, self.existed).take(pa.array(rows, mask=~left & moved[rows]))
+        op = np.where(moved[rows], np.where(left, int(Op.DELETE), int(Op.INSERT)), self.ops[rows])
+        columns = {
+            "commit_seq": commits[rows],
+            "row_seq": seq[rows],
+            "table_version": np.full(len(rows), self.table.version),
+            "table_id": np.where(left, old_homes[rows], homes[rows]),
+            "row_key": pc.if_else(of_old, old_keys.take(pa.array(rows)), keys.take(pa.array(rows))),
+            "row_id": pc.if_else(of_old, old_ids.take(pa.array(rows)), ids.take(pa.array(rows))),
+            "op": op,
+            "before": old_images,
+            "after": images_of(after, self.exists).take(pa.array(rows, mask=left)),
+            "given": self._given().take(pa.array(rows)),
+        }
+        arrays = [pa.array(columns[field.name]).cast(field.type) for field in FRAME_CHANGES]
+        return pa.record_batch(arrays, schema=FRAME_CHANGES)
+
+    def _old_values(self) -> dict[int, pa.Array]:
+        """Return the values of all sent columns of the rows before, NULL if they are not given."""
+        none = pa.nulls(len(self.ops), pa.binary())
+        return {offset: self.before.values.get(offset, none) for offset in self.table.sent}
+
+    def _new_values(self) -> dict[int, pa.Array]:
+        """Return the values of all sent columns of the rows after.
+
+        A column without a value has its DEFAULT in an insert, and the value before in an update.
+        """
+        values: dict[int, pa.Array] = {}
+        inserted = (self.ops == Op.INSERT) & self.exists
+        for offset in self.table.sent:
+            column = self.after.values.get(offset, pa.nulls(len(self.ops), pa.binary()))
+            lacking = self.after.missing.get(offset)
+            if lacking is not None and (lasting := lacking & ~inserted).any():
+                column = self._with_old_values(offset, column, lasting)
+            if lacking is not None and (new := lacking & inserted).any():
+                column = pc.if_else(pa.array(new), pa.scalar(self._default(offset), pa.binary()), column)
+            definition = self.table.columns[offset]
+            if (
+                not definition.nullable
+                and (column.is_null().to_numpy(zero_copy_only=False) & self.exists).any()
+            ):
+                raise self._no_null(offset)
+            values[offset] = column
+        return values
+
+    def _with_old_values(self, offset: int, column: pa.Array, rows: Flags) -> pa.Array:
+        """Take the value before of a column that the row after does not have."""
+        old, unknown = self.before.values.get(offset), self.before.missing.get(offset, ~self.existed)
+        if old is None or (rows & (unknown | ~self.existed)).any():
+            name = self.table.columns[offset].name
+            what = f"an update of {self.table.qualified_name} has no value of column {name!r}"
+            hint = "after or before has all columns in a DataFrame of more than 100,000 rows"
+            raise UnsupportedSQL(what, column=name, hint=hint)
+        return pc.if_else(pa.array(rows), old, column)
+
+    def _default(self, offset: int) -> bytes | None:
+        """Return the DEFAULT of a column.
+
+        :raises ScenarioError: for a column that must have a value.
+        """
+        column = self.table.columns[offset]
+        if column.auto_increment or column.auto_random or column.generated or column.default_expression:
+            what = (
+                f"column {column.name!r} has no value: a large DataFrame gives the values that TiDB computes"
+            )
+            raise UnsupportedSQL(what, column=column.name)
+        if column.has_default:
+            return column.default
+        if column.nullable and not column.default_dropped:
+            return None
+        raise ScenarioError(f"Field {column.name!r} doesn't have a default value", column=column.name)
+
+    def _no_null(self, offset: int) -> ScenarioError:
+        return null_error(self.table.columns[offset])
+
+    def _keys(self, values: dict[int, pa.Array], present: Flags) -> tuple[pa.Array, pa.Array]:
+        """Return the keys and the integer handles of rows; NULL where there is no row."""
+        key = stored_key(self.table)
+        for offset in key.offsets:
+            if (present & values[offset].is_null().to_numpy(zero_copy_only=False)).any():
+                name = self.table.columns[offset].name
+                raise ScenarioError(f"column {name!r} of the row's key has no value", column=name)
+        return row_keys(key, values)
+
+    def _homes(self, values: dict[int, pa.Array], present: Flags) -> Numbers:
+        """Return the physical table ids of rows: those of their partitions.
+
+        :raises ScenarioError: for a row without a partition.
+        """
+        partitioning = self.plan.partitioning.get(self.table.version)
+        if partitioning is None or not present.any():
+            return np.full(len(present), self.table.table_id)
+        used = partitioning.uses()
+        virtual = [c.name for c in self.table.columns if c.is_virtual and c.name.lower() in used]
+        if virtual:
+            what = f"{self.table.qualified_name} is partitioned by the virtual column {virtual[0]!r}"
+            raise UnsupportedSQL(f"{what}: not supported in a large DataFrame", column=virtual[0])
+        none = pa.nulls(len(present), pa.binary())
+        columns = [values.get(offset, none) for offset in range(len(self.table.columns))]
+        rows = pa.array(np.flatnonzero(present))
+        parts = partitions_of_rows(partitioning, self.table, [column.take(rows) for column in columns])
+        if (parts < 0).any():
+            row = int(rows[int(np.flatnonzero(parts < 0)[0])].as_py())
+            image = [values[offset][row].as_py() for offset in self.table.sent]
+            what = f"table {self.table.qualified_name} has no partition for a row"
+            raise ScenarioError(f"{what}: {image_text(self.table, image)}")
+        homes = np.full(len(present), self.table.table_id)
+        homes[present] = np.array([each.id for each in self.table.partitions], np.int64)[parts]
+        return homes
+
+    def _given(self) -> pa.Array:
+        """Return which columns of the rows before are given (``GIVEN``)."""
+        rows, sent = len(self.ops), self.table.sent
+        absent = [offset for offset in sent if offset in self.before.missing]
+        if not absent:
+            return pa.nulls(rows, pa.binary())
+        given = np.ones((rows, len(sent)), np.uint8)
+        for offset in absent:
+            given[:, sent.index(offset)] = ~self.before.missing[offset]
+        data = pa.py_buffer(np.ascontiguousarray(given))
+        masks = pa.FixedSizeBinaryArray.from_buffers(pa.binary(len(sent)), rows, [None, data])
+        partial = ~given.all(axis=1) & self.existed
+        return pc.if_else(pa.array(partial), masks.cast(pa.binary()), None)
+
+
+def image_text(table: TableInfo, image: Sequence[Value]) -> str:
+    """Return an image as text, for messages."""
+    columns = zip(table.sent_columns, image, strict=True)
+    return text_of({column.name: read(column, value) for column, value in columns if not column.hidden})

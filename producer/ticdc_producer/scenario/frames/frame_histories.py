@@ -1,0 +1,239 @@
+"""The changes of each row of a large frame, checked against each other and completed.
+
+All changes of a row are together, in their order. A change has the row before from the change before it, in
+the columns of its own version of the table.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.engine.dataset import Batches, Dataset, Order, united
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.column_functions import first_of_groups
+from ticdc_producer.model.event import Op
+from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE, TABLE_ROWS
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.scenario.columns.key_columns import stored_key
+from ticdc_producer.scenario.columns.row_images import Flags, columns_of, images_of
+from ticdc_producer.scenario.frames.frame_changes import FRAME_CHANGES, frame_changes, image_text
+from ticdc_producer.scenario.frames.frame_plan import FramePlan
+
+ROW = ("table_id", "row_key")
+IN_ORDER = (*ROW, "commit_seq", "row_seq")
+_GENERATES = "the changes before this one leave other rows in the table"
+
+
+def partial_changes(rows: Dataset, plan: FramePlan, before: Dataset) -> Dataset:
+    """Return the changes of a frame, and the rows before it (shape ``FRAME_CHANGES``), in no order."""
+    return united([before, rows.map(partial(frame_changes, plan), FRAME_CHANGES)])
+
+
+def complete(changes: Dataset, plan: FramePlan) -> Dataset:
+    """Return complete changes (shape ``CHANGE_LOG``): those of a row follow each other, in their order.
+
+    :param changes: shape ``FRAME_CHANGES``, in any order.
+    """
+    by_row = changes.shuffle(ROW, Order(IN_ORDER))
+    return by_row.map(partial(_completed, plan), CHANGE_LOG)
+
+
+def _completed(plan: FramePlan, batches: Batches) -> Batches:
+    """Complete batches that follow each other: of those before, one change is enough."""
+    last = None
+    for batch in batches:
+        if batch.num_rows:
+            yield _with_previous(plan, batch, last)
+            last = batch.slice(batch.num_rows - 1)
+
+
+def _with_previous(plan: FramePlan, changes: pa.RecordBatch, last: pa.RecordBatch | None) -> pa.RecordBatch:
+    """Return changes with the rows before them, without the rows that were there before the frame.
+
+    :param last: the change before the first one; None: it is of another row.
+    """
+    known = changes if last is None else pa.concat_batches([last, changes])
+    check = _Check(plan, known, known.num_rows - changes.num_rows)
+    before = check.checked_rows_before()
+    count = changes.num_rows
+    columns = {
+        **{name: changes.column(name) for name in changes.schema.names},
+        "before": before,
+        "old_table_id": pa.nulls(count),
+        "old_row_key": pa.nulls(count),
+        "old_row_id": pa.nulls(count),
+    }
+    arrays = [columns[field.name].cast(field.type) for field in CHANGE_LOG]
+    complete_changes = pa.record_batch(arrays, schema=CHANGE_LOG)
+    given = pc.greater_equal(changes.column("commit_seq"), 0)
+    return complete_changes if pc.all(given).as_py() else complete_changes.filter(given)
+
+
+class _Check:
+    """Consecutive changes, in ``IN_ORDER``.
+
+    :param start: number of the first change that is checked; the one before it is known.
+    """
+
+    def __init__(self, plan: FramePlan, changes: pa.RecordBatch, start: int) -> None:
+        self.plan, self.changes, self.start = plan, changes, start
+        self.own = changes.slice(start)
+        self.previous = np.arange(start - 1, changes.num_rows - 1)
+        self.first = first_of_groups(changes, ROW)[start:]
+
+    def checked_rows_before(self) -> pa.ListArray:
+        """Return the rows before the changes.
+
+        :raises ScenarioError: for changes of a row that contradict each other.
+        """
+        same = ~first_of_groups(self.changes, IN_ORDER)[self.start :]
+        if same.any():
+            what = "two changes of one row have the same position in their transaction"
+            raise self._error(what, same, "the column seq gives the order of the changes of one row")
+        before = self._left_rows()
+        exists = before.is_valid().to_numpy(zero_copy_only=False)
+        inserts = self.own.column("op").to_numpy() == Op.INSERT
+        if (inserts & exists).any():
+            raise self._duplicate(inserts & exists)
+        if (~inserts & ~exists).any():
+            raise self._error("the change of a row that does not exist", ~inserts & ~exists, _GENERATES)
+        self._check_given(before, exists)
+        return before
+
+    def _left_rows(self) -> pa.ListArray:
+        """Return what the previous change of each row left, in the version of the change."""
+        left = self.changes.column("after").take(pa.array(self.previous, mask=self.first))
+        versions = self.changes.column("table_version").to_numpy().astype(np.int64)
+        return self.plan.versions.converted(left, versions[self.previous], versions[self.start :])
+
+    def _check_given(self, before: pa.ListArray, exists: Flags) -> None:
+        """Check that the rows before that the frame gives are those that exist."""
+        given = self.own.column("before")
+        compared = exists & given.is_valid().to_numpy(zero_copy_only=False)
+        versions = self.own.column("table_version").to_numpy()
+        masks = self.own.column("given")
+        differs = np.zeros(len(versions), bool)
+        for version in np.unique(versions[compared]).tolist():
+            rows = np.flatnonzero(compared & (versions == version))
+            at, table = pa.array(rows), self.plan.versions.table[version]
+            width = len(table.sent)
+            lists = zip(columns_of(given.take(at), width), columns_of(before.take(at), width), strict=True)
+            given_flags = _flags(masks.take(at), width)
+            for index, (of_frame, stored) in enumerate(lists):
+                plain = _without_blanks(stored) if table.sent[index] in table.padded else stored
+                differs[rows] |= given_flags[index] & ~_same(of_frame, plain)
+        if differs.any():
+            row = int(np.flatnonzero(differs)[0])
+            what = f"{self._table(row).qualified_name} holds {self._text(before, row)}"
+            origin = self._origin(int(self.previous[row]))
+            raise self._error(f"{what} {origin} and not the row before", differs, _GENERATES)
+
+    def _table(self, row: int) -> TableInfo:
+        return self.plan.versions.table[self.own.column("table_version")[row].as_py()]
+
+    def _text(self, images: pa.ListArray, row: int) -> str:
+        """Return an image as text, for messages."""
+        return image_text(self._table(row), images[row].as_py())
+
+    def _origin(self, change: int) -> str:
+        """Return the transaction of a change as text, for messages."""
+        commit = self.changes.column("commit_seq")[change].as_py()
+        return "of an earlier step" if commit < 0 else f"of {self.plan.numbering.text(commit)}"
+
+    def _duplicate(self, wrong: Flags) -> ScenarioError:
+        row = int(np.flatnonzero(wrong)[0])
+        table, key = self._table(row), stored_key(self._table(row))
+        image = self.own.column("after")[row].as_py()
+        entry = "-".join(
+            (image[table.sent.index(offset)] or b"").decode("utf-8", "backslashreplace")
+            for offset in key.offsets
+        )
+        what = f"Duplicate entry {entry!r} for key '{table.name}.{key.index.name}': it is the key of "
+        other = image_text(table, self._left_rows()[row].as_py())
+        return self._error(f"{what}{other} {self._origin(int(self.previous[row]))}", wrong, "")
+
+    def _error(self, what: str, wrong: Flags, hint: str) -> ScenarioError:
+        """Return an error with the content of the first of some changes."""
+        row = int(np.flatnonzero(wrong)[0])
+        change = self.own.slice(row, 1).to_pylist()[0]
+        table = self._table(row)
+        images = [image_text(table, change[name]) for name in ("before", "after") if change[name] is not None]
+        op = Op(change["op"]).name.lower()
+        at = f"{op} {' → '.join(images)} in {table.qualified_name}"
+        number = self.plan.numbering.text(change["commit_seq"])
+        return ScenarioError(f"{what}, in the {at}, {number}", hint=hint)
+
+
+def _flags(masks: pa.Array, width: int) -> list[Flags]:
+    """Return whether each column of images is given."""
+    rows = len(masks)
+    if masks.null_count == rows:
+        return [np.ones(rows, bool)] * width
+    filled = pc.fill_null(masks, b"\x01" * width)
+    matrix = np.frombuffer(b"".join(filled.to_pylist()), np.uint8).reshape(rows, width).astype(bool)
+    return [matrix[:, index] for index in range(width)]
+
+
+def _same(left: pa.Array, right: pa.Array) -> Flags:
+    """Return whether the values of each row are equal; NULL is equal to NULL."""
+    both_null = pc.and_(left.is_null(), right.is_null())
+    equal = pc.if_else(both_null, True, pc.fill_null(pc.equal(left, right), False))
+    flags: Flags = equal.to_numpy(zero_copy_only=False)
+    return flags
+
+
+def _without_blanks(values: pa.Array) -> pa.Array:
+    """Return texts without trailing blanks: statements do not see those of a DEFAULT of a CHAR column."""
+    return pc.utf8_rtrim(values.cast(pa.string()), " ").cast(pa.binary())
+
+
+_LEFT = pa.schema([
+    ("table_id", pa.int64()), ("row_key", pa.binary()), ("commit_seq", pa.int64()), ("row_seq", pa.int64()),
+    ("table_version", pa.int32()), ("row", IMAGE),
+])  # fmt: skip
+
+
+def rows_after(changes: Dataset, plan: FramePlan, table: TableInfo, commits: int | None) -> Dataset:
+    """Return the rows of a table after some commits (shape ``TABLE_ROWS``), in no order.
+
+    :param changes: shape ``FRAME_CHANGES``, in any order.
+    :param table: the table as it is then.
+    :param commits: number of commits of the whole history; None: all.
+    """
+    left = changes.map(partial(_left, table, commits), _LEFT)
+    in_order = left.shuffle(ROW, Order(IN_ORDER))
+    return in_order.map_groups(partial(_last_rows, plan, table), ROW, TABLE_ROWS)
+
+
+def _left(table: TableInfo, commits: int | None, batches: Batches) -> Batches:
+    """Yield what each change leaves at its key."""
+    ids = pa.array([part.id for part in table.partitions] or [table.table_id], pa.int64())
+    for batch in batches:
+        counts = pc.is_in(batch.column("table_id"), ids)
+        if commits is not None:
+            counts = pc.and_(counts, pc.less(batch.column("commit_seq"), commits))
+        yield batch.filter(counts).rename_columns({"after": "row"}).select(_LEFT.names)
+
+
+def _last_rows(plan: FramePlan, table: TableInfo, left: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the last row at each key, if there is one, in the columns of the table."""
+    last = left.filter(pa.array(np.roll(first_of_groups(left, ROW), -1)))
+    rows = last.filter(last.column("row").is_valid())
+    versions = rows.column("table_version").to_numpy().astype(np.int64)
+    images = plan.versions.converted(rows.column("row"), versions, np.full(len(versions), table.version))
+    if table.padded and rows.num_rows:
+        columns = columns_of(images, len(table.sent))
+        for offset in set(table.padded) & set(table.sent):
+            index = table.sent.index(offset)
+            columns[index] = _without_blanks(columns[index])
+        images = images_of(dict(enumerate(columns)), np.ones(rows.num_rows, bool))
+    keys = rows.column("row_key")
+    if table.partitions:  # the rows of a partition follow each other
+        numbers = rows.column("table_id").to_numpy().astype(">i8").tobytes()
+        homes = pa.FixedSizeBinaryArray.from_buffers(pa.binary(8), len(keys), [None, pa.py_buffer(numbers)])
+        keys = pc.binary_join_element_wise(homes.cast(pa.binary()), keys, b"")
+    return pa.record_batch([keys, images], schema=TABLE_ROWS)

@@ -1,0 +1,144 @@
+"""The plan of a large frame with several tables: what its tasks have to know besides its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.sql_value import SQLMode
+from ticdc_producer.scenario.columns.row_images import RowVersions
+from ticdc_producer.scenario.frames.frame_rows import FrameColumnNames
+from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
+from ticdc_producer.scenario.sql.store.followed_tables import TableEntry, TableName
+
+if TYPE_CHECKING:
+    from ticdc_producer.scenario.frames.frame import Frame
+
+Numbers: TypeAlias = npt.NDArray[np.int64]
+NO_TABLE = -1
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """The numbers of the commits of a frame.
+
+    :param column: ``commit_ts`` or ``txn``.
+    :param starts: numbers of transactions from which on an offset holds, ascending.
+    :param offsets: the number of the commit less that of the transaction.
+    :param statements: the numbers of the transactions that are a statement, ascending.
+    """
+
+    column: str
+    starts: tuple[int, ...]
+    offsets: tuple[int, ...]
+    statements: tuple[int, ...] = ()
+
+    def commits(self, numbers: Numbers) -> Numbers:
+        """Return the numbers of the commits of transactions."""
+        at = np.searchsorted(np.array(self.starts, np.int64), numbers, side="right") - 1
+        commits: Numbers = numbers + np.array(self.offsets, np.int64)[at]
+        return commits
+
+    def text(self, commit: int) -> str:
+        """Return the transaction of a commit as text, for messages."""
+        for start, offset in zip(reversed(self.starts), reversed(self.offsets), strict=True):
+            if commit - offset >= start:
+                return f"{self.column} {commit - offset}"
+        return "an earlier step"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FramePlan:
+    """A large frame with several tables, bound to its tables and to its commits.
+
+    :param first_commit: number of its first commit.
+    :param stop: number of the first commit after it.
+    :param entries: the tables by name, from the first commit to the end of the scenario.
+    :param databases: the current databases, each with the number of the first commit that sees it.
+    :param table_ids: the tables that the frame fills.
+    :param rows_before: rows that the tables had before, by table: canonical values of all columns.
+    :param mode: the settings of the session, which decide conversions.
+    """
+
+    file: str
+    line: int
+    frame: Frame
+    columns: FrameColumnNames
+    numbering: Numbering
+    first_commit: int
+    stop: int
+    entries: tuple[TableEntry, ...]
+    databases: tuple[tuple[int, str], ...]
+    table_ids: frozenset[int]
+    rows_before: tuple[tuple[TableInfo, tuple[tuple[Value, ...], ...]], ...]
+    mode: SQLMode
+
+    @property
+    def what(self) -> str:
+        """The frame in words, as an engine that cannot read it names it; empty if each engine can."""
+        return "" if self.frame.is_local else "a large DataFrame of Spark, or at a URI,"
+
+    @property
+    def is_numbered_by_ts(self) -> bool:
+        """Whether the commits are numbered by their commit-ts."""
+        return self.numbering.column == "commit_ts"
+
+    @cached_property
+    def versions(self) -> RowVersions:
+        """All versions of all tables."""
+        return RowVersions([entry.table for entry in self.entries if entry.table is not None])
+
+    @cached_property
+    def partitioning(self) -> dict[int, Partitioning]:
+        """The partitioning of each version that has partitions."""
+        entries = ((entry.table, entry.partitioning) for entry in self.entries)
+        return {table.version: of for table, of in entries if table is not None and of is not None}
+
+    @cached_property
+    def _by_name(self) -> dict[TableName, tuple[Numbers, Numbers]]:
+        """The commits from which on a name has a version, and the versions."""
+        lists: dict[TableName, list[tuple[int, int]]] = {}
+        for entry in self.entries:
+            version = NO_TABLE if entry.table is None else entry.table.version
+            lists.setdefault(entry.name, []).append((entry.since, version))
+        return {name: _two_columns(pairs) for name, pairs in lists.items()}
+
+    def versions_at(self, name: TableName, commits: Numbers) -> Numbers:
+        """Return the versions of the table of a name at some commits; ``NO_TABLE`` if there is none.
+
+        :param name: without a schema, that of the current database.
+        """
+        schema, table = name
+        versions = np.full(len(commits), NO_TABLE)
+        if not schema:
+            since, _ = _two_columns([(first, 0) for first, _ in self.databases])
+            current = np.searchsorted(since, commits, side="right") - 1
+            for index in np.unique(current).tolist():
+                own = current == index
+                versions[own] = self.versions_at((self.databases[index][1].lower(), table), commits[own])
+            return versions
+        if name in self._by_name:
+            since, known = self._by_name[name]
+            at = np.searchsorted(since, commits, side="right") - 1
+            versions = np.where(at < 0, NO_TABLE, known[at])
+        return versions
+
+    def tables_after(self, commits: int | None) -> Iterator[TableInfo]:
+        """Yield the tables that the frame fills, as they are after some commits; None: after all."""
+        current: dict[TableName, TableInfo | None] = {}
+        for entry in self.entries:
+            if commits is None or entry.since <= commits:
+                current[entry.name] = entry.table
+        yield from (t for t in current.values() if t is not None and t.table_id in self.table_ids)
+
+
+def _two_columns(pairs: list[tuple[int, int]]) -> tuple[Numbers, Numbers]:
+    rows = np.array(pairs, np.int64).reshape(-1, 2)
+    return rows[:, 0], rows[:, 1]

@@ -1,0 +1,248 @@
+"""The rows of a large frame as a dataset, on both engines; and what the driver has to know of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, Part
+from ticdc_producer.engine.local import LocalEngine
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.hints import nearest
+from ticdc_producer.model.column_functions import first_of_groups
+from ticdc_producer.scenario.frames.frame import Frame
+from ticdc_producer.scenario.frames.plain_table import plain_table
+from ticdc_producer.scenario.frames.rows import COLUMNS
+
+Numbers: TypeAlias = npt.NDArray[np.int64]
+Statement: TypeAlias = tuple[int, int, str]
+"""Number of its transaction or its commit-ts, position in it, and SQL text."""
+
+MOST_STATEMENTS = 5_000
+MOST_TABLES = 10_000
+_LARGE = "a DataFrame of more than 100,000 rows"
+
+
+@dataclass(frozen=True)
+class FrameColumnNames:
+    """The columns of a frame that has no table of its own.
+
+    :param actual: the names of the frame, by the fixed ones.
+    """
+
+    actual: Mapping[str, str]
+
+    @classmethod
+    def of(cls, names: Sequence[str]) -> FrameColumnNames:
+        """Return the columns of a frame.
+
+        :raises ScenarioError: for an unknown or a duplicate column, and if there is not one of ``txn`` and
+            ``commit_ts``.
+        """
+        actual: dict[str, str] = {}
+        for name in names:
+            lower = name.lower()
+            if lower not in COLUMNS:
+                what = f"column {name!r} of the DataFrame is unknown"
+                raise ScenarioError(what, column=name, hint=nearest(name, COLUMNS))
+            if lower in actual:
+                raise ScenarioError(f"column {name!r} is not unique", column=name)
+            actual[lower] = name
+        if ("commit_ts" in actual) == ("txn" in actual):
+            both = "commit_ts" in actual
+            what = "the DataFrame has both txn and commit_ts" if both else "the DataFrame has no column txn"
+            raise ScenarioError(what, column="txn", hint="txn or commit_ts says which rows commit together")
+        return cls(actual)
+
+    @property
+    def number(self) -> str:
+        """``commit_ts`` or ``txn``."""
+        return "commit_ts" if "commit_ts" in self.actual else "txn"
+
+
+def frame_rows(engine: Engine, frame: Frame, columns: FrameColumnNames, names: Sequence[str]) -> Dataset:
+    """Return some columns of a frame under their fixed names, those that it has, in no order.
+
+    Values have plain types (``plain_table``); the numbers are ``int64``.
+    """
+    wanted = [name for name in names if name in columns.actual]
+    rows = frame.dataset(engine, [columns.actual[name] for name in wanted])
+    schema = pa.schema(
+        [
+            pa.field(name, pa.int64() if name in _INTEGERS else kind.type)
+            for name, kind in zip(wanted, plain_table(rows.schema.empty_table()).schema, strict=True)
+        ]
+    )
+    return rows.map(partial(_plain, schema), schema)
+
+
+_INTEGERS = ("txn", "commit_ts", "seq")
+
+
+def _plain(schema: pa.Schema, batches: Batches) -> Batches:
+    for batch in batches:
+        table = plain_table(pa.Table.from_batches([batch]))
+        columns = []
+        for column, target in zip(table.columns, schema, strict=True):
+            if target.name in _INTEGERS:
+                _check_integers(target.name, column)
+            columns.append(column.combine_chunks().cast(target.type))
+        arrays = [column.chunk(0) if isinstance(column, pa.ChunkedArray) else column for column in columns]
+        yield pa.record_batch(arrays, schema=schema)
+
+
+def _check_integers(name: str, column: pa.ChunkedArray) -> None:
+    if not pa.types.is_integer(column.type):
+        raise ScenarioError(f"column {name!r} must be an integer column, not {column.type}", column=name)
+    if column.null_count:
+        raise ScenarioError(f"{name!r} is NULL in {column.null_count:,} rows of a part", column=name)
+
+
+@dataclass
+class FrameSummary:
+    """What the driver knows of a large frame.
+
+    :ivar first: smallest number of a transaction; None: there are no rows.
+    :ivar last: largest number.
+    :ivar tables: schema and name, in lower case, of the tables that rows change.
+    """
+
+    first: int | None = None
+    last: int | None = None
+    tables: set[tuple[str, str]] = field(default_factory=set)
+    statements: list[Statement] = field(default_factory=list)
+
+    def add(self, other: FrameSummary) -> None:
+        """Add what is known of other rows.
+
+        :raises UnsupportedSQL: if there are more statements or tables than this process holds.
+        """
+        for number in (other.first, other.last):
+            if number is not None:
+                self.first = number if self.first is None else min(self.first, number)
+                self.last = number if self.last is None else max(self.last, number)
+        self.tables |= other.tables
+        self.statements += other.statements
+        for count, limit, what in (
+            (len(self.statements), MOST_STATEMENTS, "statements"),
+            (len(self.tables), MOST_TABLES, "tables"),
+        ):
+            if count > limit:
+                hint = "the rows of a large DataFrame are row changes, and a few DDL statements"
+                raise UnsupportedSQL(f"{_LARGE} has at most {limit:,} {what}", hint=hint)
+
+
+def summary_of(engine: Engine, frame: Frame, columns: FrameColumnNames) -> FrameSummary:
+    """Return what the driver has to know of a frame, from one pass over its small columns.
+
+    :raises ScenarioError: for a number that is NULL, and for numbers ``txn`` with gaps.
+    """
+    names = (columns.number, "seq", "statement", "schema", "table")
+    rows, summary = frame_rows(engine, frame, columns, names), FrameSummary()
+    for of_part in rows.results(partial(_summary, columns.number)):
+        summary.add(of_part)
+    if columns.number == "txn" and summary.first is not None and summary.last is not None:
+        _check_gaps(rows.select("txn"), summary.first, summary.last)
+    return summary
+
+
+def _summary(number: str, _part: Part, batches: Batches) -> FrameSummary:
+    summary = FrameSummary()
+    for batch in batches:
+        if batch.num_rows:
+            summary.add(_of_batch(number, batch))
+    return summary
+
+
+def _of_batch(number: str, batch: pa.RecordBatch) -> FrameSummary:
+    bounds = pc.min_max(batch.column(number)).as_py()
+    summary = FrameSummary(bounds["min"], bounds["max"])
+    names = batch.schema.names
+    if "statement" in names and batch.column("statement").null_count < batch.num_rows:
+        stated = batch.filter(batch.column("statement").is_valid()).slice(0, MOST_STATEMENTS + 1)
+        positions = stated.column("seq").to_pylist() if "seq" in names else [0] * stated.num_rows
+        texts = stated.column("statement").to_pylist()
+        summary.statements = [*zip(stated.column(number).to_pylist(), positions, texts, strict=True)]
+    if "table" in names:
+        keys = table_names(batch)
+        for name in pc.unique(keys.drop_null()).to_pylist():
+            schema, _, table = name.partition("\0")
+            summary.tables.add((schema, table))
+    return summary
+
+
+def table_names(batch: pa.RecordBatch) -> pa.Array:
+    """Return schema and table of each row in lower case, with a zero byte between; NULL without a table."""
+    table = pc.utf8_lower(batch.column("table").cast(pa.string()))
+    if "schema" not in batch.schema.names:
+        return pc.binary_join_element_wise("", table, "\0")
+    schema = pc.fill_null(pc.utf8_lower(batch.column("schema").cast(pa.string())), "")
+    return pc.binary_join_element_wise(schema, table, "\0")
+
+
+def _check_gaps(numbers: Dataset, first: int, last: int) -> None:
+    """Check that the numbers of transactions have no gaps, so that they are the order of the commits."""
+    counts = distinct(numbers, "txn").results(_count)
+    missing = last - first + 1 - sum(counts)
+    if missing:
+        what = f"the column txn of {_LARGE} has no gaps, and {missing:,} numbers are missing"
+        hint = f"number the transactions from {first} on, or give their commit_ts"
+        raise ScenarioError(what, column="txn", hint=hint)
+
+
+def distinct(rows: Dataset, name: str) -> Dataset:
+    """Return each value of a column of numbers once.
+
+    :param rows: of this column alone.
+    """
+    once = rows.map(partial(_unique, name), rows.schema)
+    return once.shuffle((name,), Order((name,))).map(partial(_first, name), rows.schema)
+
+
+def _unique(name: str, batches: Batches) -> Batches:
+    for batch in batches:
+        yield pa.record_batch([pc.unique(batch.column(name))], schema=batch.schema)
+
+
+def _first(name: str, batches: Batches) -> Batches:
+    """Yield the first of equal numbers, which follow each other."""
+    last: pa.RecordBatch | None = None
+    for batch in batches:
+        if batch.num_rows:
+            known = batch if last is None else pa.concat_batches([last, batch])
+            first = first_of_groups(known, (name,))[known.num_rows - batch.num_rows :]
+            yield batch.filter(pa.array(first))
+            last = batch.slice(batch.num_rows - 1)
+
+
+def _count(_part: Part, batches: Batches) -> int:
+    return sum(batch.num_rows for batch in batches)
+
+
+def summary_engine(frame: Frame) -> Engine:
+    """Return the engine that reads what the driver has to know: this process, if it can read the frame."""
+    if frame.is_local:
+        return LocalEngine()
+    from ticdc_producer.engine.spark import SparkEngine
+    from ticdc_producer.spark.session import spark_session
+
+    return SparkEngine(spark_session())
+
+
+def located(rows: Dataset, file: str, line: int) -> Dataset:
+    """Return the same dataset, whose errors have a location."""
+    return rows.map(partial(_located, file, line), rows.schema)
+
+
+def _located(file: str, line: int, batches: Batches) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from batches
+    except ScenarioError as error:
+        raise error.at(file, line) from None

@@ -1,0 +1,166 @@
+"""Random histories of tables as DataFrames with columns for several tables: rows, and DDL among them."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+
+Images: TypeAlias = Literal["json", "struct", "map"]
+Row: TypeAlias = dict[str, Any]
+Record: TypeAlias = tuple[str | None, str | None, Row | None, Row | None]
+"""Statement or, without a row before, the operation; table, and the row before and after."""
+
+START = 429918007904436226
+_COLUMNS = {"id": pa.int64(), "k": pa.string(), "v": pa.string(), "d": pa.string(), "n": pa.int32(),
+            "w": pa.string()}  # fmt: skip
+CREATE_T = "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(9), d DECIMAL(8,2) NOT NULL)"
+CREATE_U = "CREATE TABLE u (k VARCHAR(5) COLLATE utf8mb4_general_ci PRIMARY KEY CLUSTERED, n INT DEFAULT 4)"
+
+
+@dataclass
+class Tables:
+    """The tables of a history while it is drawn.
+
+    :ivar columns: the columns of each table; the first one is its key.
+    """
+
+    draw: random.Random
+    columns: dict[str, list[str]] = field(default_factory=lambda: {"t": ["id", "v", "d"], "u": ["k", "n"]})
+    rows: dict[str, dict[Any, Row]] = field(default_factory=lambda: {"t": {}, "u": {}})
+
+    def value(self, column: str) -> Any:
+        """A value of a column."""
+        match column:
+            case "id":
+                return self.draw.randrange(8)
+            case "k":
+                return self.draw.choice("abcdef")
+            case "d":
+                return f"{self.draw.randrange(-500, 500) / 100:.2f}"
+            case "n":
+                return self.draw.choice([None, 1, -7])
+            case _:
+                return self.draw.choice([None, "", "a b", "ä", "long enough"[:9]])
+
+    def change(self, *, may_move: bool) -> Record:
+        """A change of a row that fits the rows so far."""
+        name = self.draw.choice(sorted(self.rows))
+        rows, columns = self.rows[name], self.columns[name]
+        row = {column: self.value(column) for column in columns}
+        key = row[columns[0]]
+        if key not in rows:
+            rows[key] = row
+            return "insert", name, None, {**row}
+        old = rows[key]
+        if self.draw.random() < 0.3:
+            del rows[key]
+            return None, name, {**old}, None
+        free = self.value(columns[0])
+        if may_move and free not in rows:
+            row[columns[0]] = free
+        del rows[key]
+        rows[row[columns[0]]] = row
+        moved = row[columns[0]] != key
+        return "u", name, {**old} if moved or self.draw.random() < 0.6 else None, {**row}
+
+    def ddl(self) -> Record:
+        """A DDL; the rows follow it."""
+        possible = {
+            "ALTER TABLE t ADD n INT DEFAULT 7": "n" not in self.columns.get("t", ["n"]),
+            "ALTER TABLE t DROP n": "n" in self.columns.get("t", ()),
+            "ALTER TABLE t RENAME COLUMN v TO w": "v" in self.columns.get("t", ()),
+            "ALTER TABLE t MODIFY d DECIMAL(10,3) NOT NULL FIRST": "d" in self.columns.get("t", ()),
+            "ALTER TABLE u ADD v VARCHAR(9) DEFAULT 'x' FIRST": "v" not in self.columns.get("u", "v"),
+            "TRUNCATE TABLE u": "u" in self.columns,
+            "RENAME TABLE u TO u2": "u" in self.columns,
+            "ALTER TABLE t COMMENT 'c'": "t" in self.columns,
+        }
+        statement = self.draw.choice(sorted(text for text, fits in possible.items() if fits))
+        word = statement.split()
+        if word[0] == "TRUNCATE":
+            self.rows["u"].clear()
+        elif word[0] == "RENAME":
+            self.columns["u2"], self.rows["u2"] = self.columns.pop("u"), self.rows.pop("u")
+        elif word[3] == "ADD":
+            name, column = word[2], word[4]
+            self.columns[name].append(column)
+            for row in self.rows[name].values():
+                row[column] = 7 if column == "n" else "x"
+        elif word[3] == "DROP":
+            self.columns["t"].remove("n")
+            for row in self.rows["t"].values():
+                del row["n"]
+        elif word[3] == "RENAME":
+            self.columns["t"] = ["w" if column == "v" else column for column in self.columns["t"]]
+            for row in self.rows["t"].values():
+                row["w"] = row.pop("v")
+        return statement, None, None, None
+
+
+PARTITIONS = (
+    "",
+    " PARTITION BY HASH (id) PARTITIONS 3",
+    " PARTITION BY KEY (id) PARTITIONS 2",
+    " PARTITION BY RANGE (id) (PARTITION p VALUES LESS THAN (3), PARTITION q VALUES LESS THAN MAXVALUE)",
+    " PARTITION BY LIST (id) (PARTITION p VALUES IN (0,2,4,6), PARTITION q VALUES IN (1,3,5,7))",
+)
+
+
+def transactions(seed: int, count: int = 14) -> Iterator[list[Record]]:
+    """Random transactions: rows of several tables, or a DDL."""
+    tables = Tables(random.Random(seed))
+    yield [(CREATE_T + tables.draw.choice(PARTITIONS), None, None, None)]
+    yield [(CREATE_U, None, None, None)]
+    for _ in range(count):
+        if tables.draw.random() < 0.2:
+            yield [tables.ddl()]
+        else:
+            yield [tables.change(may_move=True) for _ in range(tables.draw.randint(1, 5))]
+
+
+def frame(seed: int, number: Literal["txn", "commit_ts"], images: Images) -> pa.Table:
+    """A random history; its rows are in no order."""
+    draw, records, ts = random.Random(f"{seed}/order"), list[Mapping[str, Any]](), START
+    for txn, transaction in enumerate(transactions(seed)):
+        ts += draw.choice([1, 1000 << 18, (700 << 18) + 5])
+        for seq, (statement, table, before, after) in enumerate(transaction):
+            records.append({"number": txn + 3 if number == "txn" else ts, "seq": seq,
+                            "statement": None if table else statement, "op": statement if table else None,
+                            "table": table, "before": before, "after": after,
+                            "schema": "TEST" if table and draw.random() < 0.5 else None})  # fmt: skip
+    draw.shuffle(records)
+    columns = {name: [record[name] for record in records] for name in records[0]}
+    kind = {"json": pa.string(), "struct": pa.struct([*_COLUMNS.items()]),
+            "map": pa.map_(pa.string(), pa.string())}[images]  # fmt: skip
+    for name in ("before", "after"):
+        columns[name] = pa.array([_image(image, images) for image in columns[name]], kind)
+    return pa.table({number if name == "number" else name: column for name, column in columns.items()})
+
+
+def _image(image: Row | None, images: Images) -> Any:
+    if image is None or images == "struct":
+        return image
+    if images == "json":
+        return json.dumps(image)
+    return [(name, None if value is None else str(value)) for name, value in image.items()]
+
+
+def scenario(folder: Path, name: str, table: pa.Table, later: str = "", *, large: bool) -> Path:
+    """A scenario file of a DataFrame; a path with a scheme is read as a large one.
+
+    :param later: SQL after the DataFrame.
+    """
+    path = folder / f"{name}.parquet"
+    pq.write_table(table, path, row_group_size=max(1, table.num_rows // 3))
+    steps: list[Any] = [{"changes": {"path": path.as_uri() if large else str(path)}}]
+    steps += [{"sql": later}] if later else []
+    (folder / f"{name}.yaml").write_text(yaml.safe_dump({"version": 1, "name": "s", "steps": steps}))
+    return folder / f"{name}.yaml"

@@ -1,0 +1,177 @@
+"""Large DataFrames with several tables: the messages and rows of the same DataFrame as a small one."""
+
+from __future__ import annotations
+
+import gc
+import tempfile
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import ticdc_producer
+from tests.runs import frame_histories as histories
+from tests.runs.frame_histories import START, frame, scenario
+from ticdc_producer import ProducerError
+from ticdc_producer.engine import EngineOption
+
+URI = "kafka:///s?protocol=canal-json&partition-num=3&enable-tidb-extension=true"
+SECOND = 1000 << 18
+LATER = "CREATE TABLE o (a INT PRIMARY KEY); INSERT INTO o VALUES (1); ALTER TABLE t ADD z INT DEFAULT 3"
+
+
+def written(file: Path, out: Path, engine: EngineOption = "local", **options: Any) -> dict[str, bytes]:
+    """What a run of a scenario writes: messages, events, and the rows at the end and at times."""
+    report = ticdc_producer.run(file, sink_uri=URI, out=out, engine=engine, **options)
+    assert report.ok
+    assert report.verdict is not None
+    assert report.verdict.comparison is not None
+    assert report.verdict.comparison.ok
+    assert report.verdict.state is not None
+    files = [out / "messages.jsonl", out / "events.jsonl", *out.glob("state*/**/*.jsonl")]
+    return {str(file.relative_to(out)): file.read_bytes() for file in files if file.is_file()}
+
+
+def same_on(engine: EngineOption, table: pa.Table, later: str = LATER) -> None:
+    """A run of the DataFrame as a large one writes what its run as a small one writes."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        state_at = [START + 2 * SECOND + 5, START + 9 * SECOND]
+        small = scenario(folder, "small", table, later, large=False)
+        large = scenario(folder, "large", table, later, large=True)
+        expected = written(small, folder / "a", state_at=state_at)
+        assert len(expected) >= 4
+        assert written(large, folder / "b", engine, state_at=state_at) == expected
+    gc.collect()
+
+
+@given(
+    seed=st.integers(0, 1 << 32),
+    number=st.sampled_from(("txn", "commit_ts")),
+    images=st.sampled_from(("json", "struct", "map")),
+)
+@example(seed=1, number="commit_ts", images="struct")
+@example(seed=2, number="txn", images="map")
+@settings(deadline=None)
+def test_a_random_history_is_the_same(
+    seed: int, number: Literal["txn", "commit_ts"], images: histories.Images
+) -> None:
+    same_on("local", frame(seed, number, images))
+
+
+@pytest.mark.parametrize("images", ["struct", pytest.param("json", marks=pytest.mark.slow)])
+def test_a_random_history_is_the_same_on_spark(spark: object, images: histories.Images) -> None:
+    same_on("spark", frame(6, "commit_ts", images))
+
+
+T = "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(9) NOT NULL)"
+A, B = {"id": 1, "v": "a"}, {"id": 1, "v": "b"}
+Record = tuple[int, str | None, dict[str, Any] | None, dict[str, Any] | None]
+"""Number, statement, and the row of ``t`` before and after."""
+
+
+def records(*rows: Record, number: str = "commit_ts", **columns: list[Any]) -> pa.Table:
+    numbers, statements, before, after = zip(*rows, strict=True)
+    tables = [None if statement else "t" for statement in statements]
+    fixed = {number: numbers, "statement": statements, "table": tables, "before": before, "after": after}
+    return pa.table({**fixed, **columns})
+
+
+REFUSALS: dict[str, tuple[pa.Table, str, str]] = {
+    "a duplicate": (
+        records((5, T, None, None), (6, None, None, A), (7, None, None, B)), "",
+        (r"Duplicate entry '1' for key 't.PRIMARY': it is the key of \(id=1, v='a'\) of commit_ts 6, in the "
+         r"insert \(id=1, v='b'\) in test.t, commit_ts 7"),
+    ),
+    "a row that does not exist": (
+        records((5, T, None, None), (6, None, A, B)), "",
+        r"a row that does not exist, in the update \(id=1, v='a'\) → \(id=1, v='b'\) in test.t, commit_ts 6",
+    ),
+    "another row before": (
+        records((5, T, None, None), (6, None, None, A), (7, None, B, None)), "",
+        r"test.t holds \(id=1, v='a'\) of commit_ts 6 and not the row before, in the delete \(id=1, v='b'\)",
+    ),
+    "two changes at one position": (
+        records((5, T, None, None), (6, None, None, A), (6, None, A, B)), "", "have the same position",
+    ),
+    "a row at the time of a DDL": (
+        records((5, T, None, None), (5, None, None, A)), "", "has the commit_ts of a statement",
+    ),
+    "a row before its table": (
+        records((4, None, None, A), (5, T, None, None)), "",
+        r"Table 't' doesn't exist at this time: \(commit_ts=4",
+    ),
+    "a statement of rows": (
+        records((5, T, None, None), (6, "DELETE FROM t", None, None), (7, None, None, A)), "",
+        "DELETE is not possible in a DataFrame of more than 100,000 rows, in the statement of commit_ts 6",
+    ),
+    "a gap": (
+        records((5, T, None, None), (7, None, None, A), number="txn"), "",
+        "has no gaps, and 1 numbers are missing",
+    ),
+    "another key": (
+        records((5, T, None, None), (6, None, None, A),
+                (7, "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (v)", None, None)), "",
+        "DROP PRIMARY KEY|key that identifies rows|clustered",
+    ),
+    "a column that is not there": (
+        records((5, T, None, None), (6, None, None, {"id": 1, "v": "a", "x": 3})), "", "has no column 'x'",
+    ),
+    "NULL": (records((5, T, None, None), (6, None, None, {"id": 1, "v": None})), "", "'v' cannot be null"),
+    "a value": (records((5, T, None, None), (6, None, None, {"id": 1, "v": "x" * 10})), "", "Data too long"),
+    "an update without a column": (
+        records((5, T, None, None), (6, None, None, '{"id": 1, "v": "a"}'), (7, None, None, '{"id": 1}'),
+                op=[None, None, "update"]), "", "has no value of column 'v'",
+    ),
+    "a row without a partition": (
+        records((5, f"{T} PARTITION BY RANGE (id) (PARTITION p VALUES LESS THAN (1))", None, None),
+                (6, None, None, A)), "", r"test.t has no partition for a row: \(id=1, v='a'\)",
+    ),
+    "a DDL that moves rows": (
+        records((5, f"{T} PARTITION BY HASH (id) PARTITIONS 2", None, None), (6, None, None, A)),
+        "ALTER TABLE t COALESCE PARTITION 1", "come from a large DataFrame, and this DDL moves them",
+    ),
+    "an exchange": (
+        records((5, f"{T} PARTITION BY HASH (id) PARTITIONS 2", None, None), (6, None, None, A)),
+        f"{T.replace('TABLE t', 'TABLE e')}; ALTER TABLE t EXCHANGE PARTITION p0 WITH TABLE e",
+        "come from a large DataFrame, and this DDL moves them",
+    ),
+    "SQL of its rows": (
+        records((5, T, None, None), (6, None, None, A)), "UPDATE t SET v = 'c'", "come from a step or a dump",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_it_is_refused_by_name(case: str, tmp_path: Path) -> None:
+    table, later, words = REFUSALS[case]
+    file = scenario(tmp_path, "s", table, later, large=True)
+    with pytest.raises(ProducerError, match=words):
+        ticdc_producer.run(file, out=tmp_path / "out", engine="local")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_truncated_table_is_the_sessions_again(tmp_path: Path) -> None:
+    table = records((START, T, None, None), (START + 7, None, None, A))
+    later = "TRUNCATE TABLE t; INSERT INTO t VALUES (2, 'z')"
+    same_on("local", table, later)
+
+
+def test_partitions_may_be_dropped_and_truncated(tmp_path: Path) -> None:
+    create = (
+        f"{T} PARTITION BY RANGE (id) (PARTITION p VALUES LESS THAN (5), PARTITION q VALUES LESS THAN (9))"
+    )
+    rows = [(START + 7, None, None, {"id": number, "v": "a"}) for number in range(9)]
+    for later in ("ALTER TABLE t TRUNCATE PARTITION p", "ALTER TABLE t DROP PARTITION p"):
+        same_on("local", records((START, create, None, None), *rows), later)
+
+
+def test_a_resolved_step_among_the_commits_is_refused(tmp_path: Path) -> None:
+    file = scenario(tmp_path, "s", records((5, T, None, None), (9, None, None, A)), large=True)
+    text = file.read_text().replace("steps:", "steps:\n- resolved: 7")
+    file.write_text(text)
+    with pytest.raises(ProducerError, match="the resolved-ts 7 is among the commits"):
+        ticdc_producer.run(file, dry_run=True, engine="local")
