@@ -21,7 +21,7 @@ Record: TypeAlias = tuple[str | None, str | None, Row | None, Row | None]
 START = 429918007904436226
 _COLUMNS = {"id": pa.int64(), "k": pa.string(), "v": pa.string(), "d": pa.string(), "n": pa.int32(),
             "w": pa.string()}  # fmt: skip
-CREATE_T = "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(9), d DECIMAL(8,2) NOT NULL)"
+CREATE_T = "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(9), d DECIMAL(8,2) NOT NULL, UNIQUE (id, v))"
 CREATE_U = "CREATE TABLE u (k VARCHAR(5) COLLATE utf8mb4_general_ci PRIMARY KEY CLUSTERED, n INT DEFAULT 4)"
 
 

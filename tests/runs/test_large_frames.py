@@ -139,6 +139,17 @@ REFUSALS: dict[str, tuple[pa.Table, str, str]] = {
         f"{T.replace('TABLE t', 'TABLE e')}; ALTER TABLE t EXCHANGE PARTITION p0 WITH TABLE e",
         "come from a large DataFrame, and this DDL moves them",
     ),
+    "a duplicate of another unique key": (
+        records((5, f"{T[:-1]}, UNIQUE KEY k (v))", None, None), (6, None, None, A), (7, None, A, B),
+                (8, None, None, {"id": 2, "v": "a"}), (9, None, None, {"id": 3, "v": "b"})), "",
+        r"entry 'b' for key 't.k': it is the key of \(id=1, v='b'\) of commit_ts 7, in \(id=3, v='b'\) of",
+    ),
+    "a unique key of a column with NULL": (
+        records((6, f"{T[:-1]}, z INT UNIQUE)", None, None), (7, None, None, {**A, "z": None}),
+                (8, None, None, {"id": 2, "v": "a", "z": 4}), (9, None, None, {"id": 3, "v": "a", "z": None}),
+                (10, None, None, {"id": 4, "v": "a", "z": 4})), "",
+        r"Duplicate entry '4' for key 't.z': it is the key of \(id=2, v='a', z=4\) of commit_ts 8",
+    ),
     "SQL of its rows": (
         records((5, T, None, None), (6, None, None, A)), "UPDATE t SET v = 'c'", "come from a step or a dump",
     ),

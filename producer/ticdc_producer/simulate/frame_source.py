@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.engine.choose import translate_worker_errors
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine
+from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.shapes import TABLE_ROWS
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.event_stream import StreamPlan
@@ -19,6 +21,7 @@ from ticdc_producer.scenario.frames.frame_histories import complete, partial_cha
 from ticdc_producer.scenario.frames.frame_plan import FramePlan
 from ticdc_producer.scenario.frames.frame_rows import distinct, frame_rows, located
 from ticdc_producer.scenario.frames.rows import COLUMNS
+from ticdc_producer.scenario.frames.unique_keys import check_unique_keys
 from ticdc_producer.simulate.change_log import TIMES, UpstreamSource, row_events_by_row
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.state import is_compared, replicated_rows
@@ -36,12 +39,24 @@ class FrameSource(UpstreamSource):
     """The changes of a large DataFrame whose rows say which table they change."""
 
     plan: FramePlan
+    _checked: set[str] = field(default_factory=set)
 
     def changes(self, engine: Engine) -> Dataset:
         return self._located(complete(self._partial(engine), self.plan))
 
     def row_events(self, engine: Engine, plan: StreamPlan) -> Dataset:
-        return self._located(row_events_by_row(self.changes(engine), plan))
+        changes = self._partial(engine)
+        if engine.name not in self._checked:
+            with translate_worker_errors():
+                self._check(changes)
+            self._checked.add(engine.name)
+        return self._located(row_events_by_row(self._located(complete(changes, self.plan)), plan))
+
+    def _check(self, changes: Dataset) -> None:
+        try:
+            check_unique_keys(changes, self.plan)
+        except ScenarioError as error:
+            raise error.at(self.plan.file, self.plan.line) from None
 
     def commit_times(self, engine: Engine) -> Dataset | None:
         if not self.plan.is_numbered_by_ts:
