@@ -20,11 +20,12 @@ from ticdc_producer.runs import topic_cache
 
 PACKAGES = (ticdc_producer, pyspark_ticdc)
 SOURCE = pyspark_ticdc.__name__
-EVERYWHERE = {"errors", "hints", "installation", "masking"}
+EVERYWHERE = {"errors", "hints", "installation", "local_path", "masking"}
 MAY_IMPORT = {
     # The ground floor: needed by everything else.
     "errors": set(),
     "hints": set(),
+    "local_path": set(),
     "masking": set(),
     "installation": set(),
     "model": set(),

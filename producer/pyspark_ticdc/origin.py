@@ -13,6 +13,7 @@ from pyspark_ticdc.options import BOOTSTRAP, GivenOptions
 from ticdc_producer.config import Changefeed, SinkKind, changefeed_content
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.kafka.client import Brokers
+from ticdc_producer.local_path import local_path
 from ticdc_producer.rows.origin import Origin, golden_folder, storage_folder
 from ticdc_producer.rows.topics import messages_of_topics
 from ticdc_producer.runs.decode import folder_source, names_protocol
@@ -32,7 +33,7 @@ def origin(options: GivenOptions) -> Origin:
     :raises ProducerError: for options that name nothing or too much, or a source that cannot be read.
     """
     if source_of(options) == "path":
-        return _folder(Path(str(options.values["path"])), options)
+        return _folder(local_path(str(options.values["path"])), options)
     changefeed, detect = _changefeed(options)
     if changefeed.sink_uri.kind is SinkKind.STORAGE:
         return storage_folder(changefeed)

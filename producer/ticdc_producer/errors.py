@@ -79,7 +79,7 @@ class ScenarioError(ProducerError):
     ) -> None:
         where = f"{file}:{line}" if file and line else file or (f"line {line}" if line else "")
         super().__init__(_printable(what), where=where, hint=hint)
-        self.file = file
+        self.file = masked(file)
         self.line = line
         self.column = column
         self.value = _printable(value)
@@ -280,7 +280,7 @@ class FolderError(ProducerError):
 
     def __init__(self, what: str, *, path: str, hint: str = "") -> None:
         super().__init__(what, where=path, hint=hint)
-        self.path = path
+        self.path = self.where
 
 
 class StateError(ProducerError):
@@ -302,7 +302,7 @@ class ReportError(ProducerError):
 
     def __init__(self, what: str, *, path: str, hint: str = "") -> None:
         super().__init__(what, where=path, hint=hint)
-        self.path = path
+        self.path = self.where
 
 
 class RefusedRequest(ProducerError):

@@ -10,6 +10,11 @@ _MASK = "***"
 _CREDENTIALS = re.compile(r"://([^\s'\"/?#@:%]*)((?:(?!://)[^\s'\"])*)@")
 """What precedes the last ``@``: a password may contain any character that should be percent-encoded. The
 scheme is not matched: a long word would be searched from each of its letters."""
+_COLLAPSED = re.compile(r":/(?!/)([^\s'\"/?#@:%]*)((?:(?!:/)[^\s'\"])*)@")
+"""The same in a URI that was made a path, which has one slash."""
+_ENCODED = re.compile(r"(:/{1,2})[^\s'\"/?#@]*%40")
+"""Credentials whose ``@`` is percent-encoded, so that the host begins with them."""
+_WITHOUT_SCHEME = re.compile(r":([^\s'\"/@:]+)@(?=[\w\[])")
 _HTTP = re.compile(r"https?$", re.IGNORECASE)
 _NESTED = 4
 """Number of URIs in each other whose parameters are read."""
@@ -38,9 +43,12 @@ def masked(text: str) -> str:
 
 
 def _masked(text: str, nested: int) -> str:
-    if "=" not in text and "@" not in text:
+    if "=" not in text and "@" not in text and "%40" not in text:
         return text
-    return _PARAMETER.sub(partial(_masked_parameter, nested), _CREDENTIALS.sub(_masked_credentials, text))
+    for credentials in (_CREDENTIALS, _COLLAPSED):
+        text = credentials.sub(_masked_credentials, text)
+    text = _WITHOUT_SCHEME.sub(_masked_password, _ENCODED.sub(rf"\1{_MASK}%40", text))
+    return _PARAMETER.sub(partial(_masked_parameter, nested), text)
 
 
 def _masked_credentials(match: re.Match[str]) -> str:
@@ -48,7 +56,12 @@ def _masked_credentials(match: re.Match[str]) -> str:
     is_http = _HTTP.search(match.string, max(0, match.start() - len("https")), match.start())
     if rest == _EXAMPLE or not (rest or is_http):
         return match[0]
-    return f"://{user}:{_MASK}@" if rest.startswith(":") else f"://{_MASK}@"
+    slashes = match[0][: match.start(1) - match.start()]
+    return f"{slashes}{user}:{_MASK}@" if rest.startswith(":") else f"{slashes}{_MASK}@"
+
+
+def _masked_password(match: re.Match[str]) -> str:
+    return match[0] if match[1] == _EXAMPLE.removeprefix(":") else f":{_MASK}@"
 
 
 def _masked_parameter(nested: int, match: re.Match[str]) -> str:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from traceback import format_exception
 from urllib.parse import quote
 
 import psutil
 import pytest
 from pyspark.sql import SparkSession
 
+import ticdc_producer
 from ticdc_producer.cli import main
+from ticdc_producer.errors import FolderError
 from ticdc_producer.kafka.embedded.process import free_ports
 
 SECRET = "s3cret-of-ann"
@@ -84,6 +88,16 @@ FAILING = {
         "verify", "state", "--expected", "GOLDEN", "--actual", f"mysql://ann:{SECRET}@127.0.0.1:PORT/x",
     ],
     "no database": ["verify", "state", "--expected", "GOLDEN", "--actual", f"mysq://ann:{SECRET}@h:1/x"],
+    "a claim-check URI without scheme": ["run", "seed_t1", "--config", f"ann:{SECRET}@b/p"],
+    "an encoded user in a claim-check URI": ["run", "seed_t1", "--config", f"s3://ann%3A{SECRET}%40b/p"],
+    "an encoded user of a storage": ["decode", "--sink-uri", f"s3://ann%3A{SECRET}%40b/p?protocol=csv"],
+    "a password with a slash": ["verify", "--sink-uri", f"kafka://ann:{SECRET}/x@127.0.0.1:PORT/t"],
+    "a password with a question mark": ["verify", "--sink-uri", f"kafka://ann:{SECRET}?x@127.0.0.1:PORT/t"],
+    "a password after a number": ["verify", "--sink-uri", f"kafka://ann:1?{SECRET}@127.0.0.1:PORT/t"],
+    "a password that looks like parameters": ["verify", "--sink-uri", f"kafka://ann:{SECRET}?a=x@h:1/t"],
+    "a password with a slash of a storage": ["decode", "--sink-uri", f"s3://ann:{SECRET}/x@b/p?protocol=csv"],
+    "no database but a user": ["verify", "state", "--expected", "GOLDEN", "--actual", f"ann:{SECRET}@h/x"],
+    "a service without scheme": ["run", "seed_t1", "--server", f"ann:{SECRET}@127.0.0.1:PORT"],
     "a service": ["run", "seed_t1", "--server", f"http://ann:{SECRET}@127.0.0.1:PORT"],
 }  # fmt: skip
 
@@ -111,3 +125,65 @@ def test_errors(
     else:
         assert main(arguments) in (2, 3)
     assert SECRET not in _outputs(tmp_path, capsys, caplog)
+
+
+PATHS = [
+    ["decode", "LOCATION"],
+    ["decode", "--in", "LOCATION"],
+    ["verify", "--in", "LOCATION"],
+    ["verify", "--sink-uri", "kafka:///t", "--messages", "LOCATION"],
+    ["verify", "--sink-uri", "kafka:///t", "--scenario", "LOCATION.sql"],
+    ["verify", "state", "--expected", "LOCATION", "--actual", "folder"],
+    ["coverage", "--in", "LOCATION"],
+    ["run", "LOCATION.sql"],
+    ["run", "LOCATION.sql", "--watch"],
+    ["run", "seed_t1", "--config", "LOCATION"],
+    ["run", "seed_t1", "--out", "LOCATION"],
+    ["run", "seed_t1", "--html", "LOCATION"],
+    ["run", "seed_t1", "--junit-xml", "LOCATION"],
+    ["golden", "--out", "LOCATION"],
+    ["golden", "diff", "LOCATION", "folder"],
+    ["golden", "diff", "folder", "LOCATION"],
+    ["scenario", "validate", "LOCATION"],
+    ["scenario", "validate", "--json", "LOCATION.sql"],
+    ["conformance", "--junit-xml", "LOCATION"],
+    ["broker", "start", "--data", "LOCATION"],
+]
+"""Every option and argument that is the path of a file or folder."""
+
+
+@pytest.mark.parametrize(
+    "location", [f"s3://ann:{SECRET}@b/p", f"https://{SECRET}@h/x", f"s3://ann:a:/{SECRET}@b"]
+)
+@pytest.mark.parametrize("command", PATHS, ids=" ".join)
+def test_a_uri_is_no_path(
+    command: list[str],
+    location: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([text.replace("LOCATION", location) for text in command]) == 2
+    printed = _outputs(tmp_path, capsys, caplog)
+    assert SECRET not in printed
+    assert "it is a URI, and no file or folder here" in printed
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda location: ticdc_producer.verify(folder=location),
+        lambda location: ticdc_producer.run("seed_t1", out=location),
+        lambda location: ticdc_producer.run("seed_t1", config=location),
+        lambda location: list(ticdc_producer.decode(file=location)),
+        lambda location: ticdc_producer.verify_state(location, location),
+        lambda location: ticdc_producer.Scenario("x").write(f"{location}.yaml"),
+    ],
+)
+def test_errors_of_functions(call: Callable[[str], object]) -> None:
+    with pytest.raises(FolderError) as caught:
+        call(f"s3://ann:{SECRET}@b/p")
+    assert SECRET not in f"{caught.value!r} {vars(caught.value)} {''.join(format_exception(caught.value))}"

@@ -18,6 +18,7 @@ from ticdc_producer.config import Changefeed, SinkKind
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.errors import ArgumentError, ScenarioError
+from ticdc_producer.local_path import local_path
 from ticdc_producer.model.shapes import CHANGE_LOG
 from ticdc_producer.runs.run import checked_targets, execute, started
 from ticdc_producer.runs.run_options import RunOptions, check_sink_options
@@ -104,7 +105,7 @@ class BatchWriter:
     @property
     def _out(self) -> Path | None:
         path = self._options.values.get("path")
-        return None if path is None else Path(str(path))
+        return None if path is None else local_path(str(path))
 
     @property
     def _is_written_once(self) -> bool:

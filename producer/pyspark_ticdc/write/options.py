@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from urllib.parse import quote
 
 from pyspark_ticdc.options import BOOTSTRAP, GivenOptions, SourceOption, Use, given_options
 from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import ArgumentError
+from ticdc_producer.local_path import local_path
 from ticdc_producer.model.option_type import Boolean, IntRange, Text
 from ticdc_producer.model.tso import DEFAULT_EVERY_MS, DEFAULT_START, MAX_TS
 from ticdc_producer.simulate.job import changefeed_of
@@ -135,7 +135,7 @@ def ddl_text(options: GivenOptions) -> str:
     if file is None:
         return str(options.values["ddl"])
     try:
-        return Path(str(file)).read_text("utf-8")
+        return local_path(str(file)).read_text("utf-8")
     except (OSError, ValueError) as error:
         what = f"option 'ddl-file': {file} cannot be read: {error}"
         raise ArgumentError(what, argument="ddl-file") from None

@@ -18,6 +18,7 @@ from ticdc_producer.cli.options import fail, fail_usage
 from ticdc_producer.cli.standard_output import guard_standard_streams
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.installation import postpone_pandas
+from ticdc_producer.local_path import local_path
 
 if TYPE_CHECKING:
     from typer._click.core import Command, Context
@@ -66,7 +67,20 @@ def load_command(name: str) -> Command:
         app.command(name)(getattr(module, name))
         command = typer.main.get_command(app)
     command.name = name
+    _refuse_uris(command)
     return command
+
+
+def _refuse_uris(command: Command) -> None:
+    """Let the options and arguments that are paths refuse URIs, before anything is read or written."""
+    for option in command.params:
+        option.callback = option.callback or _refuse_uri
+    for subcommand in getattr(command, "commands", {}).values():
+        _refuse_uris(subcommand)
+
+
+def _refuse_uri(_context: Context, _option: object, value: object) -> object:
+    return local_path(value) if isinstance(value, Path) else value
 
 
 INTERRUPTED = 130

@@ -20,6 +20,7 @@ from ticdc_producer.cli.progress import ProgressDisplay
 from ticdc_producer.cli.remote.client_files import saves
 from ticdc_producer.cli.reports import Reports, scenario_source
 from ticdc_producer.errors import ProducerError, ScenarioError
+from ticdc_producer.local_path import local_path
 from ticdc_producer.runs.options import RUN, check_options
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _watch(scenario: str, options: Mapping[str, Any], *, quiet: bool = False) ->
     :param options: of ``api.run``; without ``out`` the golden folder is temporary.
     :raises ScenarioError: for a shipped scenario, whose file nobody edits.
     """
-    if not Path(scenario).is_file():
+    if not local_path(scenario).is_file():
         raise ScenarioError("--watch requires a scenario file that exists", file=scenario)
     files = [Path(scenario), *([Path(options["config"])] if options.get("config") else [])]
     with TemporaryDirectory(prefix="ticdc-producer-watch-") as temporary:

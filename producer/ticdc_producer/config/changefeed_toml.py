@@ -21,6 +21,7 @@ from ticdc_producer.config.changefeed_file import ChangefeedFile
 from ticdc_producer.config.config_section import ConfigSection, FilterSection, explain
 from ticdc_producer.config.parameters import OF_MESSAGES, REJECTED_KEYS, has_parameter
 from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.local_path import local_path
 from ticdc_producer.model.option_type import Plain
 from ticdc_producer.model.parameter import KAFKA, STORAGE, Parameter, SinkKind
 
@@ -65,7 +66,7 @@ def load_changefeed_toml(path: str | Path) -> dict[str, object]:
     :raises ChangefeedError: if it cannot be read, is not TOML or holds a key or value that is not accepted.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = local_path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise ChangefeedError(f"cannot read the changefeed file: {error.strerror}", where=str(path)) from None
     except UnicodeDecodeError as error:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -96,6 +96,8 @@ def parse_sink_uri(text: str) -> ParsedSinkURI:
     except ValueError:
         raise _error("it cannot be read", hint="kafka://HOST:PORT/TOPIC?protocol=open-protocol") from None
     _check_scheme(parts.scheme)
+    if parts.scheme == "kafka":
+        _refuse_user(parts)
     if parts.fragment:
         raise _error("it holds a '#'", hint="write %23")
     if parts.scheme == "kafka":
@@ -141,15 +143,21 @@ def _check_scheme(scheme: str) -> None:
     raise _error("it does not start with kafka://", hint="kafka://HOST:PORT/TOPIC?protocol=open-protocol")
 
 
-def _hosts(netloc: str) -> Iterator[str]:
-    if "@" in netloc or "%" in netloc:
+def _refuse_user(parts: SplitResult) -> None:
+    """Refuse user information, whose password may contain the characters that end an address."""
+    names = (name for name, _ in parse_qsl(parts.query, keep_blank_values=True))
+    if "%" in parts.netloc or any("@" in part for part in (parts.netloc, parts.path, *names)):
         raise _error("it holds user information before '@', which TiCDC does not read", hint="leave it out")
+
+
+def _hosts(netloc: str) -> Iterator[str]:
     if not netloc:
         return
     for address in netloc.split(","):
         host, colon, port = address.rpartition(":")
         if not colon or not re.fullmatch(r"[0-9]{1,5}", port) or not 1 <= int(port) <= 65_535:
-            raise _error(f"{address!r} has no port from 1 to 65535", hint="HOST:PORT[,HOST:PORT]")
+            named = repr(address if not colon or port.isdecimal() else host)
+            raise _error(f"{named} has no port from 1 to 65535", hint="HOST:PORT[,HOST:PORT]")
         if not host:
             raise _error(f"{address!r} names no host", hint="kafka:///TOPIC is the embedded broker")
         if not _HOST.fullmatch(host):
@@ -169,11 +177,12 @@ def _topic(path: str) -> str:
 
 def _storage(scheme: str, netloc: str, path: str) -> SinkURI:
     """Return the URI of a storage. Credentials come from the file system library's own environment."""
-    if "@" in netloc:
+    host, _, port = netloc.partition(":")
+    if "@" in netloc or "%" in netloc or (port and not port.isdecimal() and "[" not in netloc):
         raise _error("it holds user information before '@'", hint="leave it out")
     if scheme == "file" and netloc:
         raise _error(
-            f"{netloc!r} is a host, which file:// does not allow", hint="write file:///DIR with three slashes"
+            f"{host!r} is a host, which file:// does not allow", hint="write file:///DIR with three slashes"
         )
     folder = path.rstrip("/")
     parts = [part for part in folder.split("/") if part]

@@ -226,7 +226,7 @@ class Never:
         return {"const": False}
 
 
-_STORAGE = r"(?:[A-Za-z][A-Za-z0-9+.-]*://(?![^/]*@)[^?#]+)?"
+_STORAGE = r"(?:[A-Za-z][A-Za-z0-9+.-]*://(?![^/]*[@%])[^?#]+)?"
 
 
 @dataclass(frozen=True, slots=True)

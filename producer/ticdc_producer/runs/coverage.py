@@ -14,6 +14,7 @@ from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine
 from ticdc_producer.engine.dataset import Dataset, Engine
 from ticdc_producer.faults.catalogue import Trap, catalogue
+from ticdc_producer.local_path import local_path
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.protocols import registry
@@ -99,7 +100,7 @@ def coverage(
     check_options("coverage", {"sink_uri": sink_uri, "folder": folder, "config": config})
     if folder is not None:
         parse_kafka_properties(kafka_properties)
-        return _folder_coverage(Path(folder), engine, on_status)
+        return _folder_coverage(local_path(folder), engine, on_status)
     changefeed = changefeed_of(sink_uri, config, kafka_properties=kafka_properties)
     ranges = whole_topics(brokers_of(changefeed), [changefeed.sink_uri.topic])
     start = _start(engine, changefeed, sum(part.end - part.start for part in ranges), 0, on_status)

@@ -21,6 +21,7 @@ from ticdc_producer.config import (
 from ticdc_producer.config.kafka_properties import parse_kafka_properties
 from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.errors import FolderError
+from ticdc_producer.local_path import local_path
 from ticdc_producer.model.event import Record
 from ticdc_producer.model.event_line import DecodedRow, event_content, event_text
 from ticdc_producer.protocols import registry
@@ -89,8 +90,8 @@ def decode(
         ``error``.
     """
     check_options("decode", {"sink_uri": sink_uri, "folder": folder, "file": file, "config": config})
-    if file is not None and Path(file).is_dir():
-        source = folder_source(Path(file), protocol)
+    if file is not None and local_path(file).is_dir():
+        source = folder_source(local_path(file), protocol)
         yield from decode(
             **source,
             config=config,
@@ -105,7 +106,8 @@ def decode(
         requested_protocol = protocol or (changefeed.protocol if names_protocol(sink_uri, content) else None)
     else:
         parse_kafka_properties(kafka_properties)
-        changefeed = golden.changefeed(Path(folder), golden.manifest(Path(folder)))
+        folder = local_path(folder)
+        changefeed = golden.changefeed(folder, golden.manifest(folder))
         requested_protocol = protocol or changefeed.protocol
     if sink_uri is not None and changefeed.sink_uri.kind is SinkKind.STORAGE:
         yield from _storage_events(changefeed)

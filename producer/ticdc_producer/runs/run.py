@@ -14,6 +14,7 @@ from ticdc_producer.config import ConfigSource, SinkKind
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, choose_engine, translate_worker_errors
 from ticdc_producer.hints import counted
+from ticdc_producer.local_path import local_path
 from ticdc_producer.oracle.scenario import ScenarioOracle, expected_messages
 from ticdc_producer.runs.options import check_options
 from ticdc_producer.runs.run_options import OnStatus, RunOptions, check_sink_options, ignore_status
@@ -259,7 +260,7 @@ def run(
         kafka_properties=kafka_properties,
     )
     options = RunOptions(
-        out=None if out is None else Path(out),
+        out=None if out is None else local_path(out),
         append=append,
         replace=replace,
         resume=resume,

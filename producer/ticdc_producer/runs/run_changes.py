@@ -19,6 +19,7 @@ from ticdc_producer.config import ConfigSource
 from ticdc_producer.engine import SMALL_EVENTS, EngineOption
 from ticdc_producer.engine.choose import translate_worker_errors
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.local_path import local_path
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import CHANGE_LOG
 from ticdc_producer.model.tso import DEFAULT_EVERY_MS, DEFAULT_START
@@ -82,7 +83,7 @@ def run_changes(
     scenario = Scenario(name, clock={"start": start, "every": f"{every_ms}ms"}).sql(tables.sql).load()
     created = execute(scenario, force_replicate=changefeed.force_replicate, profile=changefeed.profile)
     options = RunOptions(
-        out=None if out is None else Path(out),
+        out=None if out is None else local_path(out),
         append=append,
         resume=resume,
         dry_run=dry_run,

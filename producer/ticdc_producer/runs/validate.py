@@ -10,6 +10,7 @@ from ticdc_producer.config import Changefeed, resolve
 from ticdc_producer.dispatch.rules import Router
 from ticdc_producer.dispatch.table_filter import ColumnSelection, TableFilter
 from ticdc_producer.errors import ProducerError, ScenarioError, ScenarioProblems
+from ticdc_producer.masking import masked
 from ticdc_producer.scenario.execute import check_commits, clock_of, execute
 from ticdc_producer.scenario.history import History, PassedOver
 from ticdc_producer.scenario.load import ScenarioFile, load_scenario
@@ -75,7 +76,7 @@ def _problem(problem: ProducerError) -> dict[str, object]:
 
 def validate_scenario(path_or_name: str | Path) -> Validation:
     """Read a scenario, run its SQL, compute the route of every table. All errors are in the result."""
-    name = str(path_or_name)
+    name = masked(str(path_or_name))
     try:
         scenario, traps = with_traps(load_scenario(path_or_name), ())
         changefeed = resolve(scenario=scenario.changefeed, name=scenario.name)

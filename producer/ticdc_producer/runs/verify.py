@@ -12,6 +12,7 @@ from ticdc_producer.config import Changefeed, ConfigSource, SinkKind
 from ticdc_producer.config.kafka_properties import parse_kafka_properties
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine, translate_worker_errors
+from ticdc_producer.local_path import local_path
 from ticdc_producer.oracle.folder import FolderContent, FolderOracle, folder_content
 from ticdc_producer.oracle.scenario import oracle_of_scenario
 from ticdc_producer.runs.options import STORAGE, check_options
@@ -98,7 +99,7 @@ def verify(
     )
     if folder is not None:
         parse_kafka_properties(kafka_properties)
-        return _verify_folder(Path(folder), scenario, overrides, state_at, options)
+        return _verify_folder(local_path(folder), scenario, overrides, state_at, options)
     job = (
         None
         if scenario is None
@@ -116,7 +117,7 @@ def verify(
         changefeed_of(sink_uri, config, kafka_properties=kafka_properties) if job is None else job.changefeed
     )
     if changefeed.sink_uri.kind is not SinkKind.STORAGE:
-        file = None if messages is None else Path(messages)
+        file = None if messages is None else local_path(messages)
         return _verify_topics(changefeed, job, file, options)
     check_options("verify", {**given, "inject": () if job is None else job.traps}, STORAGE)
     return verify_storage(

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from ticdc_producer.config.kafka_properties import with_environment
 from ticdc_producer.errors import ChangefeedError, StateError, StateSourceError
 from ticdc_producer.installation import install_command
+from ticdc_producer.local_path import local_path
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.zone import zone_of
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
@@ -66,9 +67,10 @@ def verify_state(
     :param on_status: called with a line of text for each step of the work.
     :raises ProducerError: for an invalid folder, database or name; differences are part of the outcome.
     """
-    manifest = golden.manifest(Path(expected))
-    changefeed = golden.changefeed(Path(expected), manifest)
-    selected = select_tables(expected_tables(Path(expected), manifest, at_ts), tables)
+    folder = local_path(expected)
+    manifest = golden.manifest(folder)
+    changefeed = golden.changefeed(folder, manifest)
+    selected = select_tables(expected_tables(folder, manifest, at_ts), tables)
     table_map = _checked(table_map or {}, selected)
     fidelity = registry.fidelity(protocol or changefeed.protocol, changefeed.codec_options(protocol or ""))
     start = spark_session
@@ -150,7 +152,7 @@ def _source(
     if not str(actual):
         what, hint = "it is empty", "a database URL, a folder or a file"
         raise StateError(what, source="`actual`", hint=hint).about("actual")
-    return Files(Path(actual), start, tables=tables)
+    return Files(local_path(actual), start, tables=tables)
 
 
 def _compared(

@@ -14,6 +14,7 @@ from ticdc_producer.config.config_section import Path as KeyPath
 from ticdc_producer.config.config_section import spell
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.hints import nearest
+from ticdc_producer.local_path import local_path
 from ticdc_producer.resources import bundled_dir
 from ticdc_producer.scenario.data_steps import Changes, Data, location_of
 from ticdc_producer.scenario.file_steps import DumpStep, divide_dump
@@ -250,7 +251,7 @@ def _frame_in_file(path: str, file: str, line: int) -> Frame:
 
 
 def _find(name: str) -> Traversable:
-    if name.endswith(_ENDINGS):
+    if local_path(name).name.endswith(_ENDINGS):
         return Path(name)
     library = shipped()
     if name in library:

@@ -11,6 +11,7 @@ from typing import Any, Literal, Self, TypedDict, Unpack
 import yaml
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.local_path import local_path
 from ticdc_producer.model.html_table import html_table
 from ticdc_producer.scenario.frames.frame import GivenFrame, frame_of
 from ticdc_producer.scenario.load import ScenarioFile, parse_scenario
@@ -215,7 +216,7 @@ class Scenario:
         :return: the path.
         :raises ScenarioError: if the file cannot be written.
         """
-        file = Path(path)
+        file = local_path(path)
         if file.suffix not in (".yaml", ".yml"):
             raise ScenarioError("the name of a scenario file ends with .yaml", file=str(file))
         try:
