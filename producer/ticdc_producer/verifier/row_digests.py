@@ -64,7 +64,7 @@ def hashed_columns(columns: tuple[DescribedColumn, ...], rule: ExpectedDispatch)
 def dispatch_keys(
     layout: EventLayout, commit_ts: Numbers, rule: ExpectedDispatch, options: VerifyOptions
 ) -> Numbers:
-    """Return the number that decides the partition of each row; -1 if a hashed value is unknown.
+    """Return the number that decides the partition of each row; -1 if a value that the rule takes is unknown.
 
     :param commit_ts: of the layout's events.
     """
@@ -72,7 +72,8 @@ def dispatch_keys(
     if rule.rule == "table":
         return np.full(len(layout.rows), of_table)
     if rule.rule == "ts":
-        return commit_ts
+        exact = options.fidelity.commit_ts in ("exact", "not deletes")
+        return np.where(exact & (commit_ts != 0), commit_ts, NOTHING)
     hashed = hashed_columns(layout.columns, rule)
     # Where a protocol marks primary keys only, a row without one may have a handle key nonetheless.
     unmarked = not (hashed or options.fidelity.marks_handle_keys)

@@ -100,7 +100,10 @@ def dispatch_rules(stats: StreamStats) -> Iterator[Unmet]:
     if unruled := stats.rows("unruled"):
         yield Unmet("no dispatch rule is known for the rows' table", unruled)
     if unhashed := stats.rows("unhashed"):
-        what = "the message lacks a column that the rule hashes, or has its value in another form"
+        what = (
+            "the message lacks a column that the rule hashes, or the exact commit-ts that it takes, "
+            "or has its value in another form"
+        )
         yield Unmet(what, unhashed)
 
 
