@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import ticdc_producer
 from tests.sql_messages import messages_of, simulation_of
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
 
@@ -173,3 +175,64 @@ def test_an_unsigned_number_without_its_flag_is_decoded(tmp_path: Path) -> None:
     *_, (key, value) = messages_of(tmp_path, script, f"{OPTIONS}&profile=new", "row")
     (event,) = OpenDecoder().events(key, value)
     assert event.after["n"] == b"4294967295"
+
+
+_ALTERED = """create table p (id int primary key, n int unsigned, b bit(8), v varbinary(9))
+    partition by {by};
+insert into p values (1, 4000000000, b'101', 'x');
+alter table p {alteration};
+insert into p (id) values (3);
+insert into p (id) values (2);
+update p set b = b'11' where id = 1;
+{later}
+"""
+
+
+@pytest.mark.parametrize(
+    "by",
+    [
+        "hash (id) partitions 2",
+        "key (id) partitions 3",
+        "list (id) (partition p values in (1, 3), partition q values in (2))",
+    ],
+)
+@pytest.mark.parametrize(
+    "alteration",
+    [
+        "add column c bit(4)",
+        "rename column n to m",
+        "modify n bigint",
+        "add index (n)",
+        "drop column n",
+        "comment = 'x'",
+    ],
+)
+@pytest.mark.parametrize("later", ["", "truncate table p; insert into p (id) values (1), (2);"])
+def test_a_run_finds_no_violation(by: str, alteration: str, later: str, tmp_path: Path) -> None:
+    file = tmp_path / "p.sql"
+    file.write_text(
+        "create database s; use s; " + _ALTERED.format(by=by, alteration=alteration, later=later), "utf-8"
+    )
+    report = ticdc_producer.run(file, sink_uri=f"kafka:///p?{OPTIONS}&profile=new", out=tmp_path / "out")
+    assert report.ok, report.to_json()
+
+
+@pytest.mark.parametrize("partitioned", [False, True])
+def test_a_missing_ddl_is_a_violation(partitioned: bool, tmp_path: Path) -> None:
+    """Rows of one partition have the same columns between two DDLs."""
+    by = "partition by hash (id) partitions 2" if partitioned else ""
+    file, out = tmp_path / "p.sql", tmp_path / "out"
+    script = (
+        f"create table p (id int primary key) {by}; insert into p values (1); alter table p add column c int;"
+    )
+    file.write_text(f"create database s; use s; {script} insert into p values (3, 3);", "utf-8")
+    uri = f"kafka:///p?{OPTIONS}&profile=new&partition-num=1"
+    assert ticdc_producer.run(file, sink_uri=uri, out=out).ok
+    path = out / "messages.jsonl"
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    *_, ddl = (
+        line for line in lines if b"alter table" in base64.b64decode(json.loads(line)["value"] or "").lower()
+    )
+    path.write_text("".join(line for line in lines if line != ddl), "utf-8")
+    verdict = ticdc_producer.verify(sink_uri=uri, messages=path)
+    assert "INV-SCHEMA" in {finding.id for finding in verdict.findings if finding.severity != "not checked"}

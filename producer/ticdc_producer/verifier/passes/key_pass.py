@@ -84,8 +84,9 @@ class UncoveredRows:
         )
 
 
-Epoch: TypeAlias = tuple[str, str, str, int]
-"""Topic, schema, table, and commit-ts of the DDL before."""
+Epoch: TypeAlias = tuple[str, str, str, int, int]
+"""Topic, schema, table, physical table id (0 unless partitions have flags of their own), and commit-ts of the
+DDL before."""
 _First: TypeAlias = tuple[int, int, int]
 """Commit-ts, partition and position of an event."""
 
@@ -113,10 +114,13 @@ class TableShapes:
             later = (epoch_ts < 0) | (whole_rows.commit_ts > epoch_ts)
             whole_rows, epoch_ts = whole_rows.take(later), epoch_ts[later]
         (topic_codes, topics), (table_codes, tables) = whole_rows.topics, whole_rows.tables
-        keys = (topic_codes, table_codes, epoch_ts, whole_rows.shape)
+        by_partition = groups.options.fidelity.caches_flags
+        table_ids = whole_rows.table_id if by_partition else np.zeros(len(whole_rows), np.int64)
+        keys = (topic_codes, table_codes, table_ids, epoch_ts, whole_rows.shape)
         order = np.lexsort((whole_rows.position, whole_rows.partition, whole_rows.commit_ts, *reversed(keys)))
         for row in order[starts_of(*(key[order] for key in keys))].tolist():
-            epoch = topics[topic_codes[row]], *tables[table_codes[row]], int(epoch_ts[row])
+            table = topics[topic_codes[row]], *tables[table_codes[row]]
+            epoch = *table, int(table_ids[row]), int(epoch_ts[row])
             first = (
                 int(whole_rows.commit_ts[row]),
                 int(whole_rows.partition[row]),
@@ -139,7 +143,7 @@ class TableShapes:
         topics = sorted({epoch[0] for epoch, *_ in changes})
 
         def detail(number: int) -> str:
-            _, schema, table, _ = changes[number][0]
+            _, schema, table, *_ = changes[number][0]
             return (
                 f"columns of {schema}.{table} differ from those of its earlier rows, in names, types or flags"
             )
