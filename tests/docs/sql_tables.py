@@ -9,9 +9,9 @@ from tests.scenario.sql.random_joins import DIFFERENCES
 from tests.scenario.sql.reference import ALTER_PARTS, DEFINITIONS, EXPRESSIONS, STATEMENTS, VARIABLES, Example
 from tests.scenario.sql.refusals import REFUSED
 from ticdc_producer.model.values.collation import DEFAULT_COLLATIONS, KNOWN
-from ticdc_producer.scenario.sql.expression.call_normalizer import AGGREGATES
-from ticdc_producer.scenario.sql.expression.evaluate import SESSION_FUNCTIONS
+from ticdc_producer.scenario.sql.expression.call_value import SESSION_FUNCTIONS
 from ticdc_producer.scenario.sql.functions import MODULES, REASONS
+from ticdc_producer.scenario.sql.functions.aggregate import AGGREGATES
 from ticdc_producer.scenario.sql.session.variables import SQL_MODES, WITHOUT_EFFECT
 from ticdc_producer.scenario.sql.syntax.column_type import TYPE_NAMES
 

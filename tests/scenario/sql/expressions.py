@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from ticdc_producer.model.values.coerce_text import to_bytes
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
-from ticdc_producer.scenario.sql.expression.eval_type import EvalType, type_of_value
-from ticdc_producer.scenario.sql.expression.evaluate import evaluate_constant
-from ticdc_producer.scenario.sql.expression.expression_check import check_expression
+from ticdc_producer.scenario.sql.expression.eval_type import EvalType, kind_of_value
+from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate_constant, type_of
 from ticdc_producer.scenario.sql.expression.scope import Scope
-from ticdc_producer.scenario.sql.expression.type_inference import type_of
 from ticdc_producer.scenario.sql.text.dialect import parse_expression
 
 STRICT = SQLMode()
@@ -20,7 +18,7 @@ def value_of(text: str, mode: SQLMode = STRICT) -> SQLValue:
     check_expression(tree, Scope(mode))
     value = evaluate_constant(tree, mode)
     if value is not None:
-        assert type_of(tree, Scope(mode)) in (type_of_value(value), EvalType.UNKNOWN)
+        assert type_of(tree, Scope(mode)).kind in (kind_of_value(value), EvalType.UNKNOWN)
     return value
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.sql_value import Quotient, SQLMode, SQLValue
-from ticdc_producer.scenario.sql.expression.evaluate import evaluate_constant
-from ticdc_producer.scenario.sql.expression.expression_check import check_expression
+from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate_constant
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.text.dialect import parse_expression
 

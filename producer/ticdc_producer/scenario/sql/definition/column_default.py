@@ -19,9 +19,10 @@ from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.model.values.coerce_text import to_bytes
 from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.model.values.sql_value import BinaryLiteral, SQLMode, SQLValue
-from ticdc_producer.scenario.sql.expression.evaluate import evaluate_constant
-from ticdc_producer.scenario.sql.expression.expression_check import check_expression
+from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate_constant
+from ticdc_producer.scenario.sql.expression.function_call import call_of
 from ticdc_producer.scenario.sql.expression.scope import Scope
+from ticdc_producer.scenario.sql.functions import FUNCTIONS, WITHOUT_RESULT
 from ticdc_producer.scenario.sql.syntax.column import Default
 from ticdc_producer.scenario.sql.text.dialect import parse_expression
 
@@ -78,14 +79,14 @@ def _stored_expression(column: ColumnInfo, text: str, mode: SQLMode, line: int) 
     :raises ScenarioError: for an expression that does not parse, or that TiDB or this tool does not compute.
     """
     expression = parse_expression(text, line)
-    if _name(expression.unnest()) not in _WITHOUT_RESULT:
+    if _has_result(expression):
         check_expression(expression, Scope(mode))
     check_default_function(column.name, expression, line)
     from ticdc_producer.scenario.sql.restore import print_default  # most scenarios do not need its grammar
 
     try:
         stored = print_default(text)
-        if _name(expression.unnest()) not in _WITHOUT_RESULT:
+        if _has_result(expression):
             check_expression(parse_expression(stored, line), Scope(mode))
     except ScenarioError as error:
         raise error.at("", line) from error.__cause__
@@ -121,44 +122,26 @@ def _is_constant(tree: exp.Expr) -> bool:
     return all(isinstance(node, _CONSTANT_NODES) for node in tree.walk())
 
 
-_WITH_ANY_ARGUMENTS = {"CURDATE", "CURRENT_DATE", "JSON_ARRAY", "JSON_OBJECT", "JSON_QUOTE", "VEC_FROM_TEXT"}
-_WITHOUT_RESULT = {"RAND", "UUID", "UUID_TO_BIN"}
-"""Functions that a DEFAULT may have, but that this tool does not compute: each row has to give a value."""
-_FORMATS = {"%Y-%m", "%Y-%m-%d", "%Y-%m-%d %H.%i.%s", "%Y-%m-%d %H:%i:%s"}
-
-
 def check_default_function(column: str, expression: exp.Expr, line: int) -> None:
     """Check that TiDB accepts an expression that is no literal.
 
     :param column: name of the column.
     :raises ScenarioError: if it does not.
     """
-    call = expression.unnest()
-    name = _name(call)
-    if not name:
+    call = call_of(expression.unnest())
+    if call is None:
         what = f"the DEFAULT of column {column!r} is neither a literal nor a call of a function"
         raise ScenarioError(what, line=line, column=column, hint="TiDB accepts no other expression there")
-    if name in _WITH_ANY_ARGUMENTS or name in _WITHOUT_RESULT:
+    if call.name in WITHOUT_RESULT:
         return
-    arguments = call.expressions
-    if name == "STR_TO_DATE" and all(isinstance(argument, exp.Literal) for argument in arguments):
-        return
-    if name == "DATE_FORMAT" and _is_date_of_now(arguments):
-        return
-    what = f"Default value expression of column {column!r} contains a disallowed function: {name}"
-    hint = "TiDB accepts JSON_OBJECT, JSON_ARRAY, JSON_QUOTE, STR_TO_DATE, CURRENT_DATE, DATE_FORMAT of NOW()"
-    raise ScenarioError(what, line=line, column=column, hint=hint)
+    accepts = call.function.default
+    if accepts is None or not accepts(call.arguments):
+        names = ", ".join(name for name, function in FUNCTIONS.items() if function.default is not None)
+        what = f"Default value expression of column {column!r} contains a disallowed function: {call.name}"
+        raise ScenarioError(what, line=line, column=column, hint=f"TiDB accepts calls of {names}")
 
 
-def _name(call: exp.Expr) -> str:
-    if isinstance(call, exp.Anonymous):
-        return str(call.this).upper()
-    if isinstance(call, exp.JSONObject):
-        return "JSON_OBJECT"
-    return call.sql_name() if isinstance(call, exp.Func) and not isinstance(call, exp.Binary) else ""
-
-
-def _is_date_of_now(arguments: list[exp.Expr]) -> bool:
-    if len(arguments) != 2 or _name(arguments[0]) != "NOW":
-        return False
-    return isinstance(arguments[1], exp.Literal) and arguments[1].this in _FORMATS
+def _has_result(expression: exp.Expr) -> bool:
+    """Return whether this tool computes an expression."""
+    call = call_of(expression.unnest())
+    return call is None or call.name not in WITHOUT_RESULT

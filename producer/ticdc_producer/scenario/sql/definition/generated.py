@@ -15,24 +15,16 @@ from ticdc_producer.model.mysql_type import CHARSET_BEARING, INTEGERS, NUMBERED,
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.model.values.sql_value import SQLMode
-from ticdc_producer.scenario.sql.expression.call_normalizer import normalized_call
-from ticdc_producer.scenario.sql.expression.evaluate import evaluate
-from ticdc_producer.scenario.sql.expression.expression_check import check_expression
+from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate
+from ticdc_producer.scenario.sql.expression.function_call import call_of
 from ticdc_producer.scenario.sql.expression.scope import Scope
+from ticdc_producer.scenario.sql.functions.function import text_type
 from ticdc_producer.scenario.sql.text.dialect import parse_expression
 
 T = MySQLType
 
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.IntDiv, exp.Mod, exp.Neg)
-_TEXT_FUNCTIONS = frozenset({"LOWER", "LCASE", "UPPER", "UCASE", "TRIM", "LTRIM", "RTRIM", "REVERSE"})
-_INTEGER_FUNCTIONS = frozenset(
-    {"LENGTH", "OCTET_LENGTH", "CHAR_LENGTH", "CHARACTER_LENGTH", "ASCII", "ORD", "CRC32"}
-)
-_BIGINT_WIDTH = 20
-_CLOCK_FUNCTIONS = frozenset({
-    "CURDATE", "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "CURTIME", "LOCALTIME", "LOCALTIMESTAMP",
-    "NOW", "SYSDATE", "UNIX_TIMESTAMP", "UTC_DATE", "UTC_TIME", "UTC_TIMESTAMP",
-})  # fmt: skip
+_BIGINT = (T.LONGLONG, 20, "binary", "binary")
 
 
 def fill_generated(scope: Scope) -> None:
@@ -81,8 +73,8 @@ def _refuse_clock_functions(tree: exp.Expr, column: ColumnInfo, line: int) -> No
 
     Source: tidb ``pkg/expression/builtin.go`` (``IllegalFunctions4GeneratedColumns``).
     """
-    calls = (normalized_call(node) for node in tree.walk())
-    if any(call is not None and call.name in _CLOCK_FUNCTIONS and not call.arguments for call in calls):
+    calls = (call_of(node) for node in tree.walk())
+    if any(call is not None and not call.arguments and call.function.clock for call in calls):
         what = f"Expression of generated column {column.name!r} contains a disallowed function"
         raise ScenarioError(what, line=line, column=column.name)
 
@@ -130,16 +122,17 @@ def _result_type(node: exp.Expr, table: TableInfo) -> tuple[MySQLType, int, str,
         whole = all(column.type in INTEGERS for column in _sources(node, table))
         literals = (literal for literal in node.find_all(exp.Literal))
         plain = all(not literal.is_string and str(literal.this).isdigit() for literal in literals)
-        return (T.LONGLONG, _BIGINT_WIDTH, "binary", "binary") if whole and plain else None
-    name = str(node.this).upper() if isinstance(node, exp.Anonymous) else type(node).__name__.upper()
-    if name in _INTEGER_FUNCTIONS:
-        return T.LONGLONG, _BIGINT_WIDTH, "binary", "binary"
+        return _BIGINT if whole and plain else None
+    call = call_of(node)
+    if call is None or not call.function.indexed:
+        return None
+    if call.function.type is not text_type:
+        return _BIGINT
     sources = _sources(node, table)
-    if name in _TEXT_FUNCTIONS and len(sources) == 1:
-        source = sources[0]
-        if source.type in CHARSET_BEARING and source.type not in NUMBERED:
-            return T.VAR_STRING, source.length, source.charset, source.collation
-    return None
+    source = sources[0] if len(sources) == 1 else None
+    if source is None or source.type not in CHARSET_BEARING or source.type in NUMBERED:
+        return None
+    return T.VAR_STRING, source.length, source.charset, source.collation
 
 
 def _sources(node: exp.Expr, table: TableInfo) -> list[ColumnInfo]:

@@ -33,8 +33,7 @@ from ticdc_producer.scenario.sql.definition.partitioning import (
     Partitioning,
     component,
 )
-from ticdc_producer.scenario.sql.expression.evaluate import evaluate_constant
-from ticdc_producer.scenario.sql.expression.expression_check import check_expression
+from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate_constant
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.text.dialect import parse_expression
 

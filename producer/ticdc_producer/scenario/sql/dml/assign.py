@@ -17,9 +17,8 @@ from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.model.values.temporal_text import datetime_from_python
 from ticdc_producer.scenario.sql.definition.generated import expression_of
 from ticdc_producer.scenario.sql.dml.column_cast import cast_to_column
-from ticdc_producer.scenario.sql.expression.call_normalizer import column_name
-from ticdc_producer.scenario.sql.expression.evaluate import evaluate
-from ticdc_producer.scenario.sql.expression.expression_check import check_expression
+from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate
+from ticdc_producer.scenario.sql.expression.function_call import column_name
 from ticdc_producer.scenario.sql.expression.scope import Scope
 
 T = MySQLType

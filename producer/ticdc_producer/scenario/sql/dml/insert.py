@@ -33,7 +33,7 @@ from ticdc_producer.scenario.sql.dml.assign import (
     touch_updated_columns,
 )
 from ticdc_producer.scenario.sql.dml.literal_rows import LiteralRows
-from ticdc_producer.scenario.sql.expression.expression_check import check_expression
+from ticdc_producer.scenario.sql.expression.evaluate import check_expression
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext, row_items
 from ticdc_producer.scenario.sql.query.scope import Combination, QueryScope

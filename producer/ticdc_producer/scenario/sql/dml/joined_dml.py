@@ -16,7 +16,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.event import Value
 from ticdc_producer.scenario.sql.dml.assign import assigned_value, generated_error, is_default
 from ticdc_producer.scenario.sql.dml.insert import update_row
-from ticdc_producer.scenario.sql.expression.expression_check import check_expression
+from ticdc_producer.scenario.sql.expression.evaluate import check_expression
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.query.from_clause import FromClause

@@ -9,9 +9,9 @@ from sqlglot import exp
 from ticdc_producer.model.row_key import encode_part
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import SQLValue
-from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, as_boolean, collation_of
-from ticdc_producer.scenario.sql.expression.evaluate import evaluate
-from ticdc_producer.scenario.sql.expression.expression_check import check_expression
+from ticdc_producer.scenario.sql.expression.collation import collation_of
+from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, as_boolean
+from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.expression.ordering import SortKey, row_count, sort_rows
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.store.lookup import Lookup, encoded_members, membership_column

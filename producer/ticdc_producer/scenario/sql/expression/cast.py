@@ -5,9 +5,10 @@ Rules: tidb ``pkg/expression/builtin_cast.go``, ``pkg/types/convert.go``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from types import MappingProxyType
 
 from sqlglot import exp
 
@@ -29,7 +30,16 @@ from ticdc_producer.model.values.sql_value import (
     display_value,
 )
 from ticdc_producer.model.values.temporal_text import MAX_DURATION, MAX_FSP
+from ticdc_producer.scenario.sql.expression.eval_type import (
+    OF_INTEGER,
+    TEMPORALS,
+    Digits,
+    EvalType,
+    ExpressionType,
+    temporal_type,
+)
 
+E = EvalType
 T = MySQLType
 
 
@@ -50,6 +60,17 @@ class CastType:
         """Precision and scale of a DECIMAL."""
         precision, scale = (*self.sizes, *(10, 0)[len(self.sizes) :])
         return precision, scale
+
+    @property
+    def type(self) -> ExpressionType:
+        """The type of the CAST."""
+        kind = E.BYTES if self.charset == "binary" else _KINDS[self.name]
+        if self.name in ("SIGNED", "UNSIGNED"):
+            return ExpressionType(kind, OF_INTEGER)
+        if self.name == "DECIMAL":
+            precision, scale = self.decimal_sizes
+            return ExpressionType(kind, Digits(precision - scale, scale))
+        return temporal_type(kind, *self.sizes[:1]) if kind in TEMPORALS else ExpressionType(kind)
 
 
 def target_of(to: exp.DataType) -> CastType:
@@ -231,6 +252,11 @@ _NAMES: dict[exp.DType, str] = {
     exp.DType.JSON: "JSON",
     exp.DType.VECTOR: "VECTOR",
 }
+_KINDS: Mapping[str, EvalType] = MappingProxyType({
+    "SIGNED": E.INTEGER, "UNSIGNED": E.UNSIGNED, "DECIMAL": E.DECIMAL, "DOUBLE": E.DOUBLE, "FLOAT": E.DOUBLE,
+    "YEAR": E.UNSIGNED, "CHAR": E.TEXT, "BINARY": E.BYTES, "DATE": E.DATE, "DATETIME": E.DATETIME,
+    "TIME": E.TIME, "JSON": E.JSON, "VECTOR": E.UNKNOWN,
+})  # fmt: skip
 _CASTS: dict[str, Callable[[SQLValue, CastType, SQLMode], SQLValue]] = {
     "SIGNED": _signed,
     "UNSIGNED": _unsigned,

@@ -1,4 +1,4 @@
-"""The types of expressions (TiDB's ``EvalType``), which decide how values are computed.
+"""The types of expressions: TiDB's ``EvalType``, which decides how values are computed, and the digits.
 
 Rules: tidb ``pkg/types/field_type.go`` (``AggFieldType``, ``AggregateEvalType``),
 ``pkg/expression/builtin_control.go`` (``InferType4ControlFuncs``).
@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
 from enum import Enum, auto
+from typing import NamedTuple
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, MySQLType
@@ -31,7 +32,7 @@ T = MySQLType
 
 
 class EvalType(Enum):
-    """The type of an expression; UNKNOWN if only its values show it."""
+    """How an expression is computed; UNKNOWN if only its values show it."""
 
     NULL = auto()
     INTEGER = auto()
@@ -62,19 +63,65 @@ _OF_COLUMN = {
 }  # fmt: skip
 
 
-def type_of_column(column: ColumnInfo) -> EvalType:
-    """Return the type of a column's values."""
+class Digits(NamedTuple):
+    """The digits of a type; those of the fraction of a second are decimals, too.
+
+    :param whole: digits before the decimal point.
+    :param decimals: digits after it.
+    """
+
+    whole: int
+    decimals: int
+
+
+class ExpressionType(NamedTuple):
+    """The type of an expression.
+
+    :param kind: decides how its values are computed.
+    :param digits: of its values, which decide the scale of a DECIMAL, and whether CEIL and UNIX_TIMESTAMP are
+        integers; None for a kind without them, such as a text, and if this tool does not infer them.
+    """
+
+    kind: EvalType
+    digits: Digits | None = None
+
+
+UNKNOWN = ExpressionType(E.UNKNOWN)
+OF_INTEGER = Digits(20, 0)
+_OF_DATE = Digits(8, 0)
+_WHOLE_OF_DATETIME = 14
+
+
+def type_of_column(column: ColumnInfo) -> ExpressionType:
+    """Return the type of a column."""
     if column.type in INTEGERS:
-        if not column.unsigned:
-            return E.INTEGER
-        return E.UNSIGNED if column.type == T.LONGLONG else E.SHORT_UNSIGNED
+        digits = Digits(column.length, 0) if column.length > 0 else OF_INTEGER
+        unsigned = E.UNSIGNED if column.type == T.LONGLONG else E.SHORT_UNSIGNED
+        return ExpressionType(unsigned if column.unsigned else E.INTEGER, digits)
     if column.type in FLOATS:
-        return E.DOUBLE
-    return _OF_COLUMN.get(column.type, E.BYTES if column.charset == "binary" else E.TEXT)
+        return ExpressionType(E.DOUBLE)
+    kind = _OF_COLUMN.get(column.type, E.BYTES if column.charset == "binary" else E.TEXT)
+    if kind is E.DECIMAL:
+        return ExpressionType(kind, Digits(column.length - column.decimal, column.decimal))
+    if column.type == T.DATE:
+        return ExpressionType(kind, _OF_DATE)
+    return temporal_type(kind, column.decimal) if kind in (E.DATETIME, E.TIME) else ExpressionType(kind)
 
 
-def type_of_value(value: SQLValue) -> EvalType:
-    """Return the type of a value that is not NULL, such as that of a literal."""
+def temporal_type(kind: EvalType, fsp: int = 0) -> ExpressionType:
+    """Return the type of a date or time whose fraction has ``fsp`` digits; -1 for a DATE."""
+    return ExpressionType(kind, Digits(_WHOLE_OF_DATETIME, max(fsp, 0)))
+
+
+def fixed_type(kind: EvalType) -> ExpressionType:
+    """Return the type of a function whose result is always of a kind."""
+    return temporal_type(kind) if kind is E.DATE else ExpressionType(kind)
+
+
+def kind_of_value(value: SQLValue) -> EvalType:
+    """Return the kind of the type of a value, such as that of a literal."""
+    if value is None:
+        return E.NULL
     if isinstance(value, DateTimeValue):
         return E.DATE if value.fsp < 0 else E.DATETIME
     return next((eval_type for kind, eval_type in _OF_VALUE if isinstance(value, kind)), E.UNKNOWN)
@@ -86,9 +133,38 @@ _OF_VALUE: tuple[tuple[type, EvalType], ...] = (
 )  # fmt: skip
 
 
-def merged_type(types: Iterable[EvalType]) -> EvalType:
+def number_kind(operand: EvalType) -> EvalType:
+    """Return the kind of an operand of arithmetic."""
+    if operand in TEMPORALS or operand is E.UNKNOWN:
+        return E.UNKNOWN
+    if operand in (E.SHORT_UNSIGNED, E.YEAR, E.BIT):
+        return E.UNSIGNED
+    return operand if operand in NUMBERS or operand is E.NULL else E.DOUBLE
+
+
+def arithmetic_kind(operands: Iterable[EvalType]) -> EvalType:
+    """Return the kind of arithmetic on some operands: an integer is unsigned if one operand is."""
+    kinds = {number_kind(operand) for operand in operands}
+    choices = (E.UNKNOWN, E.DOUBLE, E.DECIMAL, E.UNSIGNED)
+    return next((kind for kind in choices if kind in kinds), E.INTEGER)
+
+
+def merged_type(types: Iterable[ExpressionType]) -> ExpressionType:
     """Return the type of an expression that merges several types, such as IF or a column of UNION."""
-    distinct: set[EvalType] = {eval_type for eval_type in types if eval_type is not E.NULL}
+    valued = [each for each in types if each.kind is not E.NULL]
+    return ExpressionType(_merged_kind({each.kind for each in valued}), merged_digits(valued))
+
+
+def merged_digits(types: Iterable[ExpressionType]) -> Digits | None:
+    """Return the digits of a type that holds the values of several types; None if any are unknown."""
+    digits = [each.digits for each in types]
+    known = [each for each in digits if each is not None]
+    if not known or len(known) < len(digits):
+        return None
+    return Digits(max(each.whole for each in known), max(each.decimals for each in known))
+
+
+def _merged_kind(distinct: set[EvalType]) -> EvalType:
     if not distinct:
         return E.NULL
     if distinct <= NUMBERS | {E.BIT} and len(distinct) > 1:

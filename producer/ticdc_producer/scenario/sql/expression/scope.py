@@ -15,8 +15,7 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import read
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
-from ticdc_producer.scenario.sql.expression.eval_type import EvalType, type_of_column
-from ticdc_producer.scenario.sql.expression.number_digits import Digits, digits_of_column
+from ticdc_producer.scenario.sql.expression.eval_type import ExpressionType, type_of_column
 
 
 class Context(Protocol):
@@ -31,11 +30,8 @@ class Context(Protocol):
     def collation(self, node: exp.Expr, scope: Scope) -> str:
         """Return the collation that a subquery gives a comparison; empty if it gives none."""
 
-    def type(self, node: exp.Expr, scope: Scope) -> EvalType:
+    def type(self, node: exp.Expr, scope: Scope) -> ExpressionType:
         """Return the type of a subquery or of a user variable."""
-
-    def digits(self, node: exp.Expr, scope: Scope) -> Digits | None:
-        """Return the digits of the type of a subquery; None if they are unknown."""
 
     def function(self, name: str, arguments: list[SQLValue]) -> SQLValue:
         """Return the result of a function of the session, such as ``LAST_INSERT_ID()``."""
@@ -56,7 +52,7 @@ class Scope:
     :param alias: the name of the table in the statement; empty if it is the table's own.
     :param outer: the scope of the statement around a subquery.
     :param types: inferred types by the ids of their nodes; the nodes prevent that an id is used again.
-    :param decimals: inferred digits of the fraction, in the same way.
+    :param choices: in the same way the types to which IF, CASE, COALESCE and the like cast their values.
     """
 
     mode: SQLMode
@@ -67,8 +63,8 @@ class Scope:
     context: Context | None = None
     alias: str = ""
     outer: Scope | None = None
-    types: dict[int, tuple[exp.Expr, EvalType]] = field(default_factory=dict)
-    decimals: dict[int, tuple[exp.Expr, int | None]] = field(default_factory=dict)
+    types: dict[int, tuple[exp.Expr, ExpressionType]] = field(default_factory=dict)
+    choices: dict[int, tuple[exp.Expr, ExpressionType]] = field(default_factory=dict)
 
     def column(self, name: str, table: str = "", database: str = "") -> ColumnInfo:
         """Return the column of that name in the scope's own table.
@@ -110,17 +106,11 @@ class Scope:
         column = self.column(name, table, database)
         return "" if column.charset == "binary" else column.collation
 
-    def type(self, name: str, table: str = "", database: str = "") -> EvalType:
+    def type(self, name: str, table: str = "", database: str = "") -> ExpressionType:
         """Return the type of a column."""
         if self._offset(name, table, database) < 0 and self.outer is not None:
             return self.outer.type(name, table, database)
         return type_of_column(self.column(name, table, database))
-
-    def digits(self, name: str, table: str = "", database: str = "") -> Digits | None:
-        """Return the digits of a column's type; None for a type without them, such as a text or DOUBLE."""
-        if self._offset(name, table, database) < 0 and self.outer is not None:
-            return self.outer.digits(name, table, database)
-        return digits_of_column(self.column(name, table, database))
 
     def default(self, name: str, table: str = "", database: str = "") -> SQLValue:
         """Return ``DEFAULT(column)``.

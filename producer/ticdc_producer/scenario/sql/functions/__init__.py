@@ -33,7 +33,7 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 
-REASONS = {
+REASONS: dict[str, tuple[str, ...]] = {
     "a scenario gives the same rows on every run, and this function would not": (
         "RAND", "RANDOM_BYTES", "UUID", "UUID_SHORT", "UUID_V4", "UUID_V7",
     ),
@@ -57,6 +57,8 @@ REASONS = {
 
 REJECTED = {name: reason for reason, names in REASONS.items() for name in names}
 """Functions that this tool rejects: the reason by name."""
+WITHOUT_RESULT = frozenset({"RAND", "UUID", "UUID_TO_BIN"})
+"""Functions that a DEFAULT may have, but that this tool does not compute: each row has to give a value."""
 
 
 def function_named(name: str) -> Function:
@@ -72,4 +74,4 @@ def function_named(name: str) -> Function:
     return function
 
 
-__all__ = ["FUNCTIONS", "MODULES", "REASONS", "Function", "function_named"]
+__all__ = ["FUNCTIONS", "MODULES", "REASONS", "WITHOUT_RESULT", "Function", "function_named"]

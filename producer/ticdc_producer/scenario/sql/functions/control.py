@@ -8,12 +8,15 @@ from decimal import Decimal
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.number_text import as_number
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
-from ticdc_producer.scenario.sql.expression.compare import as_boolean, compare
-from ticdc_producer.scenario.sql.functions.function import Function, to_integer
-
-
-def _if(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    return arguments[1] if as_boolean(arguments[0], mode) else arguments[2]
+from ticdc_producer.scenario.sql.expression.compare import compare
+from ticdc_producer.scenario.sql.expression.eval_type import E
+from ticdc_producer.scenario.sql.functions.function import (
+    Function,
+    chosen_type,
+    first_type,
+    text_type,
+    to_integer,
+)
 
 
 def _coalesce(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
@@ -62,13 +65,12 @@ def _elt(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
 
 
 FUNCTIONS = {
-    "COALESCE": Function(_coalesce, 1, -1, accepts_null=True),
-    "ELT": Function(_elt, 2, -1, accepts_null=True, integers=(0,)),
-    "GREATEST": Function(_greatest, 2, -1, collated=True),
-    "IF": Function(_if, 3, 3, accepts_null=True),
-    "IFNULL": Function(_coalesce, 2, 2, accepts_null=True),
-    "INTERVAL": Function(_interval, 2, -1, accepts_null=True, numbers=range(1000)),
-    "ISNULL": Function(_isnull, 1, 1, accepts_null=True),
-    "LEAST": Function(_least, 2, -1, collated=True),
-    "NULLIF": Function(_nullif, 2, 2, accepts_null=True, collated=True),
+    "COALESCE": Function(_coalesce, 1, -1, accepts_null=True, type=chosen_type),
+    "ELT": Function(_elt, 2, -1, accepts_null=True, integers=(0,), type=text_type),
+    "GREATEST": Function(_greatest, 2, -1, collated=True, type=chosen_type),
+    "IFNULL": Function(_coalesce, 2, 2, accepts_null=True, type=chosen_type),
+    "INTERVAL": Function(_interval, 2, -1, accepts_null=True, numbers=range(1000), type=E.INTEGER),
+    "ISNULL": Function(_isnull, 1, 1, accepts_null=True, type=E.INTEGER),
+    "LEAST": Function(_least, 2, -1, collated=True, type=chosen_type),
+    "NULLIF": Function(_nullif, 2, 2, accepts_null=True, collated=True, type=first_type),
 }

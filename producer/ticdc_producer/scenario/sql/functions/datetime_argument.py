@@ -6,12 +6,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
+from typing import Any
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_scalar import allowed, as_datetime, as_duration
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, JsonText, SQLMode, SQLValue
 from ticdc_producer.model.values.temporal_text import MAX_DURATION, MAX_FSP, duration_prefix, time_of_day
+from ticdc_producer.scenario.sql.expression.eval_type import EvalType
 from ticdc_producer.scenario.sql.functions.function import Function, reject_value, to_integer
 
 DAY = 24 * 3600 * 1_000_000
@@ -106,10 +108,13 @@ def date_value(day: date) -> DateTimeValue:
     return DateTimeValue(day.year, day.month, day.day, fsp=-1)
 
 
-def datetime_function(run: Callable[[DateTimeValue], SQLValue], *, calendar: bool = False) -> Function:
+def datetime_function(
+    run: Callable[[DateTimeValue], SQLValue], *, calendar: bool = False, **properties: Any
+) -> Function:
     """Make a function of one date or datetime.
 
     :param calendar: whether dates that no calendar has are invalid arguments.
+    :param properties: other fields of ``Function``.
     """
     read = calendar_datetime_argument if calendar else datetime_argument
 
@@ -117,17 +122,17 @@ def datetime_function(run: Callable[[DateTimeValue], SQLValue], *, calendar: boo
         moment = read(arguments[0], mode)
         return None if moment is None else run(moment)
 
-    return Function(call, 1, 1)
+    return Function(call, 1, 1, **properties)
 
 
 def time_function(run: Callable[[Duration], SQLValue]) -> Function:
-    """Make a function of one time."""
+    """Make a function of one time, whose result is a number."""
 
     def call(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
         duration = time_argument(arguments[0], mode)
         return None if duration is None else run(duration)
 
-    return Function(call, 1, 1)
+    return Function(call, 1, 1, type=EvalType.INTEGER)
 
 
 def _unquoted(value: SQLValue) -> SQLValue:

@@ -8,12 +8,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from sqlglot import exp
+
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.sql_value import DateTimeValue, SQLMode, SQLValue
+from ticdc_producer.scenario.sql.expression.eval_type import E, ExpressionType
 from ticdc_producer.scenario.sql.functions.datetime_argument import datetime_argument, time_argument
-from ticdc_producer.scenario.sql.functions.datetime_parse import MONTHS, WEEKDAYS, parse_by_format, week_of
-from ticdc_producer.scenario.sql.functions.function import Function, reject_value
+from ticdc_producer.scenario.sql.functions.datetime_parse import (
+    MONTHS,
+    WEEKDAYS,
+    parse_by_format,
+    parts_of_format,
+    week_of,
+)
+from ticdc_producer.scenario.sql.functions.function import Arguments, Function, reject_value
 
 
 def format_datetime(moment: DateTimeValue, layout: str) -> str | None:
@@ -60,6 +69,29 @@ def _str_to_date(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     if parsed is None:
         reject_value("datetime", text, mode)
     return parsed
+
+
+def _parsed_type(arguments: Arguments, _: Sequence[ExpressionType]) -> ExpressionType:
+    """Return the type of STR_TO_DATE: that of a literal format, DATETIME if the format is computed."""
+    layout = arguments[1]
+    if not isinstance(layout, exp.Literal):
+        return ExpressionType(E.DATETIME)
+    has_date, has_time = parts_of_format(str(layout.this))
+    return ExpressionType(E.DATETIME if has_date == has_time else E.DATE if has_date else E.TIME)
+
+
+def _are_literals(arguments: Arguments) -> bool:
+    return all(isinstance(argument, exp.Literal) for argument in arguments)
+
+
+def _is_date_of_now(arguments: Arguments) -> bool:
+    """Return whether the arguments of DATE_FORMAT are ``NOW()`` and one of a few formats."""
+    now, layout = arguments if len(arguments) == 2 else (None, None)
+    is_now = isinstance(now, exp.Anonymous) and str(now.this).upper() == "NOW"
+    return is_now and isinstance(layout, exp.Literal) and layout.this in _FORMATS_OF_DEFAULT
+
+
+_FORMATS_OF_DEFAULT = {"%Y-%m", "%Y-%m-%d", "%Y-%m-%d %H.%i.%s", "%Y-%m-%d %H:%i:%s"}
 
 
 def _month(moment: DateTimeValue) -> str:
@@ -133,7 +165,7 @@ _RULES: dict[str, Callable[[DateTimeValue], str]] = {
 _DATE_SPECIFIERS = frozenset(_RULES) - frozenset("fHhIiklprSsT")
 
 FUNCTIONS = {
-    "DATE_FORMAT": Function(_date_format, 2, 2),
-    "STR_TO_DATE": Function(_str_to_date, 2, 2),
-    "TIME_FORMAT": Function(_time_format, 2, 2),
+    "DATE_FORMAT": Function(_date_format, 2, 2, type=E.TEXT, default=_is_date_of_now),
+    "STR_TO_DATE": Function(_str_to_date, 2, 2, type=_parsed_type, default=_are_literals),
+    "TIME_FORMAT": Function(_time_format, 2, 2, type=E.TEXT),
 }

@@ -11,6 +11,8 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
+from sqlglot import exp
+
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.number_text import as_number, rounded
@@ -24,6 +26,7 @@ from ticdc_producer.model.values.temporal_text import (
     time_of_day,
     two_digit_year,
 )
+from ticdc_producer.scenario.sql.expression.eval_type import E, ExpressionType, temporal_type
 from ticdc_producer.scenario.sql.expression.zone import time_zone
 from ticdc_producer.scenario.sql.functions.datetime_argument import (
     calendar_datetime_argument,
@@ -34,7 +37,17 @@ from ticdc_producer.scenario.sql.functions.datetime_argument import (
     time_argument,
 )
 from ticdc_producer.scenario.sql.functions.datetime_format import format_datetime
-from ticdc_producer.scenario.sql.functions.function import Function, reject_value, to_integer, value_function
+from ticdc_producer.scenario.sql.functions.function import (
+    Arguments,
+    Function,
+    Syntax,
+    TypeRule,
+    any_arguments,
+    operands,
+    reject_value,
+    to_integer,
+    value_function,
+)
 
 _LAST_UNIX_TIME = 32536771199
 _SECOND = 1_000_000
@@ -94,6 +107,10 @@ def _from_unixtime(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     when = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=length)
     moment = datetime_from_python(when.astimezone(mode.zone), fsp)
     return moment if len(arguments) == 1 else format_datetime(moment, to_text(arguments[1]))
+
+
+def _from_unixtime_type(arguments: Arguments, _: Sequence[ExpressionType]) -> ExpressionType:
+    return ExpressionType(E.TEXT if len(arguments) > 1 else E.DATETIME)
 
 
 def _timestamp(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
@@ -188,6 +205,12 @@ def _add_signed_time(arguments: Sequence[SQLValue], mode: SQLMode, sign: int) ->
     return replace(total, fsp=0 if is_whole else MAX_FSP).text()
 
 
+def _time_sum_type(_: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
+    """Return the type of ADDTIME and SUBTIME: a string, also for a DATE (``getBf4TimeAddSub``)."""
+    kind = types[0].kind
+    return ExpressionType(kind if kind in (E.DATETIME, E.TIME, E.UNKNOWN) else E.TEXT)
+
+
 def _convert_tz(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     moment = calendar_datetime_argument(arguments[0], mode)
     try:
@@ -243,34 +266,50 @@ def _utc_time(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     return time_of_day(now, now.fsp)
 
 
+def _now_type(kind: E) -> TypeRule:
+    """Return the type of the current time, whose fsp is a literal."""
+
+    def rule(arguments: Arguments, _: Sequence[ExpressionType]) -> ExpressionType:
+        fsp = str(arguments[0].this) if arguments else "0"
+        return temporal_type(kind, int(fsp)) if fsp.isdigit() else ExpressionType(kind)
+
+    return rule
+
+
 def unix_seconds(mode: SQLMode) -> int:
     """Return the session's current time in seconds since 1970: ``UNIX_TIMESTAMP()``."""
     return (mode.now - mode.now.fromtimestamp(0, UTC)) // timedelta(seconds=1)
 
 
+_WORDS_OF_NOW: Syntax = dict.fromkeys((exp.CurrentTimestamp, exp.Localtime, exp.Localtimestamp), operands())
+
 FUNCTIONS = {
-    "ADDTIME": Function(_add_time, 2, 2),
-    "CONVERT_TZ": Function(_convert_tz, 3, 3, full_fraction=True),
-    "CURDATE": Function(_date, 0, 0),
-    "CURRENT_DATE": Function(_date, 0, 0),
-    "CURRENT_TIME": Function(_time, 0, 1),
-    "CURRENT_TIMESTAMP": Function(_local, 0, 1),
-    "CURTIME": Function(_time, 0, 1),
-    "FROM_DAYS": value_function(_from_days, 1, integers=(0,)),
-    "FROM_UNIXTIME": Function(_from_unixtime, 1, 2, numbers=(0,)),
-    "LOCALTIME": Function(_local, 0, 1),
-    "LOCALTIMESTAMP": Function(_local, 0, 1),
-    "MAKEDATE": value_function(_make_date, 2, integers=(0, 1)),
-    "MAKETIME": value_function(_make_time, 3, numbers=(2,), integers=(0, 1)),
-    "NOW": Function(_local, 0, 1),
-    "PERIOD_ADD": value_function(_period_add, 2, integers=(0, 1)),
-    "PERIOD_DIFF": value_function(_period_diff, 2, integers=(0, 1)),
-    "SEC_TO_TIME": value_function(_sec_to_time, 1, numbers=(0,)),
-    "SUBTIME": Function(_sub_time, 2, 2),
-    "SYSDATE": Function(_local, 0, 1),
-    "TIMEDIFF": Function(_timediff, 2, 2),
-    "TIMESTAMP": Function(_timestamp, 1, 2),
-    "UTC_DATE": Function(_utc_date, 0, 0),
-    "UTC_TIME": Function(_utc_time, 0, 1),
-    "UTC_TIMESTAMP": Function(_utc, 0, 1),
+    "ADDTIME": Function(_add_time, 2, 2, type=_time_sum_type),
+    "CONVERT_TZ": Function(_convert_tz, 3, 3, full_fraction=True, type=E.DATETIME),
+    "CURDATE": Function(_date, 0, 0, type=E.DATE, default=any_arguments, clock=True),
+    "CURRENT_DATE": Function(
+        _date, 0, 0, type=E.DATE, default=any_arguments, clock=True, syntax={exp.CurrentDate: operands()}
+    ),
+    "CURRENT_TIME": Function(
+        _time, 0, 1, type=_now_type(E.TIME), clock=True, syntax={exp.CurrentTime: operands()}
+    ),
+    "CURRENT_TIMESTAMP": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True),
+    "CURTIME": Function(_time, 0, 1, type=_now_type(E.TIME), clock=True),
+    "FROM_DAYS": value_function(_from_days, 1, integers=(0,), type=E.DATE),
+    "FROM_UNIXTIME": Function(_from_unixtime, 1, 2, numbers=(0,), type=_from_unixtime_type),
+    "LOCALTIME": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True),
+    "LOCALTIMESTAMP": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True),
+    "MAKEDATE": value_function(_make_date, 2, integers=(0, 1), type=E.DATE),
+    "MAKETIME": value_function(_make_time, 3, numbers=(2,), integers=(0, 1), type=E.TIME),
+    "NOW": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True, syntax=_WORDS_OF_NOW),
+    "PERIOD_ADD": value_function(_period_add, 2, integers=(0, 1), type=E.INTEGER),
+    "PERIOD_DIFF": value_function(_period_diff, 2, integers=(0, 1), type=E.INTEGER),
+    "SEC_TO_TIME": value_function(_sec_to_time, 1, numbers=(0,), type=E.TIME),
+    "SUBTIME": Function(_sub_time, 2, 2, type=_time_sum_type),
+    "SYSDATE": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True),
+    "TIMEDIFF": Function(_timediff, 2, 2, type=E.TIME),
+    "TIMESTAMP": Function(_timestamp, 1, 2, type=E.DATETIME),
+    "UTC_DATE": Function(_utc_date, 0, 0, type=E.DATE, clock=True, bare=True),
+    "UTC_TIME": Function(_utc_time, 0, 1, type=_now_type(E.TIME), clock=True, bare=True),
+    "UTC_TIMESTAMP": Function(_utc, 0, 1, type=_now_type(E.DATETIME), clock=True, bare=True),
 }

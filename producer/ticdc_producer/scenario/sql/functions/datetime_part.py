@@ -10,10 +10,13 @@ from dataclasses import replace
 from datetime import UTC
 from decimal import Decimal
 
+from sqlglot import exp
+
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode, SQLValue
 from ticdc_producer.model.values.temporal_text import convert_zone, days_in_month
+from ticdc_producer.scenario.sql.expression.eval_type import UNKNOWN, E, ExpressionType
 from ticdc_producer.scenario.sql.functions.datetime_argument import (
     calendar_datetime_argument,
     datetime_argument,
@@ -23,7 +26,7 @@ from ticdc_producer.scenario.sql.functions.datetime_argument import (
 )
 from ticdc_producer.scenario.sql.functions.datetime_make import unix_seconds
 from ticdc_producer.scenario.sql.functions.datetime_parse import MONTHS, WEEKDAYS, week_of
-from ticdc_producer.scenario.sql.functions.function import Function, to_integer
+from ticdc_producer.scenario.sql.functions.function import Arguments, Function, to_integer, word
 
 _YEAR_ZERO = 365
 """Days of year 0, which Python's calendar does not count."""
@@ -102,6 +105,29 @@ def _unix_timestamp(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     return exact.quantize(Decimal(1).scaleb(-moment.fsp))
 
 
+def _unix_timestamp_type(arguments: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
+    """Return the type of UNIX_TIMESTAMP: DECIMAL if the argument's type has a fraction of a second.
+
+    A computed string has one.
+    """
+    if not arguments:
+        return ExpressionType(E.INTEGER)
+    literal, (kind, digits) = arguments[0], types[0]
+    if isinstance(literal, exp.Literal) and literal.is_string:
+        has_fraction = "." in str(literal.this)
+    elif kind in (E.TEXT, E.BYTES):
+        has_fraction = True
+    elif digits is None:
+        return UNKNOWN
+    else:
+        has_fraction = digits.decimals > 0
+    return ExpressionType(E.DECIMAL if has_fraction else E.INTEGER)
+
+
+def _extract_operands(node: exp.Expr) -> Arguments:
+    return word(node.this), node.expression
+
+
 def _extract(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     """Return ``EXTRACT(unit FROM value)``.
 
@@ -168,30 +194,38 @@ _DATE_PARTS: dict[str, Callable[[DateTimeValue], int]] = {
 }
 
 FUNCTIONS = {
-    "DATE": datetime_function(_date),
-    "DATEDIFF": Function(_datediff, 2, 2),
-    "DAY": datetime_function(lambda moment: moment.day),
-    "DAYNAME": datetime_function(lambda moment: WEEKDAYS[moment.naive().weekday()], calendar=True),
-    "DAYOFMONTH": datetime_function(lambda moment: moment.day),
-    "DAYOFWEEK": datetime_function(lambda moment: moment.naive().isoweekday() % 7 + 1, calendar=True),
-    "DAYOFYEAR": datetime_function(lambda moment: moment.naive().timetuple().tm_yday, calendar=True),
-    "EXTRACT": Function(_extract, 2, 2),
+    "DATE": datetime_function(_date, type=E.DATE),
+    "DATEDIFF": Function(_datediff, 2, 2, type=E.INTEGER),
+    "DAY": datetime_function(lambda moment: moment.day, type=E.INTEGER),
+    "DAYNAME": datetime_function(
+        lambda moment: WEEKDAYS[moment.naive().weekday()], calendar=True, type=E.TEXT
+    ),
+    "DAYOFMONTH": datetime_function(lambda moment: moment.day, type=E.INTEGER),
+    "DAYOFWEEK": datetime_function(
+        lambda moment: moment.naive().isoweekday() % 7 + 1, calendar=True, type=E.INTEGER
+    ),
+    "DAYOFYEAR": datetime_function(
+        lambda moment: moment.naive().timetuple().tm_yday, calendar=True, type=E.INTEGER
+    ),
+    "EXTRACT": Function(_extract, 2, 2, type=E.INTEGER, syntax={exp.Extract: _extract_operands}),
     "HOUR": time_function(lambda duration: abs(duration.microseconds) // _HOUR),
-    "LAST_DAY": datetime_function(_last_day, calendar=True),
+    "LAST_DAY": datetime_function(_last_day, calendar=True, type=E.DATE),
     "MICROSECOND": time_function(lambda duration: abs(duration.microseconds) % _SECOND),
     "MINUTE": time_function(lambda duration: abs(duration.microseconds) // _MINUTE % 60),
-    "MONTH": datetime_function(lambda moment: moment.month),
-    "MONTHNAME": datetime_function(_month_name),
-    "QUARTER": datetime_function(lambda moment: (moment.month + 2) // 3),
+    "MONTH": datetime_function(lambda moment: moment.month, type=E.INTEGER),
+    "MONTHNAME": datetime_function(_month_name, type=E.TEXT),
+    "QUARTER": datetime_function(lambda moment: (moment.month + 2) // 3, type=E.INTEGER),
     "SECOND": time_function(lambda duration: abs(duration.microseconds) // _SECOND % 60),
-    "TIME": Function(_time, 1, 1),
+    "TIME": Function(_time, 1, 1, type=E.TIME),
     "TIME_TO_SEC": time_function(lambda duration: int(duration.microseconds / _SECOND)),
-    "TO_DAYS": datetime_function(to_days, calendar=True),
-    "TO_SECONDS": datetime_function(_to_seconds, calendar=True),
-    "UNIX_TIMESTAMP": Function(_unix_timestamp, 0, 1),
-    "WEEK": Function(_week, 1, 2),
-    "WEEKDAY": datetime_function(lambda moment: moment.naive().weekday(), calendar=True),
-    "WEEKOFYEAR": datetime_function(lambda moment: week_of(moment.naive().date(), 3)[1], calendar=True),
-    "YEAR": datetime_function(lambda moment: moment.year),
-    "YEARWEEK": Function(_year_week, 1, 2),
+    "TO_DAYS": datetime_function(to_days, calendar=True, type=E.INTEGER),
+    "TO_SECONDS": datetime_function(_to_seconds, calendar=True, type=E.INTEGER),
+    "UNIX_TIMESTAMP": Function(_unix_timestamp, 0, 1, type=_unix_timestamp_type, clock=True),
+    "WEEK": Function(_week, 1, 2, type=E.INTEGER),
+    "WEEKDAY": datetime_function(lambda moment: moment.naive().weekday(), calendar=True, type=E.INTEGER),
+    "WEEKOFYEAR": datetime_function(
+        lambda moment: week_of(moment.naive().date(), 3)[1], calendar=True, type=E.INTEGER
+    ),
+    "YEAR": datetime_function(lambda moment: moment.year, type=E.INTEGER),
+    "YEARWEEK": Function(_year_week, 1, 2, type=E.INTEGER),
 }

@@ -12,6 +12,7 @@ from base64 import b64decode, b64encode
 
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLValue, Unsigned
+from ticdc_producer.scenario.sql.expression.eval_type import E
 from ticdc_producer.scenario.sql.functions.function import to_integer, value_function
 
 _BASE64_LINE = 76
@@ -65,13 +66,13 @@ def _crc32(value: SQLValue) -> SQLValue:
 
 
 FUNCTIONS = {
-    "CRC32": value_function(_crc32, 1),
-    "FROM_BASE64": value_function(_from_base64, 1),
-    "HEX": value_function(_hex, 1),
-    "MD5": value_function(_md5, 1),
-    "SHA": value_function(_sha1, 1),
-    "SHA1": value_function(_sha1, 1),
-    "SHA2": value_function(_sha2, 2, integers=(1,)),
-    "TO_BASE64": value_function(_to_base64, 1),
-    "UNHEX": value_function(_unhex, 1),
+    "CRC32": value_function(_crc32, 1, type=E.UNSIGNED, indexed=True),
+    "FROM_BASE64": value_function(_from_base64, 1, type=E.BYTES),
+    "HEX": value_function(_hex, 1, type=E.TEXT),
+    "MD5": value_function(_md5, 1, type=E.TEXT),
+    "SHA": value_function(_sha1, 1, type=E.TEXT),
+    "SHA1": value_function(_sha1, 1, type=E.TEXT),
+    "SHA2": value_function(_sha2, 2, integers=(1,), type=E.TEXT),
+    "TO_BASE64": value_function(_to_base64, 1, type=E.TEXT),
+    "UNHEX": value_function(_unhex, 1, type=E.BYTES),
 }

@@ -1,14 +1,32 @@
-"""The type of SQL functions, and the conversion of their arguments."""
+"""The descriptor of SQL functions: evaluation, arguments, type, syntax, and where a table may have it.
+
+Rules of types: tidb ``pkg/expression/builtin_string.go``, ``builtin_control.go``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.number_text import check_integer, check_number, whole_number
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, display_value
+from ticdc_producer.scenario.sql.expression.eval_type import (
+    UNKNOWN,
+    E,
+    ExpressionType,
+    fixed_type,
+    merged_type,
+)
+
+Arguments: TypeAlias = Sequence[exp.Expr]
+Syntax: TypeAlias = Mapping[type[exp.Expr], Callable[[exp.Expr], Arguments | None]]
+TypeRule: TypeAlias = Callable[[Arguments, Sequence[ExpressionType]], ExpressionType]
+"""Gives the type of a call, from its arguments and their types."""
 
 MAX_PACKET = 64 << 20
 """TiDB's max_allowed_packet in bytes; a longer result is NULL."""
@@ -22,6 +40,7 @@ class Function:
 
     :param run: called with the arguments and the session's mode, and with a collation if ``collated``.
     :param min_arguments: the smallest number of arguments; ``max_arguments``: the largest, -1 for no limit.
+    :param type: of its result: a kind, or a rule.
     :param accepts_null: whether ``run`` is called if an argument is NULL; else the result is NULL.
     :param collated: whether it compares strings, and so needs their collation.
     :param step: size of the groups in which arguments beyond ``min_arguments`` come.
@@ -29,17 +48,30 @@ class Function:
         literal. Source: tidb ``convertTzFunctionClass.getDecimal``.
     :param numbers: positions of the arguments that TiDB casts to a DOUBLE or DECIMAL.
     :param integers: positions of the arguments that TiDB casts to a BIGINT.
+    :param arguments: gives the arguments of ``run`` from those in brackets, if one is a word or INTERVAL.
+    :param syntax: the nodes that mean a call besides one by name, and their arguments; None for no call.
+    :param bare: whether it may be written without brackets, which sqlglot reads as the name of a column.
+    :param default: whether TiDB accepts a call with some arguments as the DEFAULT of a column.
+    :param clock: whether it depends on the time without arguments, so that no generated column may have it.
+    :param indexed: whether an index may have it: a text has the type of its column, other results are BIGINT.
     """
 
     run: Callable[..., SQLValue]
     min_arguments: int
     max_arguments: int
+    type: E | TypeRule = field(kw_only=True)
     accepts_null: bool = False
     collated: bool = False
     step: int = 1
     full_fraction: bool = False
     numbers: Sequence[int] = ()
     integers: Sequence[int] = ()
+    arguments: Callable[[Arguments], Arguments] | None = None
+    syntax: Syntax | None = None
+    bare: bool = False
+    default: Callable[[Arguments], bool] | None = None
+    clock: bool = False
+    indexed: bool = False
 
     def check(self, name: str, count: int) -> None:
         """Check the number of arguments of a call.
@@ -74,21 +106,59 @@ class Function:
 
 
 def value_function(
-    run: Callable[..., SQLValue],
-    min_arguments: int,
-    max_arguments: int | None = None,
-    *,
-    numbers: Sequence[int] = (),
-    integers: Sequence[int] = (),
+    run: Callable[..., SQLValue], min_arguments: int, max_arguments: int | None = None, **properties: Any
 ) -> Function:
     """Make a function whose result depends on its arguments alone; NULL if one of them is NULL.
 
     :param max_arguments: -1 for no limit; the default is ``min_arguments``.
+    :param properties: other fields of ``Function``.
     """
     most = min_arguments if max_arguments is None else max_arguments
-    return Function(
-        lambda arguments, _: run(*arguments), min_arguments, most, numbers=numbers, integers=integers
-    )
+    return Function(lambda arguments, _: run(*arguments), min_arguments, most, **properties)
+
+
+def function_type(
+    of: E | TypeRule, arguments: Arguments, infer: Callable[[exp.Expr], ExpressionType]
+) -> ExpressionType:
+    """Return the type of a call.
+
+    :param of: the type of the function: a kind, or a rule.
+    :param infer: gives the type of an argument.
+    """
+    if isinstance(of, E):
+        return fixed_type(of)
+    return of(arguments, [infer(argument) for argument in arguments])
+
+
+def text_type(_: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
+    """Return the type of a string of strings: binary if one is binary, UNKNOWN if one is."""
+    kinds = {each.kind for each in types}
+    return ExpressionType(next((kind for kind in (E.UNKNOWN, E.BYTES) if kind in kinds), E.TEXT))
+
+
+def chosen_type(_: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
+    """Return the type of a function whose result is one of its arguments, converted to the type of all."""
+    return merged_type(types)
+
+
+def first_type(_: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
+    """Return the type of the first argument."""
+    return types[0] if types else UNKNOWN
+
+
+def operands(*names: str) -> Callable[[exp.Expr], Arguments]:
+    """Return a syntax whose arguments are these parts of a node, if they are present."""
+    return lambda node: [part for name in names if (part := node.args.get(name)) is not None]
+
+
+def word(node: exp.Expr) -> exp.Expr:
+    """Return a keyword among the arguments, such as a unit, as a string literal."""
+    return exp.Literal.string(node.name.upper().removeprefix("SQL_TSI_"))
+
+
+def any_arguments(_: Arguments) -> bool:
+    """Return that a DEFAULT may be a call with any arguments."""
+    return True
 
 
 def to_integer(value: SQLValue) -> int:

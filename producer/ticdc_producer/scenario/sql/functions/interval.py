@@ -12,18 +12,21 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
 
+from sqlglot import exp
+
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.number_text import numeric_prefix
 from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode, SQLValue
 from ticdc_producer.model.values.temporal_text import MAX_FSP, datetime_from_python, days_in_month
+from ticdc_producer.scenario.sql.expression.eval_type import E, ExpressionType
 from ticdc_producer.scenario.sql.functions.datetime_argument import (
     DAY,
     calendar_datetime_argument,
     clip_time,
     has_time_of_day,
 )
-from ticdc_producer.scenario.sql.functions.function import Function, reject_value, to_integer
+from ticdc_producer.scenario.sql.functions.function import Arguments, Function, reject_value, to_integer, word
 
 _SECOND = 1_000_000
 _SINGLE = {
@@ -147,6 +150,43 @@ def _add_signed(arguments: Sequence[SQLValue], mode: SQLMode, sign: int) -> SQLV
     return result if isinstance(value, DateTimeValue) else result.text()
 
 
+def _shifted_type(arguments: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
+    """Return the type of DATE_ADD and DATE_SUB: a string, unless the first argument is a date or a time."""
+    kind = types[0].kind
+    if kind is E.DATE:
+        return ExpressionType(kind if arguments[2].name in _UNITS_OF_DATE else E.DATETIME)
+    return ExpressionType(kind if kind in (E.DATETIME, E.TIME, E.UNKNOWN) else E.TEXT)
+
+
+def _interval_arguments(arguments: Arguments) -> Arguments:
+    """Return the arguments of ``DATE_ADD(d, INTERVAL n unit)``: d, n and the unit; a bare n counts days."""
+    if len(arguments) != 2:
+        return arguments
+    moment, amount = arguments
+    if not isinstance(amount, exp.Interval):
+        return moment, amount, exp.Literal.string("DAY")
+    unit = amount.args.get("unit")
+    if unit is None or amount.this is None:
+        raise ScenarioError("SQL does not parse: INTERVAL needs a number and a unit")
+    return moment, amount.this, exp.Literal.string(unit.name.upper())
+
+
+def _sum_operands(node: exp.Expr) -> Arguments | None:
+    """Return the arguments of ``d + INTERVAL n unit``; None for a sum of numbers."""
+    left, right = node.this, node.expression
+    if isinstance(left, exp.Interval) and isinstance(node, exp.Add):
+        moment = right.this if isinstance(right, exp.Interval) and not right.args.get("unit") else right
+        return _interval_arguments((moment, left))
+    return _interval_arguments((left, right)) if isinstance(right, exp.Interval) else None
+
+
+def _unit_arguments(arguments: Arguments) -> Arguments:
+    """Return the arguments of TIMESTAMPADD and TIMESTAMPDIFF; sqlglot reads the unit as a column."""
+    if not arguments or not isinstance(arguments[0], exp.Column):
+        return arguments
+    return word(arguments[0]), *arguments[1:]
+
+
 def _unit(value: SQLValue) -> str:
     unit = to_text(value)
     if unit not in _SINGLE and unit not in _MONTHS and unit not in _COMPOSITES:
@@ -190,9 +230,17 @@ _COMPOSITES = frozenset({
     "HOUR_SECOND", "DAY_SECOND", "HOUR_MINUTE", "DAY_MINUTE", "DAY_HOUR", "YEAR_MONTH",
 })  # fmt: skip
 
+_UNITS_OF_DATE = frozenset({"DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "YEAR_MONTH"})
+
 FUNCTIONS = {
-    "DATE_ADD": Function(_date_add, 3, 3),
-    "DATE_SUB": Function(_date_sub, 3, 3),
-    "TIMESTAMPADD": Function(_timestampadd, 3, 3),
-    "TIMESTAMPDIFF": Function(_timestampdiff, 3, 3),
+    "ADDDATE": Function(_date_add, 3, 3, type=_shifted_type, arguments=_interval_arguments),
+    "DATE_ADD": Function(
+        _date_add, 3, 3, type=_shifted_type, syntax={exp.Add: _sum_operands}, arguments=_interval_arguments
+    ),
+    "DATE_SUB": Function(
+        _date_sub, 3, 3, type=_shifted_type, syntax={exp.Sub: _sum_operands}, arguments=_interval_arguments
+    ),
+    "SUBDATE": Function(_date_sub, 3, 3, type=_shifted_type, arguments=_interval_arguments),
+    "TIMESTAMPADD": Function(_timestampadd, 3, 3, type=E.TEXT, arguments=_unit_arguments),
+    "TIMESTAMPDIFF": Function(_timestampdiff, 3, 3, type=E.INTEGER, arguments=_unit_arguments),
 }

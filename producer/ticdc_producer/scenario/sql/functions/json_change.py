@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.json_document import JsonValue, json_of
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
+from ticdc_producer.scenario.sql.expression.eval_type import EvalType
 from ticdc_producer.scenario.sql.expression.json_path import (
     Cells,
     Leg,
@@ -38,7 +39,7 @@ def _pairwise(change: Change) -> Function:
             target = change(target, require_single(to_path(path)), json_of(value))
         return result(target)
 
-    return Function(run, 3, -1, accepts_null=True, step=2)
+    return Function(run, 3, -1, accepts_null=True, step=2, type=EvalType.JSON)
 
 
 def _set(target: JsonValue, path: Path, value: JsonValue) -> JsonValue:
@@ -129,7 +130,7 @@ FUNCTIONS = {
     "JSON_ARRAY_APPEND": _pairwise(_array_append),
     "JSON_ARRAY_INSERT": _pairwise(_array_insert),
     "JSON_INSERT": _pairwise(_insert),
-    "JSON_REMOVE": Function(_remove, 2, -1),
+    "JSON_REMOVE": Function(_remove, 2, -1, type=EvalType.JSON),
     "JSON_REPLACE": _pairwise(replaced),
     "JSON_SET": _pairwise(_set),
 }

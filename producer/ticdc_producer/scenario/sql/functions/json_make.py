@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from sqlglot import exp
+
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.json_document import (
@@ -21,9 +23,15 @@ from ticdc_producer.model.values.json_document import (
     quoted,
 )
 from ticdc_producer.model.values.sql_value import JsonText, SQLMode, SQLValue, display_value
+from ticdc_producer.scenario.sql.expression.eval_type import E
 from ticdc_producer.scenario.sql.expression.json_path import extract, require_single
-from ticdc_producer.scenario.sql.functions.function import Function, value_function
-from ticdc_producer.scenario.sql.functions.json_search import document_function, result, to_document, to_path
+from ticdc_producer.scenario.sql.functions.function import Arguments, Function, any_arguments, value_function
+from ticdc_producer.scenario.sql.functions.json_search import (
+    document_function,
+    result,
+    to_document,
+    to_path,
+)
 
 
 def _array(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
@@ -68,6 +76,11 @@ def unquote(value: SQLValue) -> SQLValue:
         raise ScenarioError(
             "Invalid JSON text in argument 1 to function json_unquote", value=display_value(text)
         ) from None
+
+
+def _unquoted_path(node: exp.Expr) -> Arguments:
+    """Return the argument of JSON_UNQUOTE that ``document ->> path`` means."""
+    return (exp.Anonymous(this="JSON_EXTRACT", expressions=[node.this, node.expression]),)
 
 
 def _valid(value: SQLValue) -> SQLValue:
@@ -153,16 +166,16 @@ def _patched(target: JsonValue, patch: JsonValue) -> JsonValue:
 
 
 FUNCTIONS = {
-    "JSON_ARRAY": Function(_array, 0, -1, accepts_null=True),
-    "JSON_DEPTH": document_function(depth_of, 1),
-    "JSON_KEYS": document_function(_keys, 1, 2),
-    "JSON_LENGTH": document_function(_length, 1, 2),
-    "JSON_MERGE": Function(_merge_preserve, 2, -1),
-    "JSON_MERGE_PATCH": Function(_merge_patch, 2, -1, accepts_null=True),
-    "JSON_MERGE_PRESERVE": Function(_merge_preserve, 2, -1),
-    "JSON_OBJECT": Function(_object, 0, -1, accepts_null=True, step=2),
-    "JSON_QUOTE": value_function(_quote, 1),
-    "JSON_TYPE": document_function(json_type, 1),
-    "JSON_UNQUOTE": value_function(unquote, 1),
-    "JSON_VALID": value_function(_valid, 1),
+    "JSON_ARRAY": Function(_array, 0, -1, accepts_null=True, type=E.JSON, default=any_arguments),
+    "JSON_DEPTH": document_function(depth_of, 1, type=E.INTEGER),
+    "JSON_KEYS": document_function(_keys, 1, 2, type=E.JSON),
+    "JSON_LENGTH": document_function(_length, 1, 2, type=E.INTEGER),
+    "JSON_MERGE": Function(_merge_preserve, 2, -1, type=E.JSON),
+    "JSON_MERGE_PATCH": Function(_merge_patch, 2, -1, accepts_null=True, type=E.JSON),
+    "JSON_MERGE_PRESERVE": Function(_merge_preserve, 2, -1, type=E.JSON),
+    "JSON_OBJECT": Function(_object, 0, -1, accepts_null=True, step=2, type=E.JSON, default=any_arguments),
+    "JSON_QUOTE": value_function(_quote, 1, type=E.TEXT, default=any_arguments),
+    "JSON_TYPE": document_function(json_type, 1, type=E.TEXT),
+    "JSON_UNQUOTE": value_function(unquote, 1, type=E.TEXT, syntax={exp.JSONExtractScalar: _unquoted_path}),
+    "JSON_VALID": value_function(_valid, 1, type=E.INTEGER),
 }

@@ -6,6 +6,9 @@ Rules: tidb ``pkg/types/json_binary_functions.go`` (``Extract``, ``ContainsBinar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_text import to_text
@@ -20,6 +23,7 @@ from ticdc_producer.model.values.json_document import (
 )
 from ticdc_producer.model.values.sql_value import JsonText, SQLMode, SQLValue, display_value
 from ticdc_producer.scenario.sql.expression.compare import like
+from ticdc_producer.scenario.sql.expression.eval_type import E
 from ticdc_producer.scenario.sql.expression.json_path import (
     Path,
     children_at,
@@ -30,7 +34,7 @@ from ticdc_producer.scenario.sql.expression.json_path import (
     require_single,
     values_at,
 )
-from ticdc_producer.scenario.sql.functions.function import Function, value_function
+from ticdc_producer.scenario.sql.functions.function import Function, operands, value_function
 
 
 def to_document(value: SQLValue) -> JsonValue:
@@ -79,17 +83,19 @@ def is_all(value: SQLValue) -> bool:
 
 
 def document_function(
-    run: Callable[..., SQLValue], min_arguments: int, max_arguments: int | None = None
+    run: Callable[..., SQLValue], min_arguments: int, max_arguments: int | None = None, **properties: Any
 ) -> Function:
     """Make a function whose first argument is a document; NULL if one of its arguments is NULL.
 
     :param max_arguments: -1 for no limit; the default is ``min_arguments``.
+    :param properties: other fields of ``Function``.
     """
 
     def call(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
         return run(to_document(arguments[0]), *arguments[1:])
 
-    return Function(call, min_arguments, min_arguments if max_arguments is None else max_arguments)
+    most = min_arguments if max_arguments is None else max_arguments
+    return Function(call, min_arguments, most, **properties)
 
 
 def _extract(source: SQLValue, *paths: SQLValue) -> SQLValue:
@@ -171,10 +177,14 @@ def _matching(value: JsonValue, at: Path, pattern: SQLValue, escape: str) -> Ite
 
 
 FUNCTIONS = {
-    "JSON_CONTAINS": value_function(_contains, 2, 3),
-    "JSON_CONTAINS_PATH": value_function(_contains_path, 3, -1),
-    "JSON_EXTRACT": value_function(_extract, 2, -1),
-    "JSON_OVERLAPS": value_function(_overlaps, 2),
-    "JSON_SEARCH": Function(_search, 3, -1, accepts_null=True),
-    "MEMBER OF": value_function(_member_of, 2),
+    "JSON_CONTAINS": value_function(_contains, 2, 3, type=E.INTEGER),
+    "JSON_CONTAINS_PATH": value_function(_contains_path, 3, -1, type=E.INTEGER),
+    "JSON_EXTRACT": value_function(
+        _extract, 2, -1, type=E.JSON, syntax={exp.JSONExtract: operands("this", "expression")}
+    ),
+    "JSON_OVERLAPS": value_function(_overlaps, 2, type=E.INTEGER),
+    "JSON_SEARCH": Function(_search, 3, -1, accepts_null=True, type=E.JSON),
+    "MEMBER OF": value_function(
+        _member_of, 2, type=E.INTEGER, syntax={exp.JSONArrayContains: operands("this", "expression")}
+    ),
 }

@@ -13,7 +13,13 @@ from uuid import UUID
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, Unsigned, display_value
-from ticdc_producer.scenario.sql.functions.function import Function, reject_value, to_integer, value_function
+from ticdc_producer.scenario.sql.expression.eval_type import E
+from ticdc_producer.scenario.sql.functions.function import (
+    Function,
+    reject_value,
+    to_integer,
+    value_function,
+)
 
 _UUID = re.compile(
     r"\{[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}",
@@ -92,13 +98,13 @@ def _bin_to_uuid(value: SQLValue, swap: SQLValue = 0) -> SQLValue:
 
 
 FUNCTIONS = {
-    "BIN_TO_UUID": value_function(_bin_to_uuid, 1, 2, integers=(1,)),
-    "INET6_ATON": Function(_inet6_aton, 1, 1),
-    "INET6_NTOA": value_function(_inet6_ntoa, 1),
-    "INET_ATON": value_function(_inet_aton, 1),
-    "INET_NTOA": value_function(_inet_ntoa, 1, integers=(0,)),
-    "IS_IPV4": value_function(_is_ipv4, 1),
-    "IS_IPV6": value_function(_is_ipv6, 1),
-    "IS_UUID": value_function(_is_uuid, 1),
-    "UUID_TO_BIN": value_function(_uuid_to_bin, 1, 2, integers=(1,)),
+    "BIN_TO_UUID": value_function(_bin_to_uuid, 1, 2, integers=(1,), type=E.TEXT),
+    "INET6_ATON": Function(_inet6_aton, 1, 1, type=E.BYTES),
+    "INET6_NTOA": value_function(_inet6_ntoa, 1, type=E.TEXT),
+    "INET_ATON": value_function(_inet_aton, 1, type=E.UNSIGNED),
+    "INET_NTOA": value_function(_inet_ntoa, 1, integers=(0,), type=E.TEXT),
+    "IS_IPV4": value_function(_is_ipv4, 1, type=E.INTEGER),
+    "IS_IPV6": value_function(_is_ipv6, 1, type=E.INTEGER),
+    "IS_UUID": value_function(_is_uuid, 1, type=E.INTEGER),
+    "UUID_TO_BIN": value_function(_uuid_to_bin, 1, 2, integers=(1,), type=E.BYTES),
 }

@@ -9,9 +9,12 @@ import math
 from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
+from sqlglot import exp
+
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.number_text import EXACT, as_float
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, Unsigned
+from ticdc_producer.scenario.sql.expression import real_math
 from ticdc_producer.scenario.sql.expression.arithmetic import (
     MAX_SCALE,
     bits_of,
@@ -20,11 +23,26 @@ from ticdc_producer.scenario.sql.expression.arithmetic import (
     number_of,
     subtract,
 )
-from ticdc_producer.scenario.sql.functions import real_math
-from ticdc_producer.scenario.sql.functions.function import Function, to_integer, value_function
+from ticdc_producer.scenario.sql.expression.eval_type import (
+    NUMBERS,
+    UNKNOWN,
+    Digits,
+    E,
+    ExpressionType,
+    arithmetic_kind,
+    merged_digits,
+    number_kind,
+)
+from ticdc_producer.scenario.sql.functions.function import (
+    Arguments,
+    Function,
+    to_integer,
+    value_function,
+)
 
 _INVERSE_LN2 = 1.44269504088896340736  # 1 / ln 2
 _LN2_OVER_LN10 = 0.30102999566398119521
+_DIGITS_OF_BIGINT = 18
 _INT64_RANGE = range(-(1 << 63), 1 << 63)
 
 
@@ -40,6 +58,14 @@ def _mod(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     return modulo(arguments[0], arguments[1], mode)
 
 
+def _absolute_type(_: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
+    return ExpressionType(number_kind(types[0].kind), types[0].digits)
+
+
+def _modulo_type(_: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
+    return ExpressionType(arithmetic_kind(each.kind for each in types), merged_digits(types))
+
+
 def _sign(value: SQLValue) -> SQLValue:
     number = number_of(value)
     return int(number > 0) - int(number < 0)
@@ -51,6 +77,19 @@ def _ceil(value: SQLValue) -> SQLValue:
 
 def _floor(value: SQLValue) -> SQLValue:
     return _to_whole(value, ROUND_FLOOR)
+
+
+def _whole_type(_: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
+    """Return the type of CEIL and FLOOR: a BIGINT if all values of a DECIMAL fit it.
+
+    Source: tidb ``getEvalTp4FloorAndCeil``.
+    """
+    kind, digits = types[0]
+    if kind is not E.DECIMAL:
+        return ExpressionType(kind) if kind in NUMBERS else UNKNOWN
+    if digits is None:
+        return UNKNOWN
+    return ExpressionType(E.INTEGER if digits.whole <= _DIGITS_OF_BIGINT else kind)
 
 
 def _to_whole(value: SQLValue, rounding: str) -> SQLValue:
@@ -75,6 +114,22 @@ def _round(value: SQLValue, digits: SQLValue = 0) -> SQLValue:
     if isinstance(number, int):
         return number if scale >= 0 else _like(number, int(_rounded_double(float(number), scale)))
     return _quantized(number, scale, ROUND_HALF_UP)
+
+
+def _rounded_type(arguments: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
+    """Return the type of ROUND and TRUNCATE. Source: tidb ``calculateDecimal4RoundAndTruncate``."""
+    kind, digits = number_kind(types[0].kind), types[0].digits
+    if digits is None:
+        return ExpressionType(kind)
+    return ExpressionType(kind, Digits(digits.whole + 1, _rounded_decimals(arguments[1:], digits.decimals)))
+
+
+def _rounded_decimals(arguments: Arguments, decimals: int) -> int:
+    """Return the decimals of ROUND and TRUNCATE: a literal number, or those of the first argument."""
+    if not arguments or isinstance(arguments[0], exp.Neg):
+        return 0
+    written = str(arguments[0].this) if isinstance(arguments[0], exp.Literal) else ""
+    return min(int(written), MAX_SCALE) if written.isdigit() else decimals
 
 
 def _truncate(value: SQLValue, digits: SQLValue) -> SQLValue:
@@ -123,7 +178,7 @@ def _real(name: str, formula: Callable[[float], float]) -> Function:
             result = math.inf
         return finite(name, result)
 
-    return value_function(run, 1, numbers=(0,))
+    return value_function(run, 1, numbers=(0,), type=E.DOUBLE)
 
 
 def finite(name: str, number: float) -> float:
@@ -179,31 +234,32 @@ def _bit_count(value: SQLValue) -> SQLValue:
 
 
 FUNCTIONS = {
-    "ABS": Function(_abs, 1, 1, numbers=(0,)),
+    "ABS": Function(_abs, 1, 1, numbers=(0,), type=_absolute_type),
     "ACOS": _real("acos", real_math.acos),
     "ASIN": _real("asin", real_math.asin),
-    "ATAN": value_function(_atan, 1, 2, numbers=(0, 1)),
-    "ATAN2": value_function(_atan, 2, numbers=(0, 1)),
-    "BIT_COUNT": value_function(_bit_count, 1, integers=(0,)),
-    "CEIL": value_function(_ceil, 1, numbers=(0,)),
+    "ATAN": value_function(_atan, 1, 2, numbers=(0, 1), type=E.DOUBLE),
+    "ATAN2": value_function(_atan, 2, numbers=(0, 1), type=E.DOUBLE),
+    "BIT_COUNT": value_function(_bit_count, 1, integers=(0,), type=E.INTEGER),
+    "CEIL": value_function(_ceil, 1, numbers=(0,), type=_whole_type),
+    "CEILING": value_function(_ceil, 1, numbers=(0,), type=_whole_type),
     "COS": _real("cos", real_math.cos),
     "COT": _real("cot", _cot),
     "DEGREES": _real("degrees", lambda number: number * 180 / math.pi),
     "EXP": _real("exp", math.exp),
-    "FLOOR": value_function(_floor, 1, numbers=(0,)),
+    "FLOOR": value_function(_floor, 1, numbers=(0,), type=_whole_type),
     "LN": _real("ln", math.log),
-    "LOG": value_function(_log, 1, 2, numbers=(0, 1)),
+    "LOG": value_function(_log, 1, 2, numbers=(0, 1), type=E.DOUBLE),
     "LOG10": _real("log10", _log10),
     "LOG2": _real("log2", _log2),
-    "MOD": Function(_mod, 2, 2),
-    "PI": value_function(lambda: math.pi, 0),
-    "POW": value_function(_power, 2, numbers=(0, 1)),
-    "POWER": value_function(_power, 2, numbers=(0, 1)),
+    "MOD": Function(_mod, 2, 2, type=_modulo_type),
+    "PI": value_function(lambda: math.pi, 0, type=E.DOUBLE),
+    "POW": value_function(_power, 2, numbers=(0, 1), type=E.DOUBLE),
+    "POWER": value_function(_power, 2, numbers=(0, 1), type=E.DOUBLE),
     "RADIANS": _real("radians", lambda number: number * (math.pi / 180)),
-    "ROUND": value_function(_round, 1, 2, numbers=(0,), integers=(1,)),
-    "SIGN": value_function(_sign, 1, numbers=(0,)),
+    "ROUND": value_function(_round, 1, 2, numbers=(0,), integers=(1,), type=_rounded_type),
+    "SIGN": value_function(_sign, 1, numbers=(0,), type=E.INTEGER),
     "SIN": _real("sin", real_math.sin),
     "SQRT": _real("sqrt", math.sqrt),
     "TAN": _real("tan", real_math.tan),
-    "TRUNCATE": value_function(_truncate, 2, numbers=(0,), integers=(1,)),
+    "TRUNCATE": value_function(_truncate, 2, numbers=(0,), integers=(1,), type=_rounded_type),
 }

@@ -11,10 +11,13 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
-from ticdc_producer.scenario.sql.functions.function import Function, is_binary, to_integer
+from ticdc_producer.scenario.sql.expression.eval_type import E
+from ticdc_producer.scenario.sql.functions.function import Function, is_binary, operands, to_integer
 
 if TYPE_CHECKING:
     from re import Match, Pattern
@@ -162,8 +165,15 @@ def compile_pattern(pattern: str) -> Pattern[str]:
 
 
 FUNCTIONS = {
-    "REGEXP_INSTR": Function(_regexp_instr, 2, 6, collated=True, integers=(2, 3, 4)),
-    "REGEXP_LIKE": Function(_regexp_like, 2, 3, collated=True),
-    "REGEXP_REPLACE": Function(_regexp_replace, 3, 6, collated=True, integers=(3, 4)),
-    "REGEXP_SUBSTR": Function(_regexp_substr, 2, 5, collated=True, integers=(2, 3)),
+    "REGEXP_INSTR": Function(_regexp_instr, 2, 6, collated=True, integers=(2, 3, 4), type=E.INTEGER),
+    "REGEXP_LIKE": Function(
+        _regexp_like,
+        2,
+        3,
+        collated=True,
+        type=E.INTEGER,
+        syntax={exp.RegexpLike: operands("this", "expression")},
+    ),
+    "REGEXP_REPLACE": Function(_regexp_replace, 3, 6, collated=True, integers=(3, 4), type=E.TEXT),
+    "REGEXP_SUBSTR": Function(_regexp_substr, 2, 5, collated=True, integers=(2, 3), type=E.TEXT),
 }

@@ -7,12 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from sqlglot import exp
+
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
+from ticdc_producer.scenario.sql.expression.eval_type import E
 from ticdc_producer.scenario.sql.functions.function import (
     MAX_PACKET,
+    Arguments,
     Function,
     is_binary,
+    operands,
+    text_type,
     to_integer,
     to_string,
     too_long,
@@ -150,6 +156,12 @@ def _trim(value: SQLValue, what: SQLValue, side: SQLValue) -> SQLValue:
     return text[begin:end]
 
 
+def _trim_operands(node: exp.Expr) -> Arguments:
+    """Return the arguments of ``TRIM([side] [what] FROM value)``."""
+    what = node.args.get("expression") or exp.Literal.string(" ")
+    return node.this, what, exp.Literal.string(node.args.get("position") or "BOTH")
+
+
 def _replace(value: SQLValue, old: SQLValue, new: SQLValue) -> SQLValue:
     if is_binary(value, old, new):
         source, mark = to_bytes(value), to_bytes(old)
@@ -169,26 +181,34 @@ def _insert(value: SQLValue, position: SQLValue, length: SQLValue, new: SQLValue
 
 
 FUNCTIONS = {
-    "BIT_LENGTH": value_function(_bit_length, 1),
-    "CHARACTER_LENGTH": value_function(_char_length, 1),
-    "CHAR_LENGTH": value_function(_char_length, 1),
-    "INSERT": value_function(_insert, 4, integers=(1, 2)),
-    "LCASE": value_function(_lower, 1),
-    "LEFT": value_function(_left, 2, integers=(1,)),
-    "LENGTH": value_function(_length, 1),
-    "LOWER": value_function(_lower, 1),
-    "LPAD": Function(_lpad, 3, 3, integers=(1,)),
-    "LTRIM": value_function(_ltrim, 1),
-    "MID": value_function(_substring, 2, 3, integers=(1, 2)),
-    "OCTET_LENGTH": value_function(_length, 1),
-    "REPLACE": value_function(_replace, 3),
-    "REVERSE": value_function(_reverse, 1),
-    "RIGHT": value_function(_right, 2, integers=(1,)),
-    "RPAD": Function(_rpad, 3, 3, integers=(1,)),
-    "RTRIM": value_function(_rtrim, 1),
-    "SUBSTRING": value_function(_substring, 2, 3, integers=(1, 2)),
-    "SUBSTRING_INDEX": value_function(_substring_index, 3, integers=(2,)),
-    "TRIM": value_function(_trim, 3),
-    "UCASE": value_function(_upper, 1),
-    "UPPER": value_function(_upper, 1),
+    "BIT_LENGTH": value_function(_bit_length, 1, type=E.INTEGER),
+    "CHARACTER_LENGTH": value_function(_char_length, 1, type=E.INTEGER, indexed=True),
+    "CHAR_LENGTH": value_function(_char_length, 1, type=E.INTEGER, indexed=True),
+    "INSERT": value_function(_insert, 4, integers=(1, 2), type=text_type),
+    "LCASE": value_function(_lower, 1, type=text_type, indexed=True),
+    "LEFT": value_function(_left, 2, integers=(1,), type=text_type),
+    "LENGTH": value_function(_length, 1, type=E.INTEGER, indexed=True),
+    "LOWER": value_function(_lower, 1, type=text_type, indexed=True),
+    "LPAD": Function(_lpad, 3, 3, integers=(1,), type=text_type),
+    "LTRIM": value_function(_ltrim, 1, type=text_type, indexed=True),
+    "MID": value_function(_substring, 2, 3, integers=(1, 2), type=text_type),
+    "OCTET_LENGTH": value_function(_length, 1, type=E.INTEGER, indexed=True),
+    "REPLACE": value_function(_replace, 3, type=text_type),
+    "REVERSE": value_function(_reverse, 1, type=text_type, indexed=True),
+    "RIGHT": value_function(_right, 2, integers=(1,), type=text_type),
+    "RPAD": Function(_rpad, 3, 3, integers=(1,), type=text_type),
+    "RTRIM": value_function(_rtrim, 1, type=text_type, indexed=True),
+    "SUBSTR": value_function(_substring, 2, 3, integers=(1, 2), type=text_type),
+    "SUBSTRING": value_function(
+        _substring,
+        2,
+        3,
+        integers=(1, 2),
+        type=text_type,
+        syntax={exp.Substring: operands("this", "start", "length")},
+    ),
+    "SUBSTRING_INDEX": value_function(_substring_index, 3, integers=(2,), type=text_type),
+    "TRIM": value_function(_trim, 3, type=text_type, indexed=True, syntax={exp.Trim: _trim_operands}),
+    "UCASE": value_function(_upper, 1, type=text_type, indexed=True),
+    "UPPER": value_function(_upper, 1, type=text_type, indexed=True),
 }

@@ -8,15 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from sqlglot import exp
+
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.number_text import as_number, rounded
 from ticdc_producer.model.values.sql_value import BinaryLiteral, Quotient, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.arithmetic import bits_of, number_of
+from ticdc_producer.scenario.sql.expression.eval_type import E, ExpressionType
 from ticdc_producer.scenario.sql.functions.function import (
     MAX_PACKET,
+    Arguments,
     Function,
     is_binary,
+    text_type,
     to_integer,
     too_long,
     value_function,
@@ -90,6 +95,16 @@ def _char(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
         return None
 
 
+def _char_operands(node: exp.Expr) -> Arguments:
+    """Return the arguments of ``CHAR(n, … [USING charset])``: the charset, and the numbers."""
+    charset = node.args.get("charset")
+    return exp.Literal.string(charset.name if charset else "binary"), *node.expressions
+
+
+def _char_type(arguments: Arguments, _: Sequence[ExpressionType]) -> ExpressionType:
+    return ExpressionType(E.BYTES if arguments[0].name == "binary" else E.TEXT)
+
+
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MAX_UNSIGNED = (1 << 64) - 1
 _LOCALES_WITH_COMMAS = frozenset(
@@ -161,16 +176,24 @@ def _format(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
 
 
 FUNCTIONS = {
-    "BIN": value_function(_bin, 1, integers=(0,)),
-    "CHAR": Function(_char, 2, -1, accepts_null=True, integers=range(1, 1000)),
-    "CONCAT": value_function(_concat, 1, -1),
-    "CONCAT_WS": Function(_concat_ws, 2, -1, accepts_null=True),
-    "CONV": value_function(_conv, 3, integers=(1, 2)),
-    "EXPORT_SET": value_function(_export_set, 3, 5, integers=(0, 4)),
-    "FORMAT": Function(_format, 2, 3, accepts_null=True, numbers=(0,), integers=(1,)),
-    "MAKE_SET": Function(_make_set, 2, -1, accepts_null=True, integers=(0,)),
-    "OCT": value_function(_oct, 1),
-    "QUOTE": Function(_quote, 1, 1, accepts_null=True),
-    "REPEAT": Function(_repeat, 2, 2, integers=(1,)),
-    "SPACE": Function(_space, 1, 1, integers=(0,)),
+    "BIN": value_function(_bin, 1, integers=(0,), type=E.TEXT),
+    "CHAR": Function(
+        _char,
+        2,
+        -1,
+        accepts_null=True,
+        integers=range(1, 1000),
+        type=_char_type,
+        syntax={exp.Chr: _char_operands},
+    ),
+    "CONCAT": value_function(_concat, 1, -1, type=text_type),
+    "CONCAT_WS": Function(_concat_ws, 2, -1, accepts_null=True, type=text_type),
+    "CONV": value_function(_conv, 3, integers=(1, 2), type=E.TEXT),
+    "EXPORT_SET": value_function(_export_set, 3, 5, integers=(0, 4), type=text_type),
+    "FORMAT": Function(_format, 2, 3, accepts_null=True, numbers=(0,), integers=(1,), type=E.TEXT),
+    "MAKE_SET": Function(_make_set, 2, -1, accepts_null=True, integers=(0,), type=text_type),
+    "OCT": value_function(_oct, 1, type=E.TEXT),
+    "QUOTE": Function(_quote, 1, 1, accepts_null=True, type=E.TEXT),
+    "REPEAT": Function(_repeat, 2, 2, integers=(1,), type=text_type),
+    "SPACE": Function(_space, 1, 1, integers=(0,), type=E.TEXT),
 }

@@ -9,12 +9,24 @@ from collections.abc import Sequence
 from decimal import Decimal
 from itertools import zip_longest
 
+from sqlglot import exp
+
+from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.collation import sort_key, untrimmed_key
 from ticdc_producer.model.values.number_text import as_float, check_number
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.compare import compare
-from ticdc_producer.scenario.sql.functions.function import Function, is_binary, to_integer, value_function
+from ticdc_producer.scenario.sql.expression.eval_type import E
+from ticdc_producer.scenario.sql.functions.function import (
+    Arguments,
+    Function,
+    is_binary,
+    operands,
+    text_type,
+    to_integer,
+    value_function,
+)
 from ticdc_producer.scenario.sql.functions.text import lower
 
 
@@ -41,6 +53,12 @@ def _weight_string(arguments: Sequence[SQLValue], _: SQLMode, collation: str) ->
         return None
     octets = to_bytes(value if isinstance(value, str | bytes) else to_text(value))
     return sort_key(octets, collation) if isinstance(value, str) else octets
+
+
+def _weight_operands(node: exp.Expr) -> Arguments:
+    if node.args.get("to"):
+        raise UnsupportedSQL("WEIGHT_STRING with AS is not supported")
+    return (node.this,)
 
 
 def _locate(arguments: Sequence[SQLValue], _: SQLMode, collation: str) -> SQLValue:
@@ -143,13 +161,23 @@ def _ord(value: SQLValue) -> SQLValue:
 
 
 FUNCTIONS = {
-    "ASCII": value_function(_ascii, 1),
-    "FIELD": Function(_field, 2, -1, accepts_null=True, collated=True),
-    "FIND_IN_SET": Function(_find_in_set, 2, 2, collated=True),
-    "INSTR": Function(_instr, 2, 2, collated=True),
-    "LOCATE": Function(_locate, 2, 3, collated=True, integers=(2,)),
-    "ORD": value_function(_ord, 1),
-    "STRCMP": Function(_strcmp, 2, 2, collated=True),
-    "TRANSLATE": value_function(_translate, 3),
-    "WEIGHT_STRING": Function(_weight_string, 1, 1, collated=True),
+    "ASCII": value_function(_ascii, 1, type=E.INTEGER, indexed=True),
+    "FIELD": Function(_field, 2, -1, accepts_null=True, collated=True, type=E.INTEGER),
+    "FIND_IN_SET": Function(_find_in_set, 2, 2, collated=True, type=E.INTEGER),
+    "INSTR": Function(_instr, 2, 2, collated=True, type=E.INTEGER),
+    "LOCATE": Function(
+        _locate,
+        2,
+        3,
+        collated=True,
+        integers=(2,),
+        type=E.INTEGER,
+        syntax={exp.StrPosition: operands("substr", "this")},
+    ),
+    "ORD": value_function(_ord, 1, type=E.INTEGER, indexed=True),
+    "STRCMP": Function(_strcmp, 2, 2, collated=True, type=E.INTEGER),
+    "TRANSLATE": value_function(_translate, 3, type=text_type),
+    "WEIGHT_STRING": Function(
+        _weight_string, 1, 1, collated=True, type=E.BYTES, syntax={exp.WeightString: _weight_operands}
+    ),
 }

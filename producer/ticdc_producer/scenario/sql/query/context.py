@@ -11,14 +11,16 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
-from ticdc_producer.scenario.sql.expression.compare import collation_of
-from ticdc_producer.scenario.sql.expression.digits_inference import digits_of
-from ticdc_producer.scenario.sql.expression.eval_type import EvalType, converted, merged_type, type_of_value
-from ticdc_producer.scenario.sql.expression.evaluate import evaluate
-from ticdc_producer.scenario.sql.expression.expression_check import check_expression
-from ticdc_producer.scenario.sql.expression.number_digits import Digits, merged_digits
+from ticdc_producer.scenario.sql.expression.collation import collation_of
+from ticdc_producer.scenario.sql.expression.eval_type import (
+    EvalType,
+    ExpressionType,
+    converted,
+    kind_of_value,
+    merged_type,
+)
+from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate, type_of
 from ticdc_producer.scenario.sql.expression.scope import Scope
-from ticdc_producer.scenario.sql.expression.type_inference import type_of
 from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, check_column_counts
 from ticdc_producer.scenario.sql.query.recursive import Iteration, RecursiveParts, RecursivePlan
 from ticdc_producer.scenario.sql.query.select import SelectPlan
@@ -160,19 +162,14 @@ class StatementContext:
         query = node.this if isinstance(node, exp.Any | exp.All) else node
         return "" if isinstance(node, exp.Exists) else self.plan(query, scope).fields[0].collation
 
-    def type(self, node: exp.Expr, scope: Scope) -> EvalType:
+    def type(self, node: exp.Expr, scope: Scope) -> ExpressionType:
         if isinstance(node, exp.Parameter):
-            value = self.values.variable(node.name)
-            return EvalType.NULL if value is None else type_of_value(value)
+            return ExpressionType(kind_of_value(self.values.variable(node.name)))
         if isinstance(node, exp.PropertyEQ):
             return type_of(node.expression, scope)
         if isinstance(node, exp.Exists | exp.Any | exp.All):
-            return EvalType.INTEGER
+            return ExpressionType(EvalType.INTEGER)
         return self.plan(node, scope).fields[0].type
-
-    def digits(self, node: exp.Expr, scope: Scope) -> Digits | None:
-        is_query = not isinstance(node, exp.Exists | exp.Any | exp.All)
-        return self.plan(node, scope).fields[0].digits if is_query else None
 
     def function(self, name: str, arguments: list[SQLValue]) -> SQLValue:
         return self.values.function(name, arguments)
@@ -196,7 +193,6 @@ class ValuesPlan(QueryPlan):
                 f"column_{number}",
                 collation_of(nodes[0], self._scope),
                 merged_type(type_of(node, self._scope) for node in nodes),
-                merged_digits(digits_of(node, self._scope) for node in nodes),
             )
             for number, nodes in enumerate(zip(*self._tuples, strict=True))
         ]
@@ -207,7 +203,7 @@ class ValuesPlan(QueryPlan):
         rows = [[evaluate(node, self._scope) for node in row] for row in self._tuples]
         return [
             [
-                converted(value, field.type, self._scope.mode)
+                converted(value, field.type.kind, self._scope.mode)
                 for value, field in zip(row, self.fields, strict=True)
             ]
             for row in rows

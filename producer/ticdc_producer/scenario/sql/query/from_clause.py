@@ -12,7 +12,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.scenario.sql.expression.call_normalizer import own_nodes
+from ticdc_producer.scenario.sql.expression.aggregate_call import own_nodes
 from ticdc_producer.scenario.sql.query.join import JoinNode, Leaf, Node, conditions_of
 from ticdc_producer.scenario.sql.query.scope import Names, Position
 from ticdc_producer.scenario.sql.query.source import Source

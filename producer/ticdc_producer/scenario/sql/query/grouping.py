@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.scenario.sql.expression.call_normalizer import aggregate_of, aggregates_in
-from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, collation_of
+from ticdc_producer.scenario.sql.expression.aggregate_call import aggregate_of, aggregates_in
+from ticdc_producer.scenario.sql.expression.collation import collation_of
+from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
 from ticdc_producer.scenario.sql.expression.evaluate import evaluate
 from ticdc_producer.scenario.sql.query.aggregate import aggregate_value
 from ticdc_producer.scenario.sql.query.equality import distinct_key

@@ -13,8 +13,9 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from ticdc_producer.scenario.sql.expression.call_normalizer import own_nodes
-from ticdc_producer.scenario.sql.expression.compare import SUBQUERIES, as_boolean, shared_collation
+from ticdc_producer.scenario.sql.expression.aggregate_call import own_nodes
+from ticdc_producer.scenario.sql.expression.collation import SUBQUERIES, shared_collation
+from ticdc_producer.scenario.sql.expression.compare import as_boolean
 from ticdc_producer.scenario.sql.expression.evaluate import evaluate
 from ticdc_producer.scenario.sql.query.scope import Combination, Names, QueryScope
 from ticdc_producer.scenario.sql.query.source import SourceRow

@@ -14,8 +14,8 @@ from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
+from ticdc_producer.scenario.sql.expression.aggregate_call import aggregates_in
 from ticdc_producer.scenario.sql.expression.arithmetic import scale_of
-from ticdc_producer.scenario.sql.expression.call_normalizer import aggregates_in
 from ticdc_producer.scenario.sql.expression.cast import target_of
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
 from ticdc_producer.scenario.sql.expression.eval_type import EvalType
@@ -96,7 +96,7 @@ class RecursivePlan(QueryPlan):
         check_column_counts([len(self.fields), *(len(part.fields) for part in self._parts)])
         for part in self._parts:
             for field, own in zip(self.fields, part.fields, strict=True):
-                if field.type is not own.type:
+                if field.type.kind is not own.type.kind:
                     what = f"column {field.name!r} of a recursive query, whose parts have different types,"
                     raise UnsupportedSQL(f"{what} is not supported", hint="CAST both to one type")
 
@@ -180,9 +180,9 @@ def _length(value: SQLValue) -> int:
 
 
 def _fits(value: SQLValue, field: Field, width: int) -> bool:
-    if value is None or field.type not in (EvalType.TEXT, EvalType.BYTES, EvalType.DECIMAL):
+    if value is None or field.type.kind not in (EvalType.TEXT, EvalType.BYTES, EvalType.DECIMAL):
         return True
     if isinstance(value, Decimal):
-        digits = field.digits
+        digits = field.type.digits
         return digits is not None and scale_of(value) == digits.decimals and _length(value) <= digits.whole
     return _length(value) <= width

@@ -12,14 +12,11 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.values.sql_value import SQLValue
-from ticdc_producer.scenario.sql.expression.call_normalizer import column_name
-from ticdc_producer.scenario.sql.expression.compare import collation_of
-from ticdc_producer.scenario.sql.expression.digits_inference import digits_of
-from ticdc_producer.scenario.sql.expression.eval_type import EvalType
-from ticdc_producer.scenario.sql.expression.evaluate import evaluate
-from ticdc_producer.scenario.sql.expression.number_digits import Digits
+from ticdc_producer.scenario.sql.expression.collation import collation_of
+from ticdc_producer.scenario.sql.expression.eval_type import ExpressionType
+from ticdc_producer.scenario.sql.expression.evaluate import evaluate, type_of
+from ticdc_producer.scenario.sql.expression.function_call import column_name
 from ticdc_producer.scenario.sql.expression.scope import Scope
-from ticdc_producer.scenario.sql.expression.type_inference import type_of
 from ticdc_producer.scenario.sql.query.source import Field, Source, SourceRow
 
 Combination: TypeAlias = tuple[SourceRow | None, ...]
@@ -153,7 +150,7 @@ class QueryScope(Scope):
             return self.names.field(position).collation
         return self._around(name, table, database).collation(name, table, database)
 
-    def type(self, name: str, table: str = "", database: str = "") -> EvalType:
+    def type(self, name: str, table: str = "", database: str = "") -> ExpressionType:
         alias = self._alias(name, table)
         if alias is not None:
             with self._without_aliases():
@@ -162,16 +159,6 @@ class QueryScope(Scope):
         if position is not None:
             return self.names.field(position).type
         return self._around(name, table, database).type(name, table, database)
-
-    def digits(self, name: str, table: str = "", database: str = "") -> Digits | None:
-        alias = self._alias(name, table)
-        if alias is not None:
-            with self._without_aliases():
-                return digits_of(alias, self)
-        position = self.names.find(name, table, database)
-        if position is not None:
-            return self.names.field(position).digits
-        return self._around(name, table, database).digits(name, table, database)
 
     def check_aggregate(self) -> None:
         if not self.groups:

@@ -9,14 +9,12 @@ from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
-from ticdc_producer.scenario.sql.expression.call_normalizer import aggregates_in
-from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, as_boolean, collation_of
-from ticdc_producer.scenario.sql.expression.digits_inference import digits_of
-from ticdc_producer.scenario.sql.expression.evaluate import evaluate
-from ticdc_producer.scenario.sql.expression.expression_check import check_expression
+from ticdc_producer.scenario.sql.expression.aggregate_call import aggregates_in
+from ticdc_producer.scenario.sql.expression.collation import collation_of
+from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, as_boolean
+from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate, type_of
 from ticdc_producer.scenario.sql.expression.ordering import SortKey, sort_rows
 from ticdc_producer.scenario.sql.expression.scope import Context, Scope
-from ticdc_producer.scenario.sql.expression.type_inference import type_of
 from ticdc_producer.scenario.sql.query.equality import distinct_key
 from ticdc_producer.scenario.sql.query.from_clause import FromClause
 from ticdc_producer.scenario.sql.query.grouping import Grouping, by_position, group_expressions
@@ -84,7 +82,6 @@ class SelectPlan(QueryPlan):
                 name or item.sql(dialect="mysql"),
                 collation_of(item, self.scope),
                 type_of(item, self.scope),
-                digits_of(item, self.scope),
             )
             for name, item in named
         ]

@@ -15,11 +15,19 @@ from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.values.number_text import EXACT
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.arithmetic import scale_of
-from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, collation_of, merged_collation
-from ticdc_producer.scenario.sql.expression.eval_type import WHOLE, EvalType, converted, merged_type
-from ticdc_producer.scenario.sql.expression.evaluate import evaluate
-from ticdc_producer.scenario.sql.expression.expression_check import check_expression
-from ticdc_producer.scenario.sql.expression.number_digits import OF_INTEGER, Digits, merged_digits
+from ticdc_producer.scenario.sql.expression.collation import collation_of, merged_collation
+from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
+from ticdc_producer.scenario.sql.expression.eval_type import (
+    OF_INTEGER,
+    WHOLE,
+    Digits,
+    EvalType,
+    ExpressionType,
+    converted,
+    merged_digits,
+    merged_type,
+)
+from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.expression.ordering import SortKey, sort_rows
 from ticdc_producer.scenario.sql.expression.scope import Context, Scope
 from ticdc_producer.scenario.sql.query.equality import distinct_key
@@ -58,7 +66,7 @@ class SetPlan(QueryPlan):
         self.correlated = any(operand.correlated for operand in self._operands)
         first = self._operands[0].fields
         self.fields = [
-            Field(field.name, self._collation(number), self._type(number), self._digits(number))
+            Field(field.name, self._collation(number), self._type(number))
             for number, field in enumerate(first)
         ]
         source = QuerySource("", self.fields, lambda _: [], changes=False)
@@ -84,19 +92,16 @@ class SetPlan(QueryPlan):
     def _collation(self, number: int) -> str:
         return reduce(merged_collation, (operand.fields[number].collation for operand in self._operands))
 
-    def _type(self, number: int) -> EvalType:
-        return merged_type(operand.fields[number].type for operand in self._operands)
-
-    def _digits(self, number: int) -> Digits | None:
-        fields = [operand.fields[number] for operand in self._operands]
-        merged = merged_digits(
-            OF_INTEGER if field.digits is None and field.type in WHOLE else field.digits
-            for field in fields
-            if field.type is not EvalType.NULL
+    def _type(self, number: int) -> ExpressionType:
+        types = [operand.fields[number].type for operand in self._operands]
+        digits = merged_digits(
+            ExpressionType(kind, OF_INTEGER if digits is None and kind in WHOLE else digits)
+            for kind, digits in types
+            if kind is not EvalType.NULL
         )
-        if merged is None or not any(field.type in WHOLE for field in fields):
-            return merged
-        return Digits(max(merged.whole, OF_INTEGER.whole - merged.decimals), merged.decimals)
+        if digits is not None and any(each.kind in WHOLE for each in types):
+            digits = Digits(max(digits.whole, OF_INTEGER.whole - digits.decimals), digits.decimals)
+        return ExpressionType(merged_type(types).kind, digits)
 
     def _sort_keys(self) -> list[SortKey[QueryRow]]:
         order = self._tree.args.get("order")
@@ -169,10 +174,10 @@ class SetPlan(QueryPlan):
 
 def _shared_scale(results: Sequence[Sequence[QueryRow]], column: int, field: Field) -> int:
     """Return the scale of a DECIMAL column: of its type, or the largest of its values; -1 for other types."""
-    if field.type is not EvalType.DECIMAL:
+    if field.type.kind is not EvalType.DECIMAL:
         return -1
-    if field.digits is not None:
-        return field.digits.decimals
+    if field.type.digits is not None:
+        return field.type.digits.decimals
     values = (row[column] for rows in results for row in rows)
     return max((scale_of(value) for value in values if isinstance(value, Decimal)), default=0)
 
@@ -182,9 +187,9 @@ def _as_type(value: SQLValue, of: Field, merged: Field, scale: int, mode: SQLMod
 
     TiDB converts it, and rounds quotients, where types differ.
     """
-    value = converted(value, merged.type, mode)
+    value = converted(value, merged.type.kind, mode)
     if scale < 0 or not isinstance(value, Decimal) or scale_of(value) == scale:
         return value
-    if of.digits == merged.digits and scale_of(value) > scale:
+    if of.type.digits == merged.type.digits and scale_of(value) > scale:
         return value
     return value.quantize(Decimal(1).scaleb(-scale), rounding=ROUND_HALF_UP, context=EXACT)

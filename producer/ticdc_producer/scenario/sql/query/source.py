@@ -12,8 +12,7 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.values.coerce import read
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
-from ticdc_producer.scenario.sql.expression.eval_type import EvalType, type_of_column
-from ticdc_producer.scenario.sql.expression.number_digits import Digits, digits_of_column
+from ticdc_producer.scenario.sql.expression.eval_type import ExpressionType, type_of_column
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.equality import ValueIndex
 from ticdc_producer.scenario.sql.store.lookup import Lookup, rows_equal
@@ -25,15 +24,12 @@ class Field:
     """A column of a source.
 
     :param collation: empty for numbers, times and binary strings.
-    :param type: of its values.
-    :param digits: of its type; None if they are unknown, or the type has none.
     :param column: None for a column of a query.
     """
 
     name: str
     collation: str
-    type: EvalType
-    digits: Digits | None = None
+    type: ExpressionType
     column: ColumnInfo | None = None
 
 
@@ -110,7 +106,6 @@ class TableSource(Source):
                 column.name,
                 "" if column.charset == "binary" else column.collation,
                 type_of_column(column),
-                digits_of_column(column),
                 column,
             )
             for column in columns

@@ -8,26 +8,15 @@ from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
-from ticdc_producer.scenario.sql.expression.compare import (
-    DEFAULT_COLLATION,
-    collation_of,
-    compare,
-    merged_collation,
-)
+from ticdc_producer.scenario.sql.expression.collation import collation_of, merged_collation
+from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, compare
+from ticdc_producer.scenario.sql.expression.comparison import ACCEPTED_ORDERS
 from ticdc_producer.scenario.sql.expression.evaluate import evaluate
 from ticdc_producer.scenario.sql.expression.scope import Scope
-from ticdc_producer.scenario.sql.query.aggregate import extreme
+from ticdc_producer.scenario.sql.functions.aggregate import extreme
 from ticdc_producer.scenario.sql.query.equality import ValueIndex, distinct_key
 from ticdc_producer.scenario.sql.query.plan import QueryPlan
 
-_ACCEPTED: dict[type[exp.Expr], Callable[[int], bool]] = {
-    exp.EQ: lambda order: order == 0,
-    exp.NEQ: lambda order: order != 0,
-    exp.LT: lambda order: order < 0,
-    exp.LTE: lambda order: order <= 0,
-    exp.GT: lambda order: order > 0,
-    exp.GTE: lambda order: order >= 0,
-}
 _LONG = 8
 """Number of rows from which IN uses an index of the values."""
 
@@ -55,7 +44,7 @@ class Subqueries:
             return node.expressions
         columns = 1
         compared = node.parent
-        if compared is not None and type(compared) in (*_ACCEPTED, exp.NullSafeEQ):
+        if compared is not None and type(compared) in (*ACCEPTED_ORDERS, exp.NullSafeEQ):
             other = compared.this if compared.expression is node else compared.expression
             columns = len(_parts(other))
         self._check_columns(node.this if isinstance(node, exp.Any | exp.All) else node, columns, scope)
@@ -73,7 +62,7 @@ class Subqueries:
             return self._in(node, scope)
         if isinstance(node.expression, exp.Any | exp.All):
             return self._quantified(node, scope)
-        if type(node) in _ACCEPTED or isinstance(node, exp.NullSafeEQ):
+        if type(node) in ACCEPTED_ORDERS or isinstance(node, exp.NullSafeEQ):
             return self._row_comparison(node, scope)
         if isinstance(node, exp.Tuple):
             raise ScenarioError("Operand should contain 1 column(s)")
@@ -129,7 +118,7 @@ class Subqueries:
             return not of_all
         compared = _compared_values(node, values, own or DEFAULT_COLLATION, scope.mode)
         orders = [compare(operand, value, collation, scope.mode) for value in compared]
-        outcomes = [None if order is None else _ACCEPTED[type(node)](order) for order in orders]
+        outcomes = [None if order is None else ACCEPTED_ORDERS[type(node)](order) for order in orders]
         if not of_all:
             return _any_of(outcomes)
         any_false = _any_of(None if outcome is None else not outcome for outcome in outcomes)
@@ -155,8 +144,8 @@ class Subqueries:
         for a, b, name in zip(left, right, collations, strict=True):
             order = compare(a, b, name or DEFAULT_COLLATION, scope.mode)
             if order is None or order != 0:
-                return None if order is None else _ACCEPTED[type(node)](order)
-        return _ACCEPTED[type(node)](0)
+                return None if order is None else ACCEPTED_ORDERS[type(node)](order)
+        return ACCEPTED_ORDERS[type(node)](0)
 
     def _values(self, node: exp.Expr, columns: int, scope: Scope) -> Sequence[SQLValue]:
         """Return the values of one side of a comparison of rows."""
@@ -197,8 +186,8 @@ def _compared_values(
     of_all = isinstance(node.expression, exp.All)
     if not values or isinstance(node, exp.NEQ if of_all else exp.EQ):
         return values
-    name = "MIN" if isinstance(node, exp.LT | exp.LTE) == of_all else "MAX"
-    bound = extreme([value for value in values if value is not None], collation, mode, name)
+    sign = -1 if isinstance(node, exp.LT | exp.LTE) == of_all else 1
+    bound = extreme([value for value in values if value is not None], collation, mode, sign)
     return [bound, None] if None in values else [bound]
 
 

@@ -20,8 +20,7 @@ from ticdc_producer.scenario.sql.ddl import is_ddl
 from ticdc_producer.scenario.sql.dml.dml import run_dml
 from ticdc_producer.scenario.sql.dml.row_writer import RowWriter
 from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache, shared_statements
-from ticdc_producer.scenario.sql.expression.evaluate import evaluate
-from ticdc_producer.scenario.sql.expression.expression_check import check_expression
+from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.session.other_statements import (

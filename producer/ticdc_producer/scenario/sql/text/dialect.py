@@ -42,9 +42,11 @@ class TiDB(MySQL):
         # Every function remains a call by the name that the user wrote; our own table implements it.
         FUNCTIONS: ClassVar[dict[str, Callable[..., exp.Expr]]] = {}
         LAMBDAS: ClassVar[dict[TokenType, Callable[..., exp.Expr]]] = {}  # -> is a JSON path
-        # Standard SQL has other arguments of JSON_OBJECT.
+        # Standard SQL has other arguments of these.
         FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., exp.Expr | None]]] = {
-            name: parse for name, parse in MySQLParser.FUNCTION_PARSERS.items() if name != "JSON_OBJECT"
+            name: parse
+            for name, parse in MySQLParser.FUNCTION_PARSERS.items()
+            if name not in ("CEIL", "FLOOR", "JSON_OBJECT")
         }
 
         def _parse_interval(self, *args: Any, **kwargs: Any) -> Any:
@@ -76,6 +78,10 @@ class TiDB(MySQL):
             if comma and join is not None:
                 join.set("kind", COMMA)
             return join
+
+    def to_json_path(self, path: exp.Expr | None) -> exp.Expr | None:
+        """Leave the path of ``->`` as it is: JSON_EXTRACT reads it."""
+        return path
 
 
 class TiDBWords(MySQL):

@@ -1,0 +1,228 @@
+"""Calls of functions: their values, types and checks.
+
+TiDB converts some arguments before the call, and the result of a function that chooses one of its arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.values.coerce_text import to_text
+from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, Quotient, SQLMode, SQLValue
+from ticdc_producer.model.values.temporal_text import MAX_FSP
+from ticdc_producer.scenario.sql.expression.aggregate_call import aggregate_of
+from ticdc_producer.scenario.sql.expression.arithmetic import DIV_INCREMENT
+from ticdc_producer.scenario.sql.expression.choice import shared_type
+from ticdc_producer.scenario.sql.expression.collation import collation_of
+from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
+from ticdc_producer.scenario.sql.expression.eval_type import (
+    UNKNOWN,
+    EvalType,
+    ExpressionType,
+    converted,
+)
+from ticdc_producer.scenario.sql.expression.form import Form, evaluate, type_of
+from ticdc_producer.scenario.sql.expression.function_call import (
+    CALL_NODES,
+    FunctionCall,
+    call_of,
+    column_name,
+)
+from ticdc_producer.scenario.sql.expression.scope import Scope
+from ticdc_producer.scenario.sql.functions.aggregate import AGGREGATES
+from ticdc_producer.scenario.sql.functions.datetime_argument import datetime_argument
+from ticdc_producer.scenario.sql.functions.function import chosen_type, function_type, text_type
+
+_AROUND_DIGITS = 5
+"""The point and the sign of a quotient, and the three characters that TiDB adds."""
+
+
+def _call_at(node: exp.Expr) -> FunctionCall:
+    call = call_of(node)
+    if call is None:
+        raise TypeError(f"{node.key} is no call of a function")
+    return call
+
+
+def _type(node: exp.Expr, scope: Scope) -> ExpressionType:
+    call = _call_at(node)
+    return function_type(call.function.type, call.arguments, lambda argument: type_of(argument, scope))
+
+
+def _parts(node: exp.Expr, _: Scope) -> Iterable[exp.Expr]:
+    call = _call_at(node)
+    call.function.check(call.name, len(call.arguments))
+    return call.arguments
+
+
+def _value(node: exp.Expr, scope: Scope) -> SQLValue:
+    call = _call_at(node)
+    arguments = [evaluate(argument, scope) for argument in call.arguments]
+    function, mode = call.function, scope.mode
+    if function.type is text_type:
+        arguments = [
+            _fitting_quotient(argument, value, scope) if isinstance(value, Quotient) else value
+            for argument, value in zip(call.arguments, arguments, strict=True)
+        ]
+    collation = (collation_of(node, scope) or DEFAULT_COLLATION) if function.collated else ""
+    if function.type is not chosen_type:
+        value = function(call.name, arguments, mode, collation)
+        if function.full_fraction and isinstance(value, DateTimeValue):
+            is_literal = isinstance(call.arguments[0].unnest(), exp.Literal)
+            return value if is_literal else replace(value, fsp=MAX_FSP)
+        return value
+    kind, digits = shared_type(node, lambda _: call.arguments, scope)
+    if not function.collated:
+        value = function(call.name, arguments, mode, collation)
+        return converted(value, kind, mode, None if digits is None else digits.decimals)
+    if kind is EvalType.TEXT:
+        arguments = _comparable_texts(arguments, mode)
+    elif not any(isinstance(argument, DateTimeValue | Duration) for argument in arguments):
+        arguments = [converted(argument, kind, mode) for argument in arguments]
+    return converted(function(call.name, arguments, mode, collation), kind, mode)
+
+
+def _fitting_quotient(node: exp.Expr, value: Quotient, scope: Scope) -> SQLValue:
+    """Return a quotient as an argument of a text function: its text may have too many digits for TiDB.
+
+    :raises ScenarioError: in strict mode, if it has.
+    """
+    text, longest = to_text(value), _longest_text(node, scope)
+    if longest is None or len(text) <= longest:
+        return text
+    if scope.mode.strict:
+        raise ScenarioError(f"Data Too Long, field len {longest}, data len {len(text)}", value=text)
+    return text[:longest]
+
+
+def _longest_text(node: exp.Expr, scope: Scope) -> int | None:
+    """Return the length of the text to which TiDB casts a quotient; None if it is not known.
+
+    Source: tidb ``setType4DivDecimal``, ``WrapWithCastAsString``.
+    """
+    quotient = node.unnest()
+    if not isinstance(quotient, exp.Div):
+        return None
+    left, right = type_of(quotient.this, scope).digits, type_of(quotient.expression, scope).digits
+    if left is None or right is None:
+        return None
+    is_literal = isinstance(quotient.this.unnest(), exp.Literal)
+    whole = left.whole + left.decimals - (is_literal and not left.decimals)
+    return whole + right.decimals + DIV_INCREMENT + _AROUND_DIGITS
+
+
+def _comparable_texts(arguments: list[SQLValue], mode: SQLMode) -> list[SQLValue]:
+    """Return the texts that GREATEST and LEAST compare: a text beside a date is read as a date.
+
+    :raises ScenarioError: in strict mode, for a text beside a date that is none.
+    """
+    if not any(isinstance(argument, DateTimeValue) for argument in arguments):
+        return [converted(argument, EvalType.TEXT, mode) for argument in arguments]
+    return [argument if argument is None else _text_of_date(argument, mode) for argument in arguments]
+
+
+def _text_of_date(value: SQLValue, mode: SQLMode) -> SQLValue:
+    moment = datetime_argument(value, mode)
+    if moment is None:
+        return converted(value, EvalType.TEXT, mode)
+    return value.text() if isinstance(value, DateTimeValue) else moment.text()
+
+
+def _column_type(node: exp.Expr, scope: Scope) -> ExpressionType:
+    return scope.type(node.expressions[0].name)
+
+
+def _parts_of_default(node: exp.Expr, _: Scope) -> Iterable[exp.Expr]:
+    if len(node.expressions) != 1 or not isinstance(node.expressions[0], exp.Column):
+        raise ScenarioError("SQL does not parse: DEFAULT() needs the name of one column")
+    return node.expressions
+
+
+def _parts_of_values(node: exp.Expr, _: Scope) -> Iterable[exp.Expr]:
+    if len(node.expressions) != 1 or not isinstance(node.expressions[0], exp.Column | exp.Identifier):
+        raise ScenarioError("SQL does not parse: VALUES() needs the name of one column")
+    return ()
+
+
+def _of_session(name: str, kind: EvalType, max_arguments: int) -> Form:
+    """Make the form of a function whose value the session has."""
+
+    def run(node: exp.Expr, scope: Scope) -> SQLValue:
+        arguments = [evaluate(argument, scope) for argument in node.expressions]
+        return scope.required_context(node).function(name, arguments)
+
+    def parts(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
+        scope.required_context(node)
+        if len(node.expressions) > max_arguments:
+            raise ScenarioError(f"Incorrect parameter count in the call to {name}()")
+        return node.expressions
+
+    return Form(run, kind, parts)
+
+
+def _aggregate_type(node: exp.Expr, scope: Scope) -> ExpressionType:
+    call = aggregate_of(node)
+    if call is None:
+        return UNKNOWN
+    return function_type(call.function.type, call.arguments, lambda argument: type_of(argument, scope))
+
+
+def _parts_of_aggregate(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
+    scope.check_aggregate()
+    aggregate = aggregate_of(node)
+    if aggregate is None:
+        return ()
+    if any(aggregate_of(inner) for argument in aggregate.arguments for inner in argument.walk()):
+        raise ScenarioError("Invalid use of group function")
+    return (*aggregate.arguments, *(ordered.this for ordered in aggregate.order))
+
+
+SESSION_FUNCTIONS = {
+    "LAST_INSERT_ID": _of_session("LAST_INSERT_ID", EvalType.UNSIGNED, 1),
+    "ROW_COUNT": _of_session("ROW_COUNT", EvalType.INTEGER, 0),
+}
+_OF_GROUP = Form(lambda node, scope: scope.aggregate(node), _aggregate_type, _parts_of_aggregate)
+_OF_SCOPE: dict[str, Form] = {
+    "DEFAULT": Form(
+        lambda node, scope: scope.default(*column_name(node.expressions[0])), _column_type, _parts_of_default
+    ),
+    "VALUES": Form(
+        lambda node, scope: scope.proposed_value(node.expressions[0].name), _column_type, _parts_of_values
+    ),
+    **SESSION_FUNCTIONS,
+    **dict.fromkeys(AGGREGATES, _OF_GROUP),
+}
+"""Calls whose value the scope or its context has."""
+
+
+_CALL = Form(_value, _type, _parts)
+
+
+def _either(choose: Callable[[exp.Expr], Form]) -> Form:
+    """Return the form of a kind of node whose nodes have one of several forms."""
+    return Form(
+        lambda node, scope: choose(node).evaluate(node, scope),
+        lambda node, scope: choose(node).type_of(node, scope),
+        lambda node, scope: choose(node).parts(node, scope),
+    )
+
+
+def _or_call(form: Form) -> Form:
+    return _either(lambda node: form if call_of(node) is None else _CALL)
+
+
+def with_calls(forms: Mapping[type[exp.Expr], Form]) -> Mapping[type[exp.Expr], Form]:
+    """Add calls to other forms; a sum may be a call, and so may a column."""
+    either = {kind: _or_call(form) for kind, form in forms.items() if kind in CALL_NODES}
+    return {
+        **dict.fromkeys(CALL_NODES, _CALL),
+        **forms,
+        **either,
+        exp.Anonymous: _either(lambda node: _OF_SCOPE.get(str(node.this).upper(), _CALL)),
+        exp.GroupConcat: _OF_GROUP,
+        exp.JSONObjectAgg: _OF_GROUP,
+    }

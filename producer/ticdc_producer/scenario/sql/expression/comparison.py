@@ -1,0 +1,161 @@
+"""Comparisons: of two values, IN, BETWEEN and LIKE.
+
+Rules: tidb ``pkg/expression/builtin_compare.go``, ``builtin_other.go``, ``builtin_like.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.values.sql_value import Duration, SQLValue, display_value
+from ticdc_producer.model.values.temporal_text import two_digit_year
+from ticdc_producer.scenario.sql.expression.collation import collation_of_all, shared_collation
+from ticdc_producer.scenario.sql.expression.compare import check_operand, compare, like
+from ticdc_producer.scenario.sql.expression.eval_type import EvalType
+from ticdc_producer.scenario.sql.expression.form import Form, child_nodes, evaluate, noted_type
+from ticdc_producer.scenario.sql.expression.scope import Scope
+
+
+def _compared(
+    left_node: exp.Expr, left: SQLValue, right_node: exp.Expr, right: SQLValue, collation: str, scope: Scope
+) -> int | None:
+    """Compare the values of two expressions; None for NULL."""
+    if left is None or right is None:
+        if scope.mode.strict and (left is not None or right is not None):
+            null, value = (left_node, right) if left is None else (right_node, left)
+            if isinstance(value, str | bytes) and not _is_constant(null):
+                check_operand(value, noted_type(null, scope).kind, scope.mode)
+        return None
+    if not isinstance(left, Duration) and not isinstance(right, Duration):
+        return compare(left, right, collation, scope.mode)
+    time_is_read = any(
+        isinstance(column.unnest(), exp.Column) and _is_constant(constant)
+        for column, constant in ((left_node, right_node), (right_node, left_node))
+    )
+    return compare(left, right, collation, scope.mode, time_is_read=time_is_read)
+
+
+def _as_year(node: exp.Expr, value: SQLValue, other: exp.Expr, scope: Scope) -> SQLValue:
+    """Return the value of an operand: a constant of two digits beside a YEAR is a year of 1970 to 2069.
+
+    Source: tidb ``compareFunctionClass.refineArgs``.
+    """
+    if not isinstance(value, int) or not 0 < value < 100 or not _is_constant(node):
+        return value
+    return two_digit_year(value) if noted_type(other, scope).kind is EvalType.YEAR else value
+
+
+def _is_constant(node: exp.Expr) -> bool:
+    """Return whether an expression has the same value for all rows."""
+    return node.find(exp.Column, exp.Query) is None
+
+
+def _order(node: exp.Expr, scope: Scope, null_safe: bool = False) -> int | None:
+    """Compare the two operands of a node; None for NULL.
+
+    :param null_safe: whether two NULLs are equal.
+    """
+    first, second = node.this, node.expression
+    left, right = evaluate(first, scope), evaluate(second, scope)
+    if null_safe and left is right is None:
+        return 0
+    left, right = _as_year(first, left, second, scope), _as_year(second, right, first, scope)
+    are_texts = isinstance(left, str) and isinstance(right, str)
+    collation = shared_collation(node, scope) if are_texts else ""
+    return _compared(first, left, second, right, collation, scope)
+
+
+def _is_contextual(node: exp.Expr) -> bool:
+    """Return whether a comparison is with ANY or ALL of a query, or compares rows of several columns."""
+    return type(node.this) is exp.Tuple or type(node.expression) in (exp.Any, exp.All, exp.Tuple)
+
+
+def _comparison(accepts: Callable[[int], bool]) -> Form:
+    def rule(node: exp.Expr, scope: Scope) -> SQLValue:
+        if _is_contextual(node):
+            return scope.required_context(node).evaluate(node, scope)
+        order = _order(node, scope)
+        return None if order is None else accepts(order)
+
+    return Form(rule, EvalType.INTEGER)
+
+
+def _null_safe_equal(node: exp.Expr, scope: Scope) -> SQLValue:
+    if _is_contextual(node):
+        return scope.required_context(node).evaluate(node, scope)
+    return _order(node, scope, null_safe=True) == 0
+
+
+def _in(node: exp.Expr, scope: Scope) -> SQLValue:
+    if node.args.get("query") is not None or type(node.this) is exp.Tuple:
+        return scope.required_context(node).evaluate(node, scope)
+    if not node.expressions:
+        raise ScenarioError("SQL does not parse: IN () needs a value")
+    value = evaluate(node.this, scope)
+    collation = collation_of_all([node.this, *node.expressions], scope)
+    result: SQLValue = False
+    for item in node.expressions:
+        order = _compared(node.this, value, item, evaluate(item, scope), collation, scope)
+        if order == 0:
+            return True
+        result = None if order is None else result
+    return result
+
+
+def _parts_of_in(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
+    if node.args.get("query") is not None:
+        return scope.required_context(node).check(node, scope)
+    return child_nodes(node, scope)
+
+
+def _between(node: exp.Expr, scope: Scope) -> SQLValue:
+    lowest, highest, value = node.args["low"], node.args["high"], evaluate(node.this, scope)
+    # A constant that is a year for the first bound is one for the second: TiDB changes it in place.
+    value = _as_year(node.this, value, lowest, scope)
+    collation = collation_of_all([node.this, lowest, highest], scope)
+    minimum = _as_year(lowest, evaluate(lowest, scope), node.this, scope)
+    low = _compared(node.this, value, lowest, minimum, collation, scope)
+    if low is not None and low < 0:
+        return False
+    value, maximum = _as_year(node.this, value, highest, scope), evaluate(highest, scope)
+    maximum = _as_year(highest, maximum, node.this, scope)
+    high = _compared(node.this, value, highest, maximum, collation, scope)
+    if high is not None and high > 0:
+        return False
+    return None if low is None or high is None else True
+
+
+def _like(node: exp.Expr, scope: Scope, escape: str = "\\") -> SQLValue:
+    matches = like(
+        evaluate(node.this, scope), evaluate(node.expression, scope), shared_collation(node, scope), escape
+    )
+    return None if matches is None else matches is not bool(node.args.get("negate"))
+
+
+def _escape(node: exp.Expr, scope: Scope) -> SQLValue:
+    mark = evaluate(node.expression, scope)
+    if not isinstance(node.this, exp.Like) or not isinstance(mark, str) or len(mark) > 1:
+        raise ScenarioError("Incorrect arguments to ESCAPE", value=display_value(mark))
+    return _like(node.this, scope, mark)
+
+
+ACCEPTED_ORDERS: dict[type[exp.Expr], Callable[[int], bool]] = {
+    exp.EQ: lambda order: order == 0,
+    exp.NEQ: lambda order: order != 0,
+    exp.LT: lambda order: order < 0,
+    exp.LTE: lambda order: order <= 0,
+    exp.GT: lambda order: order > 0,
+    exp.GTE: lambda order: order >= 0,
+}
+"""Whether a comparison is true for the order of its operands."""
+COMPARISONS: dict[type[exp.Expr], Form] = {
+    **{kind: _comparison(accepts) for kind, accepts in ACCEPTED_ORDERS.items()},
+    exp.NullSafeEQ: Form(_null_safe_equal, EvalType.INTEGER),
+    exp.In: Form(_in, EvalType.INTEGER, _parts_of_in),
+    exp.Between: Form(_between, EvalType.INTEGER),
+    exp.Like: Form(_like, EvalType.INTEGER),
+    exp.Escape: Form(_escape, EvalType.INTEGER),
+}

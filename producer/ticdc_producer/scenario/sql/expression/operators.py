@@ -1,0 +1,181 @@
+"""Operators of numbers and of conditions. Logic is three-valued: TRUE, FALSE or NULL.
+
+Rules of types: tidb ``pkg/expression/builtin_arithmetic.go`` (``setType4DivDecimal``), ``builtin_op.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from ticdc_producer.errors import UnsupportedSQL
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, Unsigned
+from ticdc_producer.scenario.sql.expression import arithmetic
+from ticdc_producer.scenario.sql.expression.arithmetic import DIV_INCREMENT, MAX_SCALE
+from ticdc_producer.scenario.sql.expression.compare import as_boolean
+from ticdc_producer.scenario.sql.expression.eval_type import (
+    Digits,
+    EvalType,
+    ExpressionType,
+    arithmetic_kind,
+    number_kind,
+)
+from ticdc_producer.scenario.sql.expression.form import Evaluate, Form, evaluate, type_of
+from ticdc_producer.scenario.sql.expression.scope import Scope
+
+E = EvalType
+_MAX_UNSIGNED = (1 << 64) - 1
+_TypeOfOperands: TypeAlias = Callable[[ExpressionType, ExpressionType], ExpressionType]
+
+
+def _of_operands(operation: Callable[[SQLValue, SQLValue, SQLMode], SQLValue]) -> Evaluate:
+    def rule(node: exp.Expr, scope: Scope) -> SQLValue:
+        left = evaluate(node.this, scope)
+        if left is None:  # TiDB does not compute the other operand, which may be invalid
+            return None
+        right = evaluate(node.expression, scope)
+        return None if right is None else operation(left, right, scope.mode)
+
+    return rule
+
+
+def _of_operand(operation: Callable[[SQLValue, SQLMode], SQLValue]) -> Evaluate:
+    def rule(node: exp.Expr, scope: Scope) -> SQLValue:
+        value = evaluate(node.this, scope)
+        return None if value is None else operation(value, scope.mode)
+
+    return rule
+
+
+def _arithmetic(
+    operation: Callable[[SQLValue, SQLValue, SQLMode], SQLValue],
+    digits: Callable[[Digits, Digits], Digits] | None = None,
+    kind: Callable[[EvalType], EvalType] = lambda operands: operands,
+) -> Form:
+    """Make the form of an operator.
+
+    :param digits: gives the digits of the result from those of the operands; None if they are not inferred.
+    :param kind: gives the kind of the result from the one of the operands.
+    """
+
+    def rule(node: exp.Expr, scope: Scope) -> ExpressionType:
+        left, right = _operand_type(node.this, scope), _operand_type(node.expression, scope)
+        result = kind(arithmetic_kind((left.kind, right.kind)))
+        if digits is None or left.digits is None or right.digits is None:
+            return ExpressionType(result)
+        return ExpressionType(result, digits(left.digits, right.digits))
+
+    return Form(_of_operands(operation), rule)
+
+
+def _operand_type(node: exp.Expr, scope: Scope) -> ExpressionType:
+    """Return the type of an operand; as an operand ``x'…'`` is a number."""
+    if isinstance(node.unnest(), exp.HexString | exp.BitString):
+        return ExpressionType(E.UNSIGNED)
+    return type_of(node, scope)
+
+
+def _digits_of_sum(left: Digits, right: Digits) -> Digits:
+    return Digits(max(left.whole, right.whole) + 1, max(left.decimals, right.decimals))
+
+
+def _digits_of_product(left: Digits, right: Digits) -> Digits:
+    return Digits(left.whole + right.whole, min(left.decimals + right.decimals, MAX_SCALE))
+
+
+def _digits_of_quotient(left: Digits, right: Digits) -> Digits:
+    return Digits(left.whole + right.decimals, min(left.decimals + DIV_INCREMENT, MAX_SCALE))
+
+
+def _never_whole(operands: EvalType) -> EvalType:
+    return arithmetic_kind((operands, E.DECIMAL))
+
+
+def _always_whole(operands: EvalType) -> EvalType:
+    return operands if operands in (E.UNSIGNED, E.UNKNOWN) else E.INTEGER
+
+
+def _negative_type(node: exp.Expr, scope: Scope) -> ExpressionType:
+    kind, digits = type_of(node.this, scope)
+    kind = number_kind(kind)
+    return ExpressionType(E.UNKNOWN if kind is E.UNSIGNED else kind, digits)
+
+
+def _bitwise(operation: Callable[[int, int], int]) -> Form:
+    def on_values(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
+        bits = operation(arithmetic.to_bits(left, mode), arithmetic.to_bits(right, mode))
+        return Unsigned(bits & _MAX_UNSIGNED)
+
+    return Form(_of_operands(on_values), E.UNSIGNED)
+
+
+def _inverted(value: SQLValue, mode: SQLMode) -> SQLValue:
+    return Unsigned(~arithmetic.to_bits(value, mode) & _MAX_UNSIGNED)
+
+
+def as_condition(node: exp.Expr, scope: Scope) -> bool | None:
+    """Return the value of an expression as a condition."""
+    return as_boolean(evaluate(node, scope), scope.mode)
+
+
+def _and(node: exp.Expr, scope: Scope) -> SQLValue:
+    left = as_condition(node.this, scope)
+    if left is False:
+        return False
+    right = as_condition(node.expression, scope)
+    if right is False:
+        return False
+    return None if left is None or right is None else True
+
+
+def _or(node: exp.Expr, scope: Scope) -> SQLValue:
+    left = as_condition(node.this, scope)
+    if left:
+        return True
+    right = as_condition(node.expression, scope)
+    if right:
+        return True
+    return None if left is None or right is None else False
+
+
+def _xor(node: exp.Expr, scope: Scope) -> SQLValue:
+    left, right = as_condition(node.this, scope), as_condition(node.expression, scope)
+    return None if left is None or right is None else left != right
+
+
+def _not(node: exp.Expr, scope: Scope) -> SQLValue:
+    value = as_condition(node.this, scope)
+    return None if value is None else not value
+
+
+def _is(node: exp.Expr, scope: Scope) -> SQLValue:
+    value = evaluate(node.this, scope)
+    if isinstance(node.expression, exp.Null):
+        return value is None
+    if isinstance(node.expression, exp.Boolean):
+        return as_boolean(value, scope.mode) is bool(node.expression.this)
+    raise UnsupportedSQL(f"{node.sql(dialect='mysql')[:80]!r} is not supported")
+
+
+OPERATORS: dict[type[exp.Expr], Form] = {
+    exp.Add: _arithmetic(arithmetic.add, _digits_of_sum),
+    exp.Sub: _arithmetic(arithmetic.subtract, _digits_of_sum),
+    exp.Mul: _arithmetic(arithmetic.multiply, _digits_of_product),
+    exp.Div: _arithmetic(arithmetic.divide, _digits_of_quotient, _never_whole),
+    exp.IntDiv: _arithmetic(arithmetic.integer_divide, kind=_always_whole),
+    exp.Mod: _arithmetic(arithmetic.modulo),
+    exp.Neg: Form(_of_operand(arithmetic.negate), _negative_type),
+    exp.BitwiseAnd: _bitwise(lambda a, b: a & b),
+    exp.BitwiseOr: _bitwise(lambda a, b: a | b),
+    exp.BitwiseXor: _bitwise(lambda a, b: a ^ b),
+    exp.BitwiseLeftShift: _bitwise(lambda a, b: a << b if b < 64 else 0),
+    exp.BitwiseRightShift: _bitwise(lambda a, b: a >> b if b < 64 else 0),
+    exp.BitwiseNot: Form(_of_operand(_inverted), E.UNSIGNED),
+    exp.And: Form(_and, E.INTEGER),
+    exp.Or: Form(_or, E.INTEGER),
+    exp.Xor: Form(_xor, E.INTEGER),
+    exp.Not: Form(_not, E.INTEGER),
+    exp.Is: Form(_is, E.INTEGER),
+}
