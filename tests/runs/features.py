@@ -143,19 +143,15 @@ FEATURES: dict[str, dict[str, str]] = {
     "`append`, `replace`, `resume` and all other options of `run`": {},
     "`verify` with the scenario": {},
     "SQL and DDL of other tables before and after": {},
-    "rows of the table before the changes": {TABLE: "no"},
-    "DDL among the changes, and of the table after them": {TABLE: "no"},
+    "rows of the table before the changes": {},
+    "DDL of the table after the changes": {},
     "statements that change rows of the table after the changes": {LARGE: "no", TABLE: "no"},
-    "several tables in one transaction": {TABLE: "no"},
-    "TiDB's conversion of values": {TABLE: "no: Spark types"},
-    "partitioned tables": {TABLE: "no"},
+    "several tables in one transaction, and DDL between": {TABLE: "no"},
+    "TiDB's conversion of values": {},
+    "partitioned tables": {},
     "hidden row ids (`_tidb_rowid`)": {LARGE: "no: the handle key", TABLE: "no: the handle key"},
     "TiCDC's order of large transactions": {LARGE: "no: by key", TABLE: "no: by key"},
-    "foreign keys are enforced": {
-        "DataFrame": "no: a warning",
-        LARGE: "no: a warning",
-        TABLE: "no: rejected",
-    },
+    "foreign keys are enforced": dict.fromkeys(("DataFrame", LARGE, TABLE), "no: a warning"),
 }
 """By feature, the forms that lack it."""
 

@@ -29,10 +29,12 @@ CREATE_U = "CREATE TABLE u (k VARCHAR(5) COLLATE utf8mb4_general_ci PRIMARY KEY 
 class Tables:
     """The tables of a history while it is drawn.
 
+    :param given_before: the share of updates with the row before.
     :ivar columns: the columns of each table; the first one is its key.
     """
 
     draw: random.Random
+    given_before: float = 0.6
     columns: dict[str, list[str]] = field(default_factory=lambda: {"t": ["id", "v", "d"], "u": ["k", "n"]})
     rows: dict[str, dict[Any, Row]] = field(default_factory=lambda: {"t": {}, "u": {}})
 
@@ -69,7 +71,8 @@ class Tables:
         del rows[key]
         rows[row[columns[0]]] = row
         moved = row[columns[0]] != key
-        return "u", name, {**old} if moved or self.draw.random() < 0.6 else None, {**row}
+        given = moved or self.draw.random() < self.given_before
+        return "u", name, {**old} if given else None, {**row}
 
     def ddl(self) -> Record:
         """A DDL; the rows follow it."""
@@ -153,14 +156,38 @@ def _image(image: Row | None, images: Images) -> Any:
     return [(name, None if value is None else str(value)) for name, value in image.items()]
 
 
-def scenario(folder: Path, name: str, table: pa.Table, later: str = "", *, large: bool) -> Path:
+def flat_frame(seed: int, *, before: bool) -> pa.Table:
+    """A random history of the table ``t`` alone, with a column for each of its columns; in no order.
+
+    :param before: whether updates have the row before, and may change the key.
+    """
+    tables, records = Tables(random.Random(seed), given_before=1), list[Row]()
+    del tables.rows["u"]
+    for number in range(20):
+        for seq in range(tables.draw.randint(0, 4)):  # some numbers are left out
+            _, _, old, new = tables.change(may_move=before)
+            record = {"x": number, "y": seq, "old": old if before and new else None, **(new or old or {})}
+            op = "insert" if old is None else "delete" if new is None else "u"
+            records.append({**record, "op": op})
+    tables.draw.shuffle(records)
+    columns = {name: [record[name] for record in records] for name in ("x", "y", "op", "id", "v", "d")}
+    kind = pa.struct([(name, _COLUMNS[name]) for name in ("id", "v", "d")])
+    old_rows = {"old": pa.array([record["old"] for record in records], kind)} if before else {}
+    return pa.table({**columns, **old_rows})
+
+
+def scenario(
+    folder: Path, name: str, rows: pa.Table, later: str = "", *, large: bool, **changes: Any
+) -> Path:
     """A scenario file of a DataFrame; a path with a scheme is read as a large one.
 
     :param later: SQL after the DataFrame.
+    :param changes: other keys of the step; with ``table`` the table ``t`` exists before.
     """
     path = folder / f"{name}.parquet"
-    pq.write_table(table, path, row_group_size=max(1, table.num_rows // 3))
-    steps: list[Any] = [{"changes": {"path": path.as_uri() if large else str(path)}}]
+    pq.write_table(rows, path, row_group_size=max(1, rows.num_rows // 3))
+    steps: list[Any] = [{"sql": f"{CREATE_T}; INSERT INTO t VALUES (9, 'x', 1)"}] if changes else []
+    steps += [{"changes": {"path": path.as_uri() if large else str(path), **changes}}]
     steps += [{"sql": later}] if later else []
     (folder / f"{name}.yaml").write_text(yaml.safe_dump({"version": 1, "name": "s", "steps": steps}))
     return folder / f"{name}.yaml"

@@ -35,13 +35,13 @@ def written(file: Path, out: Path, engine: EngineOption = "local", **options: An
     return {str(file.relative_to(out)): file.read_bytes() for file in files if file.is_file()}
 
 
-def same_on(engine: EngineOption, table: pa.Table, later: str = LATER) -> None:
+def same_on(engine: EngineOption, rows: pa.Table, later: str = LATER, **changes: Any) -> None:
     """A run of the DataFrame as a large one writes what its run as a small one writes."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         state_at = [START + 2 * SECOND + 5, START + 9 * SECOND]
-        small = scenario(folder, "small", table, later, large=False)
-        large = scenario(folder, "large", table, later, large=True)
+        small = scenario(folder, "small", rows, later, large=False, **changes)
+        large = scenario(folder, "large", rows, later, large=True, **changes)
         expected = written(small, folder / "a", state_at=state_at)
         assert len(expected) >= 4
         assert written(large, folder / "b", engine, state_at=state_at) == expected
@@ -60,6 +60,14 @@ def test_a_random_history_is_the_same(
     seed: int, number: Literal["txn", "commit_ts"], images: histories.Images
 ) -> None:
     same_on("local", frame(seed, number, images))
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("seed", [3, pytest.param(4, marks=pytest.mark.slow)])
+def test_a_random_history_of_one_table_is_the_same(seed: int, before: bool) -> None:
+    columns = {"before": "old"} if before else {}
+    frame = histories.flat_frame(seed, before=before)
+    same_on("local", frame, **{"table": "t", "order": ["x", "y"], **columns})
 
 
 @pytest.mark.parametrize("images", ["struct", pytest.param("json", marks=pytest.mark.slow)])

@@ -12,6 +12,9 @@ from ticdc_producer.engine.dataset import Engine, EngineName
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.errors import ArgumentError
 
+UNKNOWN_EVENTS = 1 << 62
+"""The number of events in place of one that nobody counted, of more than a few rows."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
@@ -66,6 +69,8 @@ def choose_engine(option: EngineOption, estimate: Estimate) -> EngineChoice:
         return EngineChoice("local", "it was requested")
     if estimate.requires_spark:
         return EngineChoice("spark", f"{estimate.requires_spark} requires it")
+    if estimate.events >= UNKNOWN_EVENTS:
+        return EngineChoice("spark", f"there may be more than {SMALL_EVENTS:,} events")
     if estimate.events > SMALL_EVENTS:
         return EngineChoice("spark", f"{estimate.events:,} events are more than {SMALL_EVENTS:,}")
     if estimate.nbytes > SMALL_BYTES:

@@ -112,9 +112,9 @@ class PlannedChanges(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataPlan:
-    """A ``data`` step or a large DataFrame, bound to its table and to its commits.
+    """A ``data`` step, bound to its table and to its commits.
 
-    :param source: the source that Spark loads, or the DataFrame.
+    :param source: the source that Spark loads.
     :param op: as of the step, like ``order`` and ``before``.
     :param first_commit: commit number of transaction 0.
     :param transactions: number of transactions.
@@ -123,7 +123,7 @@ class DataPlan:
     file: str
     line: int
     table: TableInfo
-    source: Data | Frame
+    source: Data
     op: str
     order: tuple[str, ...]
     before: str | None
@@ -138,8 +138,7 @@ class DataPlan:
     @property
     def what(self) -> str:
         """The step in words, as an engine that cannot run it names it."""
-        is_step = isinstance(self.source, Data)
-        return "a `data` step" if is_step else f"a DataFrame of more than {SMALL_EVENTS:,} rows"
+        return "a `data` step"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from ticdc_producer.errors import ScenarioError, ScenarioProblems
 from ticdc_producer.model import tso
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.tso import CommitClock
-from ticdc_producer.scenario.change_steps import bind_large_frame, bind_tables, run_rows
+from ticdc_producer.scenario.change_steps import bind_rows, run_rows
 from ticdc_producer.scenario.commit_times import CommitTimes, clock_with
 from ticdc_producer.scenario.data_steps import DataPlan, PlannedChanges
 from ticdc_producer.scenario.file_steps import DumpPlan, DumpStep
@@ -148,14 +148,12 @@ def _execute_steps(
             elif isinstance(step, DataStep):
                 data.append(_bind_data_step(session, step, scenario))
             elif isinstance(step, ChangesStep):
-                if step.frame.rows is None and step.spec.table is None:
-                    bound = bind_tables(session, step, times)
+                if step.frame.rows is None:
+                    bound = bind_rows(session, step, times)
                     if bound is not None:
                         frames[len(data)] = bound
                         data.append(bound.plan)
                         warnings += bound.warnings
-                elif step.frame.rows is None:
-                    data.append(bind_large_frame(session, step, scenario.file))
                 else:
                     warnings += run_rows(session, step, step.frame.rows, times)
             elif isinstance(step, DumpStep):

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from ticdc_producer.engine.choose import Estimate
+from ticdc_producer.engine.choose import UNKNOWN_EVENTS, Estimate
 from ticdc_producer.engine.dataset import Dataset, Engine
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.faults.catalogue import trap
@@ -136,9 +136,6 @@ def simulate(
         yield simulation
 
 
-_MANY = 1 << 62
-
-
 def estimate_of(job: Job) -> Estimate:
     """Return the events and the bytes of a job; those of its ``data`` steps are unknown, and count as
     many."""
@@ -148,7 +145,7 @@ def estimate_of(job: Job) -> Estimate:
     size = 2 * generated * history.row_changes  # an update has two images
     size += sum(len(value) for image in images for value in image if value)
     return Estimate(
-        events=_MANY if history.data else history.row_changes + _control_events(job),
+        events=UNKNOWN_EVENTS if history.data else history.row_changes + _control_events(job),
         nbytes=size,
         rows=history.row_changes,
         requires_spark=_requires_spark(job),

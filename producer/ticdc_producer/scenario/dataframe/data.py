@@ -21,7 +21,7 @@ from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.column_functions import first_of_groups
 from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE, TABLE_ROWS, ChangeBatch
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.data_steps import Data, DataPlan, LogPlan, SourcePlan, location_of
+from ticdc_producer.scenario.data_steps import DataPlan, LogPlan, SourcePlan, location_of
 from ticdc_producer.scenario.dataframe.changes import changes_in, frame_changes
 from ticdc_producer.scenario.file_steps import DumpPlan, StatementSpan
 from ticdc_producer.scenario.history import Change
@@ -177,8 +177,6 @@ def _last_rows(left: pa.RecordBatch) -> pa.RecordBatch:
 
 def _loaded(spark: SparkSession, plan: DataPlan) -> DataFrame:
     source = plan.source
-    if not isinstance(source, Data):
-        return source.spark_frame(spark)
     reader = spark.read.format(source.format).options(**source.options)
     if source.schema_ is not None:
         reader = reader.schema(source.schema_)

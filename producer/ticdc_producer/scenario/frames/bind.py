@@ -13,16 +13,19 @@ from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.columns.key_columns import stored_key
 from ticdc_producer.scenario.columns.row_images import check_alteration
+from ticdc_producer.scenario.data_steps import Changes
 from ticdc_producer.scenario.frames.apply import unchecked_keys
 from ticdc_producer.scenario.frames.frame import Frame
 from ticdc_producer.scenario.frames.frame_plan import FramePlan, Numbering
 from ticdc_producer.scenario.frames.frame_rows import (
     FrameColumnNames,
+    FrameColumns,
     FrameSummary,
     Statement,
     summary_engine,
     summary_of,
 )
+from ticdc_producer.scenario.frames.table_frame import TableColumns
 from ticdc_producer.scenario.sql.ddl import is_ddl
 from ticdc_producer.scenario.sql.session.session import Session
 from ticdc_producer.scenario.sql.store.followed_tables import FollowedTables
@@ -50,8 +53,10 @@ class BoundFrame:
         return replace(self.plan, **self.followed.tables)
 
 
-def bind_frame(session: Session, frame: Frame, *, file: str, line: int, pin: Pin) -> BoundFrame | None:
-    """Run the DDL of a large frame with several tables, and return its plan.
+def bind_frame(
+    session: Session, frame: Frame, spec: Changes, *, file: str, line: int, pin: Pin
+) -> BoundFrame | None:
+    """Run the DDL of a large frame, and return its plan.
 
     The rows are not read, except for their numbers and the names of their tables.
 
@@ -61,24 +66,42 @@ def bind_frame(session: Session, frame: Frame, *, file: str, line: int, pin: Pin
     :raises ScenarioError: for a statement that fails or is no DDL, and for tables that it cannot change.
     """
     try:
-        columns = FrameColumnNames.of(frame.names())
+        columns: FrameColumns = (
+            FrameColumnNames.of(frame.names())
+            if spec.table is None
+            else _columns_of(session, frame, spec, spec.table, line)
+        )
         with translate_worker_errors():
             summary = summary_of(summary_engine(frame), frame, columns)
         if summary.first is None or summary.last is None:
             return None
-        return _Binding(session, frame, columns, file, line, pin).bind(summary, summary.first, summary.last)
+        first = summary.first if spec.table is None else 0
+        return _Binding(session, frame, columns, file, line, pin).bind(summary, first, summary.last)
     except ScenarioError as error:
         raise error.at(file, line) from None
+
+
+def _columns_of(session: Session, frame: Frame, spec: Changes, table: str, line: int) -> TableColumns:
+    """Return the columns of a frame of one table."""
+    info = session.table(table, line=line)
+    qualified = spec.model_copy(update={"table": info.qualified_name})
+    return TableColumns.of(qualified, frame.names(), [*info.visible_offsets])
 
 
 class _Binding:
     """Runs the statements of a frame in the session."""
 
     def __init__(
-        self, session: Session, frame: Frame, columns: FrameColumnNames, file: str, line: int, pin: Pin
+        self, session: Session, frame: Frame, columns: FrameColumns, file: str, line: int, pin: Pin
     ) -> None:
         self._session, self._frame, self._columns = session, frame, columns
         self._file, self._line, self._pin = file, line, pin
+
+    @property
+    def _name(self) -> str:
+        """The column of the numbers, for messages."""
+        columns = self._columns
+        return columns.order[0] if isinstance(columns, TableColumns) else columns.number
 
     def bind(self, summary: FrameSummary, first: int, last: int) -> BoundFrame:
         session, by_ts = self._session, self._columns.number == "commit_ts"
@@ -118,7 +141,7 @@ class _Binding:
             frame=self._frame,
             columns=self._columns,
             numbering=Numbering(
-                self._columns.number,
+                self._name,
                 tuple(starts),
                 tuple(offsets),
                 tuple(number for number, _, _ in statements),
@@ -139,7 +162,7 @@ class _Binding:
     def _run(self, text: str, number: int) -> int:
         """Run a statement; return the number of its jobs."""
         before = self._session.commits
-        at = f"in the statement of {self._columns.number} {number}: {' '.join(text.split())[:300]}"
+        at = f"in the statement of {self._name} {number}: {' '.join(text.split())[:300]}"
         try:
             _check_statement(text)
             self._session.run(text, line=self._line)

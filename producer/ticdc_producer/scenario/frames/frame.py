@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ticdc_producer.engine import SMALL_BYTES, SMALL_EVENTS
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine
@@ -66,7 +65,7 @@ class Frame(ABC):
         return self._local_dataset(engine, names)
 
     def _local_dataset(self, _engine: Engine, _names: Sequence[str]) -> Dataset:
-        what = "a large DataFrame of Spark, or at a URI, requires Spark"
+        what = "a large DataFrame of Spark or at a URI requires Spark"
         raise ArgumentError(what, argument="engine", hint="leave out `engine`, or choose `spark`").about(
             "engine"
         )
@@ -78,13 +77,6 @@ class Frame(ABC):
     @abstractmethod
     def spark_frame(self, spark: SparkSession, /) -> DataFrame:
         """Return the rows as a DataFrame of Spark."""
-
-    @abstractmethod
-    def last_number(self, column: str) -> int | None:
-        """Return the largest number of a column of a large frame; None if it has none, or no integers.
-
-        :param column: name, without case.
-        """
 
 
 class GivenFrame(Frame):
@@ -131,10 +123,6 @@ class ArrowFrame(GivenFrame):
         rows = self._table.select([*names])
         return engine.of_batches(rows.to_batches(), rows.schema)
 
-    def last_number(self, column: str) -> int | None:
-        name = _name_of(column, self._table.column_names)
-        return None if name is None else _integer(pc.max(self._table.column(name)).as_py())
-
     def spark_frame(self, spark: SparkSession, /) -> DataFrame:
         return spark.createDataFrame(plain_table(self._table))
 
@@ -161,9 +149,6 @@ class SparkFrame(GivenFrame):
     def names(self) -> Sequence[str]:
         return list(self._frame.columns)
 
-    def last_number(self, column: str) -> int | None:
-        return _last_number(self._frame, column)
-
     def spark_frame(self, _spark: SparkSession, /) -> DataFrame:
         return self._frame
 
@@ -174,7 +159,8 @@ class SparkFrame(GivenFrame):
 class ParquetFrame(Frame):
     """Rows in a Parquet file or folder.
 
-    :param location: path, or a URI that only Spark reads.
+    :param location: path, or a URI, whose rows are read as a large frame; only Spark reads other ones than
+        files.
     :param file: the scenario file, for errors.
     :param line: line of the step.
     """
@@ -197,8 +183,12 @@ class ParquetFrame(Frame):
         if self.is_local:
             return list(self._opened().schema.names)
         from ticdc_producer.spark.session import spark_session
+        from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
 
-        return list(self.spark_frame(spark_session()).columns)
+        try:
+            return list(self.spark_frame(spark_session()).columns)
+        except READ_ERRORS as error:
+            raise self._unreadable(first_sentence(error)) from None
 
     def _opened(self) -> Any:
         """Open the file or the folder on this machine."""
@@ -235,15 +225,6 @@ class ParquetFrame(Frame):
         what = f"cannot read the rows of the step: {reason}"
         return ScenarioError(what, file=self.file, line=self.line)
 
-    def last_number(self, column: str) -> int | None:
-        from ticdc_producer.spark.session import spark_session
-        from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
-
-        try:
-            return _last_number(self.spark_frame(spark_session()), column)
-        except READ_ERRORS as error:
-            raise self._unreadable(first_sentence(error)) from None
-
     def spark_frame(self, spark: SparkSession, /) -> DataFrame:
         return spark.read.parquet(self.location)
 
@@ -274,23 +255,6 @@ def frame_of(df: object) -> GivenFrame:
     is_lazy = callable(getattr(df, "collect", None))
     hint = "call its `collect`" if is_lazy else "give one of Spark, pandas or Polars, or an Arrow table"
     raise ScenarioError(what, hint=hint)
-
-
-def _last_number(frame: DataFrame, column: str) -> int | None:
-    from pyspark.sql import functions as sf
-
-    name = _name_of(column, frame.columns)
-    return None if name is None else _integer(frame.agg(sf.max(frame[name])).collect()[0][0])
-
-
-def _name_of(column: str, names: Sequence[str]) -> str | None:
-    """Return the first of some names that equals a name without case."""
-    return next((name for name in names if name.lower() == column.lower()), None)
-
-
-def _integer(value: object) -> int | None:
-    """Return a number; None for another value, whose column is refused by its type later."""
-    return value if isinstance(value, int) else None
 
 
 def _write_table(table: pa.Table, path: Path) -> None:

@@ -74,7 +74,7 @@ def _row_changes(batch: pa.RecordBatch) -> pa.RecordBatch:
 def _changes(plan: FramePlan, batch: pa.RecordBatch) -> Batches:
     if not batch.num_rows:
         return
-    numbers = batch.column(plan.numbering.column).to_numpy()
+    numbers = batch.column(plan.columns.number).to_numpy()
     statements = np.array(plan.numbering.statements, np.int64)
     if (shared := np.isin(numbers, statements)).any():
         what = (
@@ -105,7 +105,7 @@ def _versions(plan: FramePlan, batch: pa.RecordBatch) -> Numbers:
         raise _error("the row has neither a statement nor a table", batch, lacking)
     coded = table_names(batch).dictionary_encode()
     codes = coded.indices.to_numpy(zero_copy_only=False)
-    commits = plan.numbering.commits(batch.column(plan.numbering.column).to_numpy())
+    commits = plan.numbering.commits(batch.column(plan.columns.number).to_numpy())
     versions = np.full(batch.num_rows, NO_TABLE)
     for code, text in enumerate(coded.dictionary.to_pylist()):
         schema, _, name = text.partition("\0")
@@ -290,9 +290,13 @@ class _Changes:
         """Return which columns of the rows before are given (``GIVEN``)."""
         rows, sent = len(self.ops), self.table.sent
         absent = [offset for offset in sent if offset in self.before.missing]
-        if not absent:
+        by_key = self.plan.deletes_by_key
+        if not absent and not by_key:
             return pa.nulls(rows, pa.binary())
         given = np.ones((rows, len(sent)), np.uint8)
+        if by_key:
+            key = stored_key(self.table).offsets
+            given[self.ops == Op.DELETE] = [offset in key for offset in sent]
         for offset in absent:
             given[:, sent.index(offset)] = ~self.before.missing[offset]
         data = pa.py_buffer(np.ascontiguousarray(given))

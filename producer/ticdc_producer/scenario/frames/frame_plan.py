@@ -14,7 +14,7 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.columns.row_images import RowVersions
-from ticdc_producer.scenario.frames.frame_rows import FrameColumnNames
+from ticdc_producer.scenario.frames.frame_rows import FrameColumnNames, FrameColumns
 from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
 from ticdc_producer.scenario.sql.store.followed_tables import TableEntry, TableName
 
@@ -29,7 +29,7 @@ NO_TABLE = -1
 class Numbering:
     """The numbers of the commits of a frame.
 
-    :param column: ``commit_ts`` or ``txn``.
+    :param column: the name of their column, for messages.
     :param starts: numbers of transactions from which on an offset holds, ascending.
     :param offsets: the number of the commit less that of the transaction.
     :param statements: the numbers of the transactions that are a statement, ascending.
@@ -70,7 +70,7 @@ class FramePlan:
     file: str
     line: int
     frame: Frame
-    columns: FrameColumnNames
+    columns: FrameColumns
     numbering: Numbering
     first_commit: int
     stop: int
@@ -83,12 +83,17 @@ class FramePlan:
     @property
     def what(self) -> str:
         """The frame in words, as an engine that cannot read it names it; empty if each engine can."""
-        return "" if self.frame.is_local else "a large DataFrame of Spark, or at a URI,"
+        return "" if self.frame.is_local else "a large DataFrame of Spark or at a URI"
 
     @property
     def is_numbered_by_ts(self) -> bool:
         """Whether the commits are numbered by their commit-ts."""
-        return self.numbering.column == "commit_ts"
+        return self.columns.number == "commit_ts"
+
+    @property
+    def deletes_by_key(self) -> bool:
+        """Whether the rows before deletes are given by their keys alone."""
+        return not isinstance(self.columns, FrameColumnNames) and not self.columns.before
 
     @cached_property
     def versions(self) -> RowVersions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -67,11 +67,36 @@ class FrameColumnNames:
         return "commit_ts" if "commit_ts" in self.actual else "txn"
 
 
-def frame_rows(engine: Engine, frame: Frame, columns: FrameColumnNames, names: Sequence[str]) -> Dataset:
+class FrameForm(Protocol):
+    """The columns of a frame whose rows have to get those of a frame with several tables.
+
+    :ivar before: the column of the row before an update; empty: there is none, and that before a delete has
+        the key alone.
+    """
+
+    @property
+    def number(self) -> str:
+        """``commit_ts`` or ``txn``."""
+
+    @property
+    def before(self) -> str:
+        """The column of the row before an update; empty: there is none."""
+
+    def rows(self, engine: Engine, frame: Frame, /) -> Dataset:
+        """Return the rows with the columns of a frame with several tables, in no order."""
+
+
+FrameColumns: TypeAlias = "FrameColumnNames | FrameForm"
+
+
+def frame_rows(engine: Engine, frame: Frame, columns: FrameColumns, names: Sequence[str]) -> Dataset:
     """Return some columns of a frame under their fixed names, those that it has, in no order.
 
     Values have plain types (``plain_table``); the numbers are ``int64``.
     """
+    if not isinstance(columns, FrameColumnNames):
+        flat = columns.rows(engine, frame)
+        return flat.select(*(name for name in names if name in flat.schema.names))
     wanted = [name for name in names if name in columns.actual]
     rows = frame.dataset(engine, [columns.actual[name] for name in wanted])
     schema = pa.schema(
@@ -92,17 +117,22 @@ def _plain(schema: pa.Schema, batches: Batches) -> Batches:
         columns = []
         for column, target in zip(table.columns, schema, strict=True):
             if target.name in _INTEGERS:
-                _check_integers(target.name, column)
+                column = checked_integers(target.name, column)
             columns.append(column.combine_chunks().cast(target.type))
         arrays = [column.chunk(0) if isinstance(column, pa.ChunkedArray) else column for column in columns]
         yield pa.record_batch(arrays, schema=schema)
 
 
-def _check_integers(name: str, column: pa.ChunkedArray) -> None:
+def checked_integers(name: str, column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """Return a column of numbers.
+
+    :raises ScenarioError: if it has none, or NULL.
+    """
     if not pa.types.is_integer(column.type):
         raise ScenarioError(f"column {name!r} must be an integer column, not {column.type}", column=name)
     if column.null_count:
         raise ScenarioError(f"{name!r} is NULL in {column.null_count:,} rows of a part", column=name)
+    return column.cast(pa.int64())
 
 
 @dataclass
@@ -139,7 +169,7 @@ class FrameSummary:
                 raise UnsupportedSQL(f"{_LARGE} has at most {limit:,} {what}", hint=hint)
 
 
-def summary_of(engine: Engine, frame: Frame, columns: FrameColumnNames) -> FrameSummary:
+def summary_of(engine: Engine, frame: Frame, columns: FrameColumns) -> FrameSummary:
     """Return what the driver has to know of a frame, from one pass over its small columns.
 
     :raises ScenarioError: for a number that is NULL, and for numbers ``txn`` with gaps.
@@ -148,7 +178,8 @@ def summary_of(engine: Engine, frame: Frame, columns: FrameColumnNames) -> Frame
     rows, summary = frame_rows(engine, frame, columns, names), FrameSummary()
     for of_part in rows.results(partial(_summary, columns.number)):
         summary.add(of_part)
-    if columns.number == "txn" and summary.first is not None and summary.last is not None:
+    counts = isinstance(columns, FrameColumnNames) and columns.number == "txn"
+    if counts and summary.first is not None and summary.last is not None:
         _check_gaps(rows.select("txn"), summary.first, summary.last)
     return summary
 

@@ -25,9 +25,9 @@ from ticdc_producer.scenario.frames.frame_changes import FRAME_CHANGES, image_te
 from ticdc_producer.scenario.frames.frame_plan import FramePlan
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
-Place: TypeAlias = tuple[int, int, bytes]
+Position: TypeAlias = tuple[int, int, bytes]
 """Commit, position in it, and row key of a change."""
-Conflict: TypeAlias = tuple[Place, Place, str, int]
+Conflict: TypeAlias = tuple[Position, Position, str, int]
 """The change that takes a key, the change whose row holds it, the name of the index, and a table version."""
 
 _ROW = ("table_id", "row_key", "index")
@@ -130,11 +130,11 @@ def _first_conflict(_part: Part, batches: Batches) -> Conflict | None:
         for row in np.flatnonzero((held > 1) & (takes == 1))[:1].tolist():
             holder = int(np.flatnonzero(takes[:row] == 1)[-1])
             index, version = rows.column("index")[row].as_py(), rows.column("table_version")[row].as_py()
-            conflicts.append((_place(rows, row), _place(rows, holder), index, version))
+            conflicts.append((_position(rows, row), _position(rows, holder), index, version))
     return min(conflicts, default=None)
 
 
-def _place(rows: pa.RecordBatch, row: int) -> Place:
+def _position(rows: pa.RecordBatch, row: int) -> Position:
     commit, seq, key = (rows.column(name)[row].as_py() for name in ("commit_seq", "row_seq", "row_key"))
     return commit, seq, key
 
@@ -146,10 +146,10 @@ def _duplicate(changes: Dataset, plan: FramePlan, conflict: Conflict) -> Scenari
     written = {(row["commit_seq"], row["row_seq"], row["row_key"]): row for row in rows if row["after"]}
     table = plan.versions.table[written[taker]["table_version"]]
     texts = []
-    for place in (taker, holder):
-        version = plan.versions.table[written[place]["table_version"]]
-        origin = "of an earlier step" if place[0] < 0 else f"of {plan.numbering.text(place[0])}"
-        texts.append(f"{image_text(version, written[place]['after'])} {origin}")
+    for position in (taker, holder):
+        version = plan.versions.table[written[position]["table_version"]]
+        origin = "of an earlier step" if position[0] < 0 else f"of {plan.numbering.text(position[0])}"
+        texts.append(f"{image_text(version, written[position]['after'])} {origin}")
     name = index.partition("/")[0]
     key = next(each for each in table.unique_indexes if each.name == name)
     image = dict(zip(table.sent, written[taker]["after"], strict=True))
@@ -160,11 +160,11 @@ def _duplicate(changes: Dataset, plan: FramePlan, conflict: Conflict) -> Scenari
     return ScenarioError(what, value=entry, column=table.columns[key.offsets[0]].name)
 
 
-def _at(places: tuple[Place, ...], batches: Batches) -> Batches:
-    """Yield the changes at some places."""
+def _at(positions: tuple[Position, ...], batches: Batches) -> Batches:
+    """Yield the changes at some positions."""
     for batch in batches:
-        wanted = pc.is_in(batch.column("row_key"), pa.array([key for _, _, key in places], pa.binary()))
+        wanted = pc.is_in(batch.column("row_key"), pa.array([key for _, _, key in positions], pa.binary()))
         for name, at in (("commit_seq", 0), ("row_seq", 1)):
-            numbers = pa.array([place[at] for place in places], pa.int64())
+            numbers = pa.array([position[at] for position in positions], pa.int64())
             wanted = pc.and_(wanted, pc.is_in(batch.column(name), numbers))
         yield batch.filter(wanted)
