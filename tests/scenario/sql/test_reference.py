@@ -76,7 +76,7 @@ def test_operators_and_literals_are_computed(text: str) -> None:
 def test_all_kinds_of_expression_have_an_example() -> None:
     trees = [parse_expression(text, 1) for text in EXPRESSIONS.values()]
     in_statements = {
-        exp.Subquery, exp.Exists, exp.Any, exp.All, exp.Tuple, exp.Parameter, exp.PropertyEQ,
+        exp.Column, exp.Subquery, exp.Exists, exp.Any, exp.All, exp.Tuple, exp.Parameter, exp.PropertyEQ,
         exp.GroupConcat, exp.JSONObjectAgg,
     }  # fmt: skip
     assert FORMS.keys() - CALL_NODES - {type(node) for tree in trees for node in tree.walk()} == in_statements

@@ -216,7 +216,7 @@ def _or_call(form: Form) -> Form:
 
 
 def with_calls(forms: Mapping[type[exp.Expr], Form]) -> Mapping[type[exp.Expr], Form]:
-    """Add calls to other forms; a sum may be a call, and so may a column."""
+    """Add calls to other forms; a sum may be a call."""
     either = {kind: _or_call(form) for kind, form in forms.items() if kind in CALL_NODES}
     return {
         **dict.fromkeys(CALL_NODES, _CALL),

@@ -5,6 +5,7 @@ Rules: MySQL manual "Type Conversion in Expression Evaluation"; tidb ``pkg/expre
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -62,6 +63,16 @@ def compare(
     if _is_string(left) and _is_string(right) and not isinstance(left, Bits) and not isinstance(right, Bits):
         return _compare_strings(left, right, collation)
     return _compare_numbers(left, right, mode)
+
+
+def extreme(values: Sequence[SQLValue], collation: str, mode: SQLMode, sign: int) -> SQLValue:
+    """Return the first of the largest values (sign 1) or smallest ones (-1); NULL without values."""
+    best = values[0] if values else None
+    for value in values[1:]:
+        order = compare(value, best, collation, mode)
+        if order is not None and order * sign > 0:
+            best = value
+    return best
 
 
 def like(text: SQLValue, pattern: SQLValue, collation: str, escape: str = "\\") -> bool | None:

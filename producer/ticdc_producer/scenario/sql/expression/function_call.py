@@ -54,33 +54,22 @@ def _by_name(node: exp.Expr) -> FunctionCall:
     return FunctionCall(name, function.arguments(node.expressions))
 
 
-def _bare_word(node: exp.Expr) -> FunctionCall | None:
-    """Return the call of a function without brackets, which sqlglot parses as a column name."""
-    name = column_name(node)[0].upper()
-    if name not in _BARE_WORDS or node.args.get("table") is not None or node.this.args.get("quoted"):
-        return None
-    return FunctionCall(name)
-
-
 def _by_syntax(
-    name: str, read: Callable[[exp.Expr], Sequence[exp.Expr] | None]
+    name: str, of: Sequence[str] | Callable[[exp.Expr], Sequence[exp.Expr] | None]
 ) -> Callable[[exp.Expr], FunctionCall | None]:
     def rule(node: exp.Expr) -> FunctionCall | None:
-        arguments = read(node)
-        return None if arguments is None else FunctionCall(name, arguments)
+        parts = of(node) if callable(of) else [part for key in of if (part := node.args.get(key)) is not None]
+        return None if parts is None else FunctionCall(name, parts)
 
     return rule
 
 
-_BARE_WORDS = frozenset(name for name, function in FUNCTIONS.items() if function.bare)
 _RULES: dict[type[exp.Expr], Callable[[exp.Expr], FunctionCall | None]] = {
     exp.Anonymous: _by_name,
-    exp.Column: _bare_word,
-    exp.CurrentUser: lambda _: FunctionCall("CURRENT_USER"),
     **{
-        kind: _by_syntax(name, read)
+        kind: _by_syntax(name, parts)
         for name, function in FUNCTIONS.items()
-        for kind, read in (function.syntax or {}).items()
+        for kind, parts in (function.syntax or {}).items()
     },
 }
 CALL_NODES = frozenset(_RULES)

@@ -16,10 +16,11 @@ from ticdc_producer.model.values.json_document import json_of, to_json_text
 from ticdc_producer.model.values.number_text import EXACT
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, Unsigned
 from ticdc_producer.scenario.sql.expression import arithmetic
-from ticdc_producer.scenario.sql.expression.compare import compare
+from ticdc_producer.scenario.sql.expression.compare import extreme
 from ticdc_producer.scenario.sql.expression.eval_type import (
     Digits,
     E,
+    EvalType,
     ExpressionType,
     arithmetic_kind,
 )
@@ -56,7 +57,7 @@ class AggregateFunction:
     """
 
     run: Callable[[Group], SQLValue]
-    type: E | TypeRule
+    type: EvalType | TypeRule
     min_arguments: int = 1
     max_arguments: int = 1
     takes_distinct: bool = False
@@ -101,16 +102,6 @@ def _sum_type(more_decimals: int) -> TypeRule:
         )
 
     return rule
-
-
-def extreme(values: Sequence[SQLValue], collation: str, mode: SQLMode, sign: int) -> SQLValue:
-    """Return the first of the largest values (sign 1) or smallest ones (-1); NULL without values."""
-    best = values[0] if values else None
-    for value in values[1:]:
-        order = compare(value, best, collation, mode)
-        if order is not None and order * sign > 0:
-            best = value
-    return best
 
 
 def _extreme(sign: int) -> AggregateFunction:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.number_text import as_number
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
-from ticdc_producer.scenario.sql.expression.compare import compare
+from ticdc_producer.scenario.sql.expression.compare import compare, extreme
 from ticdc_producer.scenario.sql.expression.eval_type import E
 from ticdc_producer.scenario.sql.functions.function import (
     Function,
@@ -32,21 +32,13 @@ def _isnull(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
     return arguments[0] is None
 
 
-def _greatest(arguments: Sequence[SQLValue], mode: SQLMode, collation: str) -> SQLValue:
-    return _extreme(arguments, mode, collation, 1)
+def _extreme(sign: int) -> Function:
+    """Make GREATEST (1) or LEAST (-1)."""
 
+    def run(arguments: Sequence[SQLValue], mode: SQLMode, collation: str) -> SQLValue:
+        return extreme(arguments, collation, mode, sign)
 
-def _least(arguments: Sequence[SQLValue], mode: SQLMode, collation: str) -> SQLValue:
-    return _extreme(arguments, mode, collation, -1)
-
-
-def _extreme(arguments: Sequence[SQLValue], mode: SQLMode, collation: str, sign: int) -> SQLValue:
-    best = arguments[0]
-    for argument in arguments[1:]:
-        order = compare(argument, best, collation, mode)
-        if order is not None and order * sign > 0:
-            best = argument
-    return best
+    return Function(run, 2, -1, collated=True, type=chosen_type)
 
 
 def _interval(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
@@ -67,10 +59,10 @@ def _elt(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
 FUNCTIONS = {
     "COALESCE": Function(_coalesce, 1, -1, accepts_null=True, type=chosen_type),
     "ELT": Function(_elt, 2, -1, accepts_null=True, integers=(0,), type=text_type),
-    "GREATEST": Function(_greatest, 2, -1, collated=True, type=chosen_type),
+    "GREATEST": _extreme(1),
     "IFNULL": Function(_coalesce, 2, 2, accepts_null=True, type=chosen_type),
     "INTERVAL": Function(_interval, 2, -1, accepts_null=True, numbers=range(1000), type=E.INTEGER),
     "ISNULL": Function(_isnull, 1, 1, accepts_null=True, type=E.INTEGER),
-    "LEAST": Function(_least, 2, -1, collated=True, type=chosen_type),
+    "LEAST": _extreme(-1),
     "NULLIF": Function(_nullif, 2, 2, accepts_null=True, collated=True, type=first_type),
 }

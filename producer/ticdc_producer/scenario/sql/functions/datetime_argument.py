@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
-from typing import Any
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_scalar import allowed, as_datetime, as_duration
@@ -109,12 +108,14 @@ def date_value(day: date) -> DateTimeValue:
 
 
 def datetime_function(
-    run: Callable[[DateTimeValue], SQLValue], *, calendar: bool = False, **properties: Any
+    run: Callable[[DateTimeValue], SQLValue],
+    *,
+    calendar: bool = False,
+    type: EvalType = EvalType.INTEGER,  # noqa: A002
 ) -> Function:
     """Make a function of one date or datetime.
 
     :param calendar: whether dates that no calendar has are invalid arguments.
-    :param properties: other fields of ``Function``.
     """
     read = calendar_datetime_argument if calendar else datetime_argument
 
@@ -122,7 +123,7 @@ def datetime_function(
         moment = read(arguments[0], mode)
         return None if moment is None else run(moment)
 
-    return Function(call, 1, 1, **properties)
+    return Function(call, 1, 1, type=type)
 
 
 def time_function(run: Callable[[Duration], SQLValue]) -> Function:

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-
-from sqlglot import exp
+from functools import partial
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_text import to_text
@@ -26,7 +25,7 @@ from ticdc_producer.model.values.temporal_text import (
     time_of_day,
     two_digit_year,
 )
-from ticdc_producer.scenario.sql.expression.eval_type import E, ExpressionType, temporal_type
+from ticdc_producer.scenario.sql.expression.eval_type import E, EvalType, ExpressionType, temporal_type
 from ticdc_producer.scenario.sql.expression.zone import time_zone
 from ticdc_producer.scenario.sql.functions.datetime_argument import (
     calendar_datetime_argument,
@@ -40,10 +39,8 @@ from ticdc_producer.scenario.sql.functions.datetime_format import format_datetim
 from ticdc_producer.scenario.sql.functions.function import (
     Arguments,
     Function,
-    Syntax,
     TypeRule,
     any_arguments,
-    operands,
     reject_value,
     to_integer,
     value_function,
@@ -174,14 +171,6 @@ def _has_date(value: SQLValue) -> bool:
     return not isinstance(value, Duration) and _DURATION.fullmatch(to_text(value).strip()) is None
 
 
-def _add_time(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    return _add_signed_time(arguments, mode, 1)
-
-
-def _sub_time(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    return _add_signed_time(arguments, mode, -1)
-
-
 def _add_signed_time(arguments: Sequence[SQLValue], mode: SQLMode, sign: int) -> SQLValue:
     """Add a time to a datetime or a time; the result of a string is a string."""
     value = arguments[0]
@@ -266,7 +255,7 @@ def _utc_time(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     return time_of_day(now, now.fsp)
 
 
-def _now_type(kind: E) -> TypeRule:
+def _now_type(kind: EvalType) -> TypeRule:
     """Return the type of the current time, whose fsp is a literal."""
 
     def rule(arguments: Arguments, _: Sequence[ExpressionType]) -> ExpressionType:
@@ -281,18 +270,12 @@ def unix_seconds(mode: SQLMode) -> int:
     return (mode.now - mode.now.fromtimestamp(0, UTC)) // timedelta(seconds=1)
 
 
-_WORDS_OF_NOW: Syntax = dict.fromkeys((exp.CurrentTimestamp, exp.Localtime, exp.Localtimestamp), operands())
-
 FUNCTIONS = {
-    "ADDTIME": Function(_add_time, 2, 2, type=_time_sum_type),
+    "ADDTIME": Function(partial(_add_signed_time, sign=1), 2, 2, type=_time_sum_type),
     "CONVERT_TZ": Function(_convert_tz, 3, 3, full_fraction=True, type=E.DATETIME),
     "CURDATE": Function(_date, 0, 0, type=E.DATE, default=any_arguments, clock=True),
-    "CURRENT_DATE": Function(
-        _date, 0, 0, type=E.DATE, default=any_arguments, clock=True, syntax={exp.CurrentDate: operands()}
-    ),
-    "CURRENT_TIME": Function(
-        _time, 0, 1, type=_now_type(E.TIME), clock=True, syntax={exp.CurrentTime: operands()}
-    ),
+    "CURRENT_DATE": Function(_date, 0, 0, type=E.DATE, default=any_arguments, clock=True),
+    "CURRENT_TIME": Function(_time, 0, 1, type=_now_type(E.TIME), clock=True),
     "CURRENT_TIMESTAMP": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True),
     "CURTIME": Function(_time, 0, 1, type=_now_type(E.TIME), clock=True),
     "FROM_DAYS": value_function(_from_days, 1, integers=(0,), type=E.DATE),
@@ -301,15 +284,15 @@ FUNCTIONS = {
     "LOCALTIMESTAMP": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True),
     "MAKEDATE": value_function(_make_date, 2, integers=(0, 1), type=E.DATE),
     "MAKETIME": value_function(_make_time, 3, numbers=(2,), integers=(0, 1), type=E.TIME),
-    "NOW": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True, syntax=_WORDS_OF_NOW),
+    "NOW": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True),
     "PERIOD_ADD": value_function(_period_add, 2, integers=(0, 1), type=E.INTEGER),
     "PERIOD_DIFF": value_function(_period_diff, 2, integers=(0, 1), type=E.INTEGER),
     "SEC_TO_TIME": value_function(_sec_to_time, 1, numbers=(0,), type=E.TIME),
-    "SUBTIME": Function(_sub_time, 2, 2, type=_time_sum_type),
+    "SUBTIME": Function(partial(_add_signed_time, sign=-1), 2, 2, type=_time_sum_type),
     "SYSDATE": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True),
     "TIMEDIFF": Function(_timediff, 2, 2, type=E.TIME),
     "TIMESTAMP": Function(_timestamp, 1, 2, type=E.DATETIME),
-    "UTC_DATE": Function(_utc_date, 0, 0, type=E.DATE, clock=True, bare=True),
-    "UTC_TIME": Function(_utc_time, 0, 1, type=_now_type(E.TIME), clock=True, bare=True),
-    "UTC_TIMESTAMP": Function(_utc, 0, 1, type=_now_type(E.DATETIME), clock=True, bare=True),
+    "UTC_DATE": Function(_utc_date, 0, 0, type=E.DATE, clock=True),
+    "UTC_TIME": Function(_utc_time, 0, 1, type=_now_type(E.TIME), clock=True),
+    "UTC_TIMESTAMP": Function(_utc, 0, 1, type=_now_type(E.DATETIME), clock=True),
 }

@@ -196,36 +196,30 @@ _DATE_PARTS: dict[str, Callable[[DateTimeValue], int]] = {
 FUNCTIONS = {
     "DATE": datetime_function(_date, type=E.DATE),
     "DATEDIFF": Function(_datediff, 2, 2, type=E.INTEGER),
-    "DAY": datetime_function(lambda moment: moment.day, type=E.INTEGER),
+    "DAY": datetime_function(lambda moment: moment.day),
     "DAYNAME": datetime_function(
         lambda moment: WEEKDAYS[moment.naive().weekday()], calendar=True, type=E.TEXT
     ),
-    "DAYOFMONTH": datetime_function(lambda moment: moment.day, type=E.INTEGER),
-    "DAYOFWEEK": datetime_function(
-        lambda moment: moment.naive().isoweekday() % 7 + 1, calendar=True, type=E.INTEGER
-    ),
-    "DAYOFYEAR": datetime_function(
-        lambda moment: moment.naive().timetuple().tm_yday, calendar=True, type=E.INTEGER
-    ),
+    "DAYOFMONTH": datetime_function(lambda moment: moment.day),
+    "DAYOFWEEK": datetime_function(lambda moment: moment.naive().isoweekday() % 7 + 1, calendar=True),
+    "DAYOFYEAR": datetime_function(lambda moment: moment.naive().timetuple().tm_yday, calendar=True),
     "EXTRACT": Function(_extract, 2, 2, type=E.INTEGER, syntax={exp.Extract: _extract_operands}),
     "HOUR": time_function(lambda duration: abs(duration.microseconds) // _HOUR),
     "LAST_DAY": datetime_function(_last_day, calendar=True, type=E.DATE),
     "MICROSECOND": time_function(lambda duration: abs(duration.microseconds) % _SECOND),
     "MINUTE": time_function(lambda duration: abs(duration.microseconds) // _MINUTE % 60),
-    "MONTH": datetime_function(lambda moment: moment.month, type=E.INTEGER),
+    "MONTH": datetime_function(lambda moment: moment.month),
     "MONTHNAME": datetime_function(_month_name, type=E.TEXT),
-    "QUARTER": datetime_function(lambda moment: (moment.month + 2) // 3, type=E.INTEGER),
+    "QUARTER": datetime_function(lambda moment: (moment.month + 2) // 3),
     "SECOND": time_function(lambda duration: abs(duration.microseconds) // _SECOND % 60),
     "TIME": Function(_time, 1, 1, type=E.TIME),
     "TIME_TO_SEC": time_function(lambda duration: int(duration.microseconds / _SECOND)),
-    "TO_DAYS": datetime_function(to_days, calendar=True, type=E.INTEGER),
-    "TO_SECONDS": datetime_function(_to_seconds, calendar=True, type=E.INTEGER),
+    "TO_DAYS": datetime_function(to_days, calendar=True),
+    "TO_SECONDS": datetime_function(_to_seconds, calendar=True),
     "UNIX_TIMESTAMP": Function(_unix_timestamp, 0, 1, type=_unix_timestamp_type, clock=True),
     "WEEK": Function(_week, 1, 2, type=E.INTEGER),
-    "WEEKDAY": datetime_function(lambda moment: moment.naive().weekday(), calendar=True, type=E.INTEGER),
-    "WEEKOFYEAR": datetime_function(
-        lambda moment: week_of(moment.naive().date(), 3)[1], calendar=True, type=E.INTEGER
-    ),
-    "YEAR": datetime_function(lambda moment: moment.year, type=E.INTEGER),
+    "WEEKDAY": datetime_function(lambda moment: moment.naive().weekday(), calendar=True),
+    "WEEKOFYEAR": datetime_function(lambda moment: week_of(moment.naive().date(), 3)[1], calendar=True),
+    "YEAR": datetime_function(lambda moment: moment.year),
     "YEARWEEK": Function(_year_week, 1, 2, type=E.INTEGER),
 }

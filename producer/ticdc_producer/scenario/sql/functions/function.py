@@ -16,15 +16,16 @@ from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.number_text import check_integer, check_number, whole_number
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, display_value
 from ticdc_producer.scenario.sql.expression.eval_type import (
-    UNKNOWN,
     E,
+    EvalType,
     ExpressionType,
     fixed_type,
     merged_type,
 )
 
 Arguments: TypeAlias = Sequence[exp.Expr]
-Syntax: TypeAlias = Mapping[type[exp.Expr], Callable[[exp.Expr], Arguments | None]]
+Syntax: TypeAlias = Mapping[type[exp.Expr], Sequence[str] | Callable[[exp.Expr], Arguments | None]]
+"""The arguments of a node of sqlglot: names of its parts, or a function, which gives None for no call."""
 TypeRule: TypeAlias = Callable[[Arguments, Sequence[ExpressionType]], ExpressionType]
 """Gives the type of a call, from its arguments and their types."""
 
@@ -49,8 +50,7 @@ class Function:
     :param numbers: positions of the arguments that TiDB casts to a DOUBLE or DECIMAL.
     :param integers: positions of the arguments that TiDB casts to a BIGINT.
     :param arguments: gives the arguments of ``run`` from those in brackets, if one is a word or INTERVAL.
-    :param syntax: the nodes that mean a call besides one by name, and their arguments; None for no call.
-    :param bare: whether it may be written without brackets, which sqlglot reads as the name of a column.
+    :param syntax: the nodes that mean a call besides one by name.
     :param default: whether TiDB accepts a call with some arguments as the DEFAULT of a column.
     :param clock: whether it depends on the time without arguments, so that no generated column may have it.
     :param indexed: whether an index may have it: a text has the type of its column, other results are BIGINT.
@@ -59,7 +59,7 @@ class Function:
     run: Callable[..., SQLValue]
     min_arguments: int
     max_arguments: int
-    type: E | TypeRule = field(kw_only=True)
+    type: EvalType | TypeRule = field(kw_only=True)
     accepts_null: bool = False
     collated: bool = False
     step: int = 1
@@ -68,7 +68,6 @@ class Function:
     integers: Sequence[int] = ()
     arguments: Callable[[Arguments], Arguments] | None = None
     syntax: Syntax | None = None
-    bare: bool = False
     default: Callable[[Arguments], bool] | None = None
     clock: bool = False
     indexed: bool = False
@@ -118,14 +117,14 @@ def value_function(
 
 
 def function_type(
-    of: E | TypeRule, arguments: Arguments, infer: Callable[[exp.Expr], ExpressionType]
+    of: EvalType | TypeRule, arguments: Arguments, infer: Callable[[exp.Expr], ExpressionType]
 ) -> ExpressionType:
     """Return the type of a call.
 
     :param of: the type of the function: a kind, or a rule.
     :param infer: gives the type of an argument.
     """
-    if isinstance(of, E):
+    if isinstance(of, EvalType):
         return fixed_type(of)
     return of(arguments, [infer(argument) for argument in arguments])
 
@@ -143,12 +142,7 @@ def chosen_type(_: Arguments, types: Sequence[ExpressionType]) -> ExpressionType
 
 def first_type(_: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
     """Return the type of the first argument."""
-    return types[0] if types else UNKNOWN
-
-
-def operands(*names: str) -> Callable[[exp.Expr], Arguments]:
-    """Return a syntax whose arguments are these parts of a node, if they are present."""
-    return lambda node: [part for name in names if (part := node.args.get(name)) is not None]
+    return types[0]
 
 
 def word(node: exp.Expr) -> exp.Expr:

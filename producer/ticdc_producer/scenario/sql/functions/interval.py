@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 
 from sqlglot import exp
 
@@ -114,14 +115,6 @@ def _add(moment: DateTimeValue, by: Interval) -> DateTimeValue | None:
         return datetime_from_python(moved + timedelta(microseconds=by.microseconds), MAX_FSP)
     except (ValueError, OverflowError):
         return None
-
-
-def _date_add(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    return _add_signed(arguments, mode, 1)
-
-
-def _date_sub(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    return _add_signed(arguments, mode, -1)
 
 
 def _add_signed(arguments: Sequence[SQLValue], mode: SQLMode, sign: int) -> SQLValue:
@@ -232,15 +225,16 @@ _COMPOSITES = frozenset({
 
 _UNITS_OF_DATE = frozenset({"DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "YEAR_MONTH"})
 
+_SHIFT = partial(
+    Function, min_arguments=3, max_arguments=3, type=_shifted_type, arguments=_interval_arguments
+)
+_ADD, _SUBTRACT = (partial(_add_signed, sign=sign) for sign in (1, -1))
+
 FUNCTIONS = {
-    "ADDDATE": Function(_date_add, 3, 3, type=_shifted_type, arguments=_interval_arguments),
-    "DATE_ADD": Function(
-        _date_add, 3, 3, type=_shifted_type, syntax={exp.Add: _sum_operands}, arguments=_interval_arguments
-    ),
-    "DATE_SUB": Function(
-        _date_sub, 3, 3, type=_shifted_type, syntax={exp.Sub: _sum_operands}, arguments=_interval_arguments
-    ),
-    "SUBDATE": Function(_date_sub, 3, 3, type=_shifted_type, arguments=_interval_arguments),
+    "ADDDATE": _SHIFT(_ADD),
+    "DATE_ADD": _SHIFT(_ADD, syntax={exp.Add: _sum_operands}),
+    "DATE_SUB": _SHIFT(_SUBTRACT, syntax={exp.Sub: _sum_operands}),
+    "SUBDATE": _SHIFT(_SUBTRACT),
     "TIMESTAMPADD": Function(_timestampadd, 3, 3, type=E.TEXT, arguments=_unit_arguments),
     "TIMESTAMPDIFF": Function(_timestampdiff, 3, 3, type=E.INTEGER, arguments=_unit_arguments),
 }

@@ -34,7 +34,7 @@ from ticdc_producer.scenario.sql.expression.json_path import (
     require_single,
     values_at,
 )
-from ticdc_producer.scenario.sql.functions.function import Function, operands, value_function
+from ticdc_producer.scenario.sql.functions.function import Function, value_function
 
 
 def to_document(value: SQLValue) -> JsonValue:
@@ -180,11 +180,11 @@ FUNCTIONS = {
     "JSON_CONTAINS": value_function(_contains, 2, 3, type=E.INTEGER),
     "JSON_CONTAINS_PATH": value_function(_contains_path, 3, -1, type=E.INTEGER),
     "JSON_EXTRACT": value_function(
-        _extract, 2, -1, type=E.JSON, syntax={exp.JSONExtract: operands("this", "expression")}
+        _extract, 2, -1, type=E.JSON, syntax={exp.JSONExtract: ("this", "expression")}
     ),
     "JSON_OVERLAPS": value_function(_overlaps, 2, type=E.INTEGER),
     "JSON_SEARCH": Function(_search, 3, -1, accepts_null=True, type=E.JSON),
     "MEMBER OF": value_function(
-        _member_of, 2, type=E.INTEGER, syntax={exp.JSONArrayContains: operands("this", "expression")}
+        _member_of, 2, type=E.INTEGER, syntax={exp.JSONArrayContains: ("this", "expression")}
     ),
 }

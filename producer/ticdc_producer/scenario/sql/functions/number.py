@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
+from functools import partial
 
 from sqlglot import exp
 
@@ -69,14 +70,6 @@ def _modulo_type(_: Arguments, types: Sequence[ExpressionType]) -> ExpressionTyp
 def _sign(value: SQLValue) -> SQLValue:
     number = number_of(value)
     return int(number > 0) - int(number < 0)
-
-
-def _ceil(value: SQLValue) -> SQLValue:
-    return _to_whole(value, ROUND_CEILING)
-
-
-def _floor(value: SQLValue) -> SQLValue:
-    return _to_whole(value, ROUND_FLOOR)
 
 
 def _whole_type(_: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
@@ -240,13 +233,13 @@ FUNCTIONS = {
     "ATAN": value_function(_atan, 1, 2, numbers=(0, 1), type=E.DOUBLE),
     "ATAN2": value_function(_atan, 2, numbers=(0, 1), type=E.DOUBLE),
     "BIT_COUNT": value_function(_bit_count, 1, integers=(0,), type=E.INTEGER),
-    "CEIL": value_function(_ceil, 1, numbers=(0,), type=_whole_type),
-    "CEILING": value_function(_ceil, 1, numbers=(0,), type=_whole_type),
+    "CEIL": value_function(partial(_to_whole, rounding=ROUND_CEILING), 1, numbers=(0,), type=_whole_type),
+    "CEILING": value_function(partial(_to_whole, rounding=ROUND_CEILING), 1, numbers=(0,), type=_whole_type),
     "COS": _real("cos", real_math.cos),
     "COT": _real("cot", _cot),
     "DEGREES": _real("degrees", lambda number: number * 180 / math.pi),
     "EXP": _real("exp", math.exp),
-    "FLOOR": value_function(_floor, 1, numbers=(0,), type=_whole_type),
+    "FLOOR": value_function(partial(_to_whole, rounding=ROUND_FLOOR), 1, numbers=(0,), type=_whole_type),
     "LN": _real("ln", math.log),
     "LOG": value_function(_log, 1, 2, numbers=(0, 1), type=E.DOUBLE),
     "LOG10": _real("log10", _log10),

@@ -17,7 +17,7 @@ from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.eval_type import E
-from ticdc_producer.scenario.sql.functions.function import Function, is_binary, operands, to_integer
+from ticdc_producer.scenario.sql.functions.function import Function, is_binary, to_integer
 
 if TYPE_CHECKING:
     from re import Match, Pattern
@@ -167,12 +167,7 @@ def compile_pattern(pattern: str) -> Pattern[str]:
 FUNCTIONS = {
     "REGEXP_INSTR": Function(_regexp_instr, 2, 6, collated=True, integers=(2, 3, 4), type=E.INTEGER),
     "REGEXP_LIKE": Function(
-        _regexp_like,
-        2,
-        3,
-        collated=True,
-        type=E.INTEGER,
-        syntax={exp.RegexpLike: operands("this", "expression")},
+        _regexp_like, 2, 3, collated=True, type=E.INTEGER, syntax={exp.RegexpLike: ("this", "expression")}
     ),
     "REGEXP_REPLACE": Function(_regexp_replace, 3, 6, collated=True, integers=(3, 4), type=E.TEXT),
     "REGEXP_SUBSTR": Function(_regexp_substr, 2, 5, collated=True, integers=(2, 3), type=E.TEXT),

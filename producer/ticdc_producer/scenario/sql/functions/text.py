@@ -6,6 +6,7 @@ Rules: tidb ``pkg/expression/builtin_string.go``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from sqlglot import exp
 
@@ -17,7 +18,6 @@ from ticdc_producer.scenario.sql.functions.function import (
     Arguments,
     Function,
     is_binary,
-    operands,
     text_type,
     to_integer,
     to_string,
@@ -102,14 +102,6 @@ def _substring_index(value: SQLValue, separator: SQLValue, count: SQLValue) -> S
     return mark.join(parts[:number] if number > 0 else parts[number:])
 
 
-def _lpad(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    return _padded(arguments, mode, before=True)
-
-
-def _rpad(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    return _padded(arguments, mode, before=False)
-
-
 def _padded(arguments: Sequence[SQLValue], mode: SQLMode, *, before: bool) -> SQLValue:
     length = to_integer(arguments[1])
     if length < 0 or length * 4 > MAX_PACKET:
@@ -131,14 +123,6 @@ def _units(value: SQLValue, binary: bool) -> str:
 
 def _from_units(units: str, binary: bool) -> SQLValue:
     return units.encode("latin-1") if binary else units
-
-
-def _ltrim(value: SQLValue) -> SQLValue:
-    return _trim(value, " ", "LEADING")
-
-
-def _rtrim(value: SQLValue) -> SQLValue:
-    return _trim(value, " ", "TRAILING")
 
 
 def _trim(value: SQLValue, what: SQLValue, side: SQLValue) -> SQLValue:
@@ -189,23 +173,18 @@ FUNCTIONS = {
     "LEFT": value_function(_left, 2, integers=(1,), type=text_type),
     "LENGTH": value_function(_length, 1, type=E.INTEGER, indexed=True),
     "LOWER": value_function(_lower, 1, type=text_type, indexed=True),
-    "LPAD": Function(_lpad, 3, 3, integers=(1,), type=text_type),
-    "LTRIM": value_function(_ltrim, 1, type=text_type, indexed=True),
+    "LPAD": Function(partial(_padded, before=True), 3, 3, integers=(1,), type=text_type),
+    "LTRIM": value_function(partial(_trim, what=" ", side="LEADING"), 1, type=text_type, indexed=True),
     "MID": value_function(_substring, 2, 3, integers=(1, 2), type=text_type),
     "OCTET_LENGTH": value_function(_length, 1, type=E.INTEGER, indexed=True),
     "REPLACE": value_function(_replace, 3, type=text_type),
     "REVERSE": value_function(_reverse, 1, type=text_type, indexed=True),
     "RIGHT": value_function(_right, 2, integers=(1,), type=text_type),
-    "RPAD": Function(_rpad, 3, 3, integers=(1,), type=text_type),
-    "RTRIM": value_function(_rtrim, 1, type=text_type, indexed=True),
+    "RPAD": Function(partial(_padded, before=False), 3, 3, integers=(1,), type=text_type),
+    "RTRIM": value_function(partial(_trim, what=" ", side="TRAILING"), 1, type=text_type, indexed=True),
     "SUBSTR": value_function(_substring, 2, 3, integers=(1, 2), type=text_type),
     "SUBSTRING": value_function(
-        _substring,
-        2,
-        3,
-        integers=(1, 2),
-        type=text_type,
-        syntax={exp.Substring: operands("this", "start", "length")},
+        _substring, 2, 3, integers=(1, 2), type=text_type, syntax={exp.Substring: ("this", "start", "length")}
     ),
     "SUBSTRING_INDEX": value_function(_substring_index, 3, integers=(2,), type=text_type),
     "TRIM": value_function(_trim, 3, type=text_type, indexed=True, syntax={exp.Trim: _trim_operands}),

@@ -9,11 +9,10 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.collation import collation_of, merged_collation
-from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, compare
+from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, compare, extreme
 from ticdc_producer.scenario.sql.expression.comparison import ACCEPTED_ORDERS
 from ticdc_producer.scenario.sql.expression.evaluate import evaluate
 from ticdc_producer.scenario.sql.expression.scope import Scope
-from ticdc_producer.scenario.sql.functions.aggregate import extreme
 from ticdc_producer.scenario.sql.query.equality import ValueIndex, distinct_key
 from ticdc_producer.scenario.sql.query.plan import QueryPlan
 

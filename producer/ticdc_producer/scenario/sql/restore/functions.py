@@ -20,12 +20,8 @@ from ticdc_producer.scenario.sql.restore.names import (
 from ticdc_producer.scenario.sql.restore.ordering import read_order
 from ticdc_producer.scenario.sql.syntax.names import read_charset
 from ticdc_producer.scenario.sql.text.cursor import Cursor
-from ticdc_producer.scenario.sql.text.dialect import TokenType
+from ticdc_producer.scenario.sql.text.dialect import WITHOUT_BRACKETS, TokenType
 
-_WITHOUT_BRACKETS = (
-    "CURRENT_DATE", "CURRENT_ROLE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "CURRENT_USER", "LOCALTIME",
-    "LOCALTIMESTAMP", "UTC_DATE", "UTC_TIME", "UTC_TIMESTAMP",
-)  # fmt: skip
 _PRINTED_NAMES = {
     "STD": "STDDEV_POP", "STDDEV": "STDDEV_POP", "VARIANCE": "VAR_POP", "INSERT": "INSERT_FUNC",
 }  # fmt: skip
@@ -45,7 +41,7 @@ def read_call(cursor: Cursor) -> str:
     word = str(token.text).upper()
     ahead = Cursor(cursor.statement, cursor.position + 1)
     if not ahead.accept("("):
-        if cursor.word() not in _WITHOUT_BRACKETS:
+        if cursor.word() not in WITHOUT_BRACKETS:
             return ""
         cursor.position += 1
         return word + "()"

@@ -16,6 +16,7 @@ from ticdc_producer.errors import ScenarioError
 
 __all__ = [
     "COMMA",
+    "WITHOUT_BRACKETS",
     "TiDB",
     "TiDBWords",
     "Token",
@@ -26,10 +27,22 @@ __all__ = [
     "words",
 ]
 
+WITHOUT_BRACKETS = (
+    "CURRENT_DATE", "CURRENT_ROLE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "CURRENT_USER", "LOCALTIME",
+    "LOCALTIMESTAMP", "UTC_DATE", "UTC_TIME", "UTC_TIMESTAMP",
+)  # fmt: skip
+"""Functions that may be called without brackets."""
 COMMA = "COMMA"
 """Kind of a join that is written as a comma."""
 _SQLGLOT_INTERNALS = re.compile(r" (?:but got <Token|for <class) .*>", re.DOTALL)
 """The part of sqlglot's messages that names its own objects."""
+
+
+def _call_without_brackets(parser: Any) -> exp.Expr:
+    """Read the rest of a call that may have no brackets; sqlglot has other nodes for it."""
+    name = parser._prev.text
+    call: exp.Expr = parser.expression(exp.Anonymous(this=name, expressions=parser._wrapped_list()))
+    return call
 
 
 class TiDB(MySQL):
@@ -48,6 +61,12 @@ class TiDB(MySQL):
             for name, parse in MySQLParser.FUNCTION_PARSERS.items()
             if name not in ("CEIL", "FLOOR", "JSON_OBJECT")
         }
+
+        NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., exp.Expr | None]]] = {
+            **MySQLParser.NO_PAREN_FUNCTION_PARSERS,
+            **dict.fromkeys(WITHOUT_BRACKETS, _call_without_brackets),
+        }
+        NO_PAREN_FUNCTIONS: ClassVar[dict[TokenType, type[exp.Expr]]] = {}
 
         def _parse_interval(self, *args: Any, **kwargs: Any) -> Any:
             """Read ``INTERVAL(n, a, …)`` as a function, and the number of ``INTERVAL n unit`` as a number."""
