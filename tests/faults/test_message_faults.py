@@ -68,7 +68,7 @@ def batches(messages: list[Message], cuts: list[int]) -> list[MessageBatch]:
 def faulty(
     protocol: str, settings: dict[str, TrapSetting], cuts: list[int]
 ) -> tuple[list[Message], list[dict[str, Any]]]:
-    plan = plan_faults(settings, seed=5, clock=CLOCK, commits=MESSAGES, ddl_ts=())
+    plan = plan_faults(settings, seed=5, clock=CLOCK, commits=range(MESSAGES), ddl_ts=())
     options = _options(protocol)
     stage = MessageFaults(
         plan=plan, partitions=TopicPartitions(("t",), (1,)), protocol=protocol, options=options

@@ -21,7 +21,7 @@ CLOCK = CommitClock(every_us=100_000)
 
 def planned(settings: dict[str, TrapSetting], commits: int = 1000, ddls: tuple[int, ...] = ()) -> FaultPlan:
     return plan_faults(
-        settings, seed=1, clock=CLOCK, commits=commits, ddl_ts=[CLOCK.ts(number) for number in ddls]
+        settings, seed=1, clock=CLOCK, commits=range(commits), ddl_ts=[CLOCK.ts(number) for number in ddls]
     )
 
 
@@ -36,7 +36,7 @@ def test_no_two_faults_share_a_segment(
 ) -> None:
     settings = {name: TrapSetting(times=count, window=2) for name, count in times.items()}
     ddl_ts = [CLOCK.ts(20 * number) for number in ddls]  # a segment has two commits, a fault eight segments
-    plan = plan_faults(settings, seed=seed, clock=CLOCK, commits=commits, ddl_ts=ddl_ts)
+    plan = plan_faults(settings, seed=seed, clock=CLOCK, commits=range(commits), ddl_ts=ddl_ts)
     owned = [number for one in plan.illegal for number in one.segments] + list(plan.fixed)
     assert len(owned) == len(set(owned))
     assert all(0 <= number < plan.segments.count for number in owned)

@@ -60,7 +60,7 @@ on-error: skip
 
 
 def test_all_problems_of_a_file_in_its_order(problems: Any) -> None:
-    kinds = "a step is one of sql, txn, resolved, generate, data, changes"
+    kinds = "a step is one of sql, txn, resolved, generate, data, changes, snapshot"
     assert problems(MANY) == [
         "s.yaml:2: unknown key 'nmae' (did you mean 'name'?)",
         "s.yaml:3: unknown key 'clock.evry' (did you mean 'every'?)",

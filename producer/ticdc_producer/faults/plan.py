@@ -32,12 +32,12 @@ _Settings: TypeAlias = Mapping[str, TrapSetting]
 
 
 def plan_faults(
-    settings: _Settings, *, seed: int, clock: CommitClock, commits: int, ddl_ts: Iterable[int]
+    settings: _Settings, *, seed: int, clock: CommitClock, commits: range, ddl_ts: Iterable[int]
 ) -> FaultPlan:
     """Plan the faults of a history.
 
     :param settings: by trap id; traps that the changefeed or the scenario's SQL produces are ignored.
-    :param commits: number of commits in the history.
+    :param commits: numbers of the commits that are sent.
     :param ddl_ts: commit-ts of the DDLs that are sent.
     :return: faults for which the history is too short have no segments, and thus no effect.
     :raises FaultError: if the rates add up to more than 1, or a trap cannot be set in this way.
@@ -47,8 +47,8 @@ def plan_faults(
     }
     window = max((value.window or 0 for value in settings.values()), default=0)
     parts = max(4, 3 * sum(map(_requested_segments, settings, settings.values())))
-    length = (window or min(max(commits // parts, 2), 64)) * clock.step
-    segments = Segments.of_history(clock.ts(0), clock.ts(commits - 1), length)
+    length = (window or min(max(len(commits) // parts, 2), 64)) * clock.step
+    segments = Segments.of_history(clock.ts(commits.start), clock.ts(commits.stop - 1), length)
     planner = _Planner(seed, segments, clock, commits, tuple(sorted(set(ddl_ts))))
     rates, illegal = _rates(settings), planner.illegal(settings)
     return FaultPlan(
@@ -101,7 +101,7 @@ class _Planner:
     seed: int
     segments: Segments
     clock: CommitClock
-    commits: int
+    commits: range
     ddl_ts: tuple[int, ...]
     reserved: set[int] = field(default_factory=set)
 
@@ -161,8 +161,8 @@ class _Planner:
 
     def _candidates(self, name: str, number: int, ddl_ts: Sequence[int] = ()) -> Iterator[int]:
         """Yield segments with a commit or DDL, in the order in which a fault tries them."""
-        count = len(ddl_ts) or self.commits
+        count = len(ddl_ts) or len(self.commits)
         purpose = f"{name}/{number}"
         tries = (seeded_integer(self.seed, purpose, attempt) % count for attempt in range(_RANDOM_TRIES))
         for position in chain(tries, range(min(count, _MAX_TRIES))):
-            yield self.segments.of(ddl_ts[position] if ddl_ts else self.clock.ts(position))
+            yield self.segments.of(ddl_ts[position] if ddl_ts else self.clock.ts(self.commits[position]))

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.match import ExpectedState, ExpectedStream
+from ticdc_producer.verifier.snapshot import Snapshot
 from ticdc_producer.verifier.stream_stats import StreamStats
 
 
@@ -30,6 +31,10 @@ class Oracle(ABC):
 
         :param stats: the statistics of one pass over the stream.
         """
+
+    def snapshot(self) -> Snapshot | None:
+        """Return the tables and rows with which a consumer starts; None if the stream begins without any."""
+        return None
 
     def complete(self, comparison: Comparison | None) -> Comparison | None:
         """Return the comparison of events with what is known without reading the stream."""

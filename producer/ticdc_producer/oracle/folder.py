@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.dispatch.rules import Router
@@ -51,11 +52,15 @@ from ticdc_producer.targets.golden.parquet import parquet_parts
 from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.consumer_state.plan import ExpectedTable, expected_tables
 from ticdc_producer.verifier.match import ExpectedState, ExpectedStream
+from ticdc_producer.verifier.snapshot import Snapshot, SnapshotTable
 from ticdc_producer.verifier.stream_stats import StreamStats
 from ticdc_producer.verifier.table_state import MAX_EXAMPLES, Tables
 
 _DDL_UNKNOWN = "the stream carries no DDLs, and one of these could have changed it"
 _REJECTED = "some of its rows were rejected"
+SNAPSHOT = "snapshot"
+"""The folder of the tables and rows at the start-ts."""
+_MOST_TABLES = 100_000
 _TIME = re.compile("[0-9]{1,18}")
 
 
@@ -79,6 +84,7 @@ class FolderContent:
     :param states: the tables by time stamp (TSO); None: at the end.
     :param skipped: ``schema.table`` of tables with rejected rows.
     :param discarded: the DDLs that TiCDC does not send.
+    :param snapshot: ``snapshot/events.jsonl`` or ``.parquet``; None without a start-ts.
     """
 
     changefeed: Changefeed
@@ -88,12 +94,14 @@ class FolderContent:
     faults: InjectedFaults
     skipped: frozenset[str] = frozenset()
     discarded: tuple[VisibleDDL, ...] = ()
+    snapshot: Path | None = None
 
     @property
     def size(self) -> int:
         """Size of the files in bytes."""
         files = [table.file for tables in self.states.values() for table in tables]
-        return sum(file.stat().st_size for file in [*files, *([self.events] if self.events else [])])
+        files += [file for file in (self.events, self.snapshot) if file is not None]
+        return sum(file.stat().st_size for file in files)
 
     def uncomparable_tables(self, observed: ObservedTables) -> dict[str, str]:
         """Return ``schema.table`` of the tables whose rows cannot be derived from the stream, and the reason.
@@ -173,7 +181,8 @@ def folder_content(
     content = FolderContent(
         changefeed=changefeed,
         fidelity=fidelity,
-        events=next((folder / name for name in (EVENTS, EVENT_FILES) if (folder / name).exists()), None),
+        events=_existing(folder),
+        snapshot=_existing(folder / SNAPSHOT),
         states=_states(folder, manifest, fidelity),
         faults=_faults(folder, manifest),
         skipped=frozenset(str(entry["table"]) for entry in _objects(manifest, "skipped") if "table" in entry),
@@ -184,6 +193,11 @@ def folder_content(
         ),
     )
     return content if content.events or content.states or content.faults.count else None
+
+
+def _existing(folder: Path) -> Path | None:
+    """Return the events of a folder; None if it has none."""
+    return next((folder / name for name in (EVENTS, EVENT_FILES) if (folder / name).exists()), None)
 
 
 def _states(
@@ -259,12 +273,30 @@ class FolderOracle(Oracle):
 
     def events(self) -> ExpectedStream | None:
         path = self.folder.events
-        return None if path is None else ExpectedStream(self._events().reused())
+        return None if path is None else ExpectedStream(self._events(path).reused())
 
-    def _events(self) -> Dataset:
-        """Return the events (shape ``EXPECTED_EVENTS``), read by one part from JSON, or by many from
-        Parquet."""
-        path = self.folder.events
+    def snapshot(self) -> Snapshot | None:
+        path = self.folder.snapshot
+        if path is None:
+            return None
+        events = self._events(path)
+        creates = events.map(partial(_of_kind, "ddl"), EXPECTED_EVENTS).small(_MOST_TABLES).to_pylist()
+        return Snapshot(
+            tables=tuple(
+                SnapshotTable(
+                    topic=ddl["topic"],
+                    schema=ddl["schema"],
+                    table=ddl["table"],
+                    ts=ddl["commit_ts"],
+                    create=ddl["query"],
+                )
+                for ddl in creates
+            ),
+            rows=events.map(partial(_of_kind, "row"), EXPECTED_EVENTS).reused(),
+        )
+
+    def _events(self, path: Path | None) -> Dataset:
+        """Return events (shape ``EXPECTED_EVENTS``), read by one part from JSON, or by many from Parquet."""
         if path is None:
             return self.engine.of_batches([], EXPECTED_EVENTS)
         if path.name == EVENTS:
@@ -306,7 +338,7 @@ class FolderOracle(Oracle):
 
     def _observed_tables(self) -> ObservedTables:
         total = ObservedTables()
-        total.merge(self._events().results(_observed))
+        total.merge(self._events(self.folder.events).results(_observed))
         return total
 
     def _rows_of(self, tables: Sequence[ExpectedTable], names: Tables) -> Dataset:
@@ -328,6 +360,10 @@ def rows_of_table(folder: Path, name: str, ts: int | None) -> Dataset | None:
     if content is None or content.faults.count:
         return None
     return FolderOracle(content, LocalEngine()).rows(name, ts)
+
+
+def _of_kind(kind: str, batches: Batches) -> Batches:
+    return (batch.filter(pc.equal(batch.column("kind"), kind)) for batch in batches)
 
 
 def _observed(_part: Part, batches: Batches) -> ObservedTables:

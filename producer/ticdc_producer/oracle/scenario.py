@@ -23,10 +23,12 @@ from ticdc_producer.simulate.encode import encoded, reencoded_events, reencoded_
 from ticdc_producer.simulate.fitted_faults import with_fitted_faults
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation, sources_of
+from ticdc_producer.simulate.snapshot import snapshot_events, ts_before_start
 from ticdc_producer.simulate.state import commits_at, sql_tables
 from ticdc_producer.targets.claims import claimed_contents
 from ticdc_producer.targets.decode import canonical_forms
 from ticdc_producer.verifier.match import ExpectedState, ExpectedStream
+from ticdc_producer.verifier.snapshot import Snapshot, SnapshotTable
 from ticdc_producer.verifier.stream_stats import StreamStats
 from ticdc_producer.verifier.table_state import Tables
 from ticdc_producer.verifier.wire import ExpectedMessages
@@ -161,6 +163,12 @@ class ScenarioOracle(Oracle):
     def events(self) -> ExpectedStream:
         return self.expected
 
+    def snapshot(self) -> Snapshot | None:
+        job, engine, sources = self.job, self.engine, self.log.sources
+        if job.start_ts is None:
+            return None
+        return Snapshot(tables=tables_at_start(job), rows=snapshot_events(job, engine, sources).reused())
+
     def states(self, stats: StreamStats) -> list[ExpectedState]:
         """Return the rows at the end, and at the job's ``state_at`` after all events up to that commit-ts."""
         reasons = uncomparable_in_scenario(self.job)
@@ -183,6 +191,23 @@ class ScenarioOracle(Oracle):
             return united([sql, *(rows for name, rows in parts if name in names)])
 
         return ExpectedState(of_tables, tables, uncomparable, ts)
+
+
+def tables_at_start(job: Job) -> tuple[SnapshotTable, ...]:
+    """Return the tables at the start-ts of a job of which the changefeed sends all rows."""
+    visible = job.encoder.fidelity.visible_commit_ts
+    return tuple(
+        SnapshotTable(
+            topic=job.stream.routes[table.version].topic,
+            schema=visible_table(job, table)[0],
+            table=visible_table(job, table)[1],
+            ts=visible(ts_before_start(job)) - 1,
+            create=definition.create,
+        )
+        for definition in job.history.definitions
+        if definition.version in job.stream.fully_replicated_versions
+        for table in [job.history.catalog.tables[definition.version]]
+    )
 
 
 @contextmanager

@@ -58,8 +58,10 @@ class ResolvedPlan:
         of the commit clock, after each DDL and after the last commit.
     :param sent: whether the protocol has resolved events.
     :param explicit: explicit resolved events: resolved-ts, and the TSO after whose commits it is delivered.
-    :param uncounted: first number and end of the numbers of which only some are commits, in order: a source
-        knows which (``UpstreamSource.commit_times``).
+    :param uncounted: first number and end of the numbers without a regular resolved event, in order: commits
+        before the changefeed starts, and numbers of which only some are commits, where a source knows which
+        (``UpstreamSource.commit_times``).
+    :param start_ts: TSO after which the changefeed sends; 0: from the first commit.
     """
 
     clock: CommitClock
@@ -69,6 +71,7 @@ class ResolvedPlan:
     explicit: tuple[tuple[int, int], ...] = ()
     sent: bool = True
     uncounted: tuple[tuple[int, int], ...] = ()
+    start_ts: int = 0
 
     @cached_property
     def last(self) -> int:
@@ -82,13 +85,23 @@ class ResolvedPlan:
             return 0
         if self.after_transaction:
             return self.commits - sum(stop - first for first, stop in self.uncounted)
-        return max(0, (tso.physical(self.last) - tso.physical(self.clock.start)) // self.every_ms)
+        return max(0, self._ticks_until(self.last) - self._early_ticks)
+
+    def _ticks_until(self, ts: int) -> int:
+        """Return the number of ticks of the clock up to the millisecond of a TSO."""
+        return max(0, (tso.physical(ts) - tso.physical(self.clock.start)) // self.every_ms)
+
+    @cached_property
+    def _early_ticks(self) -> int:
+        """The ticks that are not after the start-ts."""
+        return self._ticks_until(self.start_ts) if self.start_ts else 0
 
     def regular_ts(self, numbers: Numbers) -> Numbers:
         """Return the resolved-ts of regular resolved events, which are numbered from 0."""
         if self.after_transaction:
             return commit_ts(self.clock, self._commits_of(numbers))
-        return tso.physical(self.clock.start) + (numbers + 1) * self.every_ms << tso.LOGICAL_BITS
+        ticks = numbers + 1 + self._early_ticks
+        return tso.physical(self.clock.start) + ticks * self.every_ms << tso.LOGICAL_BITS
 
     def _commits_of(self, numbers: Numbers) -> Numbers:
         """Return the numbers of the commits of regular resolved events."""
@@ -105,10 +118,11 @@ class ResolvedPlan:
             return False
         if self.after_transaction:
             until = bisect_right(range(self.commits), ts, key=self.clock.ts)
-            return until > 0 and self.clock.ts(until - 1) == ts
+            counted = not any(first < until <= stop for first, stop in self.uncounted)
+            return until > 0 and counted and self.clock.ts(until - 1) == ts
         ticks, rest = divmod(tso.physical(ts) - tso.physical(self.clock.start), self.every_ms)
         on_tick = ts == tso.compose(tso.physical(ts)) and not rest
-        return on_tick and 0 < ticks <= self.regular
+        return on_tick and 0 < ticks - self._early_ticks <= self.regular
 
     def single(self, ddl_ts: Iterable[int]) -> dict[int, int]:
         """Return the other resolved events: resolved-ts, and the TSO after whose commits it is delivered.

@@ -27,7 +27,7 @@ from ticdc_producer.pipeline.control_events import (
 from ticdc_producer.pipeline.delivery import TopicPartitions, commit, dispatch
 from ticdc_producer.pipeline.event_filter import event_filter, filtered_tables, select
 from ticdc_producer.pipeline.mutations import collapse, net_mutations, split, split_moved
-from ticdc_producer.pipeline.row_images import localise
+from ticdc_producer.pipeline.row_images import Flags, Numbers, localise, numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,12 +37,16 @@ class StreamPlan:
     :param resolved: when resolved events are sent; it also contains the commit clock.
     :param large_transactions: commit-ts and physical table id of the transactions that ``go_sort``
         reorders.
+    :param target_ts: TSO up to which the changefeed sends; None: to the last commit.
+    :param ended: table versions that ended before the changefeed starts.
     """
 
     catalog: Catalog
     changefeed: Changefeed
     resolved: ResolvedPlan
     large_transactions: frozenset[tuple[int, int]] = frozenset()
+    target_ts: int | None = None
+    ended: frozenset[int] = frozenset()
 
     @cached_property
     def router(self) -> Router:
@@ -53,7 +57,9 @@ class StreamPlan:
         """The table versions whose rows TiCDC hands to its sink."""
         force, names = self.changefeed.force_replicate, TableFilter(self.changefeed)
         return tuple(
-            table for table in self.catalog.tables if (table.eligible or force) and names.accepts(table)
+            table
+            for table in self.catalog.tables
+            if (table.eligible or force) and names.accepts(table) and table.version not in self.ended
         )
 
     @cached_property
@@ -70,6 +76,16 @@ class StreamPlan:
     def routes(self) -> dict[int, Route]:
         """The dispatch route of each replicated table version."""
         return {table.version: self.router.route(self.selection.of(table)) for table in self.replicated}
+
+    @property
+    def sends_all(self) -> bool:
+        """Whether the changefeed has neither a start-ts nor a target-ts."""
+        return not self.resolved.start_ts and self.target_ts is None
+
+    def sends(self, commit_ts: Numbers) -> Flags:
+        """Return which changes the changefeed sends, by commit-ts: after start-ts, up to target-ts."""
+        after: Flags = commit_ts > self.resolved.start_ts
+        return after if self.target_ts is None else after & (commit_ts <= self.target_ts)
 
     @property
     def sorts_again(self) -> bool:
@@ -113,7 +129,7 @@ class StreamPlan:
 
 
 def committed(changes: ChangeBatch, plan: StreamPlan) -> ChangeBatch:
-    """Return the changes of replicated tables with commit-ts and local times, each at one row key.
+    """Return the changes that the changefeed sends with commit-ts and local times, each at one row key.
 
     Needs no other rows; ``row_events`` continues with the result.
 
@@ -124,8 +140,10 @@ def committed(changes: ChangeBatch, plan: StreamPlan) -> ChangeBatch:
     of_replicated = pc.is_in(changes.column("table_version"), replicated)
     if not pc.all(of_replicated).as_py():
         changes = changes.filter(of_replicated)
-    changes = localise(commit(changes, plan.resolved.clock), plan.replicated, plan.changefeed.time_zone)
-    return split_moved(changes)
+    changes = commit(changes, plan.resolved.clock)
+    if not plan.sends_all:
+        changes = changes.filter(pa.array(plan.sends(numbers(changes.column("commit_ts")))))
+    return split_moved(localise(changes, plan.replicated, plan.changefeed.time_zone))
 
 
 def row_events(changes: ChangeBatch, plan: StreamPlan) -> EventBatch:
@@ -143,6 +161,15 @@ def net_row_events(changes: ChangeBatch, plan: StreamPlan) -> EventBatch:
     :param changes: shape ``CHANGE_LOG``; no transaction changes a row twice, and every change has an effect.
     """
     return _of_mutations(net_mutations(committed(changes, plan)), plan)
+
+
+def snapshot_events(rows: ChangeBatch, plan: StreamPlan) -> EventBatch:
+    """Return rows that exist when the changefeed starts as if they were inserted then (``EVENT_STREAM``).
+
+    :param rows: inserts of replicated tables (shape ``CHANGE_LOG``) with ``commit_ts``, in any order.
+    """
+    changes = split_moved(localise(rows, plan.replicated, plan.changefeed.time_zone))
+    return _of_mutations(net_mutations(changes), plan)
 
 
 def _of_mutations(mutations: MutationBatch, plan: StreamPlan) -> EventBatch:

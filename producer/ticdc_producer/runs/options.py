@@ -79,6 +79,12 @@ OVERRIDES = Option("overrides", list[str], (), "Set any key of the scenario.", "
     flags=("--set",), metavar="PATH=VALUE", functions=_OF_SCENARIOS, field="overrides")
 STATE_AT = Option("state_at", list[int], (), "Also write the expected state at this TSO.", "requires `out`",
     metavar="TS", field="state_at")
+START_TS = Option("start_ts", str | None, None,
+    "Send only what commits after this time, and write a snapshot; replaces that of the scenario.",
+    metavar="TSO|TIME", field="start_ts")
+TARGET_TS = Option("target_ts", str | None, None,
+    "Send only what commits up to this time; replaces that of the scenario.",
+    metavar="TSO|TIME", field="target_ts")
 INJECT = Option("inject", list[str], (), "Inject a trap of `traps list`.", "may be repeated",
     metavar="TRAP[:rate=R]", field="traps")
 ENGINE = Option("engine", EngineOption, "auto",
@@ -123,7 +129,7 @@ RUN = (
         metavar="N/s", functions=("run_realtime",), local=True),
     Option("duration", str | None, None, "Length of a run with `rate`: 10m, 1h30m.",
         metavar="TIME", functions=("run_realtime",), local=True),
-    STATE_AT,
+    START_TS, TARGET_TS, STATE_AT,
     Option("messages_only", bool, False, "Write only messages, in one pass, and do not verify them.",
         flags=("--only",), value="messages", local=True),
     INJECT,
@@ -146,6 +152,10 @@ VERIFY = (
     Option("strict_table_order", bool, False, "Require commit-ts order per table under every dispatch rule.",
         functions=("verify",), field="strict_table_order"),
     replace(INJECT, help="A trap that was injected into the topic.", functions=("verify",)),
+    replace(START_TS, help="The changefeed's start-ts; replaces that of the scenario.",
+        note="requires `scenario`", functions=("verify",)),
+    replace(TARGET_TS, help="The changefeed's target-ts; replaces that of the scenario.",
+        note="requires `scenario`", functions=("verify",)),
     replace(STATE_AT, help="Also compare the rows at this TSO.", note="requires `scenario`; may be repeated",
         functions=("verify",)),
     Option("from_beginning", bool, False, "The stream starts at the creation of its tables and omits "
@@ -246,7 +256,8 @@ RULES: dict[str, tuple[OptionRule, ...]] = {
         *_apart(["messages"], ["folder"], "a golden folder contains its messages"),
         *_requires(["messages"], "sink_uri", "it names the protocol and its options; no broker is asked"),
         *_sources("sink_uri", "folder"),
-        *_requires(["state_at", "overrides", "inject"], "scenario", "add `scenario`"),
+        *_requires(
+            ["start_ts", "target_ts", "state_at", "overrides", "inject"], "scenario", "add `scenario`"),
         *_apart(["messages", "strict_table_order", "state_at", "from_beginning", "resolved_gap_ms", "inject"],
             [STORAGE], _OF_TOPICS),
     ),

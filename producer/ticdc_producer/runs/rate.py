@@ -17,7 +17,7 @@ from typing import Protocol
 from ticdc_producer.config import ConfigSource
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model import tso
-from ticdc_producer.scenario.execute import clock_of
+from ticdc_producer.scenario.commit_range import clock_of
 from ticdc_producer.scenario.load import ScenarioSource, load_scenario
 from ticdc_producer.scenario.spec import read_duration
 from ticdc_producer.simulate.job import Job, prepare
@@ -158,6 +158,9 @@ def _check(job: Job) -> None:
     if not history.generated or history.generated[-1].commits_after != history.commits:
         what = "`rate` requires a scenario that ends with a generate step"
         raise ScenarioError(what, file=file).about("rate")
+    if history.sent is not None:
+        what = "`rate` cannot be combined with start-ts, target-ts and a snapshot step"
+        raise ScenarioError(what, file=file, hint="leave them out").about("rate")
     if job.faults is not None:
         what = "`rate` cannot be combined with faults of events and messages"
         hint = f"run it without `rate`, or without {', '.join(job.traps)}"

@@ -26,7 +26,7 @@ from ticdc_producer.scenario.load import ScenarioSource
 from ticdc_producer.simulate.counts import Counts, uninjected_summary
 from ticdc_producer.simulate.encode import EncodedStream, encoded
 from ticdc_producer.simulate.fitted_faults import check_times, check_times_are_known, with_fitted_faults
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job, TimeStamp, prepare
 from ticdc_producer.simulate.simulate import Simulation, estimate_of
 from ticdc_producer.targets.encode import Rejection
 from ticdc_producer.verifier.match import ExpectedStream
@@ -209,6 +209,8 @@ def run(
     messages_only: bool = False,
     verify_output: bool = True,
     engine: EngineOption = "auto",
+    start_ts: TimeStamp | None = None,
+    target_ts: TimeStamp | None = None,
     state_at: Sequence[int] = (),
     inject: Sequence[str] = (),
     kafka_properties: Sequence[str] = (),
@@ -238,6 +240,9 @@ def run(
     :param verify_output: read the written messages again and verify them; else the report has no verdict.
     :param engine: ``local``: run in this process; ``spark``: in Spark's tasks; ``auto``: in Spark's tasks if
         the scenario is not small, or if only Spark can run it. The bytes are the same.
+    :param start_ts: send only what commits after this time, a TSO or a time; replaces the scenario's. The
+        folder then has a snapshot.
+    :param target_ts: send only what commits up to this time; replaces the scenario's.
     :param state_at: time stamps (TSO) for which the folder also gets the expected state.
     :param inject: traps in addition to the scenario's: ``ID``, ``ID:rate=0.01``, ``ID:times=3``.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
@@ -255,6 +260,8 @@ def run(
         config=config,
         overrides=overrides,
         seed=seed,
+        start_ts=start_ts,
+        target_ts=target_ts,
         state_at=state_at,
         inject=inject,
         kafka_properties=kafka_properties,

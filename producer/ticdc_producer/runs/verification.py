@@ -108,7 +108,8 @@ def verify_messages(
 
     wire = wire_decoder(changefeed, decode_options, events, claims, eventless)
     read = decode if wire is None else wire.decode_bytes
-    checked = check_messages(engine, messages, read, options, events, expected_states, wire)
+    snapshot = None if oracle is None else oracle.snapshot()
+    checked = check_messages(engine, messages, read, options, events, expected_states, wire, snapshot)
     comparison = checked.comparison if oracle is None else oracle.complete(checked.comparison)
     if comparison is not None and job is not None and wire is None:
         comparison = replace(comparison, not_compared=EVENTS_ALONE)

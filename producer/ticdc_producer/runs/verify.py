@@ -23,7 +23,7 @@ from ticdc_producer.runs.targets.run_topics import brokers_of, check_beginning, 
 from ticdc_producer.runs.targets.storage import verify_storage
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict, verify_messages
 from ticdc_producer.scenario.load import ScenarioFile, ScenarioSource
-from ticdc_producer.simulate.job import Job, changefeed_of, prepare
+from ticdc_producer.simulate.job import Job, TimeStamp, changefeed_of, prepare
 from ticdc_producer.simulate.scenario_changefeed import settings_of
 from ticdc_producer.simulate.simulate import estimate_of
 from ticdc_producer.targets.golden import read as golden
@@ -44,6 +44,8 @@ def verify(
     overrides: Sequence[str] = (),
     strict_table_order: bool = False,
     inject: Sequence[str] = (),
+    start_ts: TimeStamp | None = None,
+    target_ts: TimeStamp | None = None,
     state_at: Sequence[int] = (),
     from_beginning: bool = False,
     resolved_gap_ms: int | None = None,
@@ -68,6 +70,9 @@ def verify(
     :param strict_table_order: require commit-ts order per table under every dispatch rule.
     :param inject: traps of the topic in addition to the scenario's; legal ones are expected. A folder's
         traps are in its manifest.
+    :param start_ts: the changefeed's start-ts, a TSO or a time; replaces the scenario's. That of a folder is
+        in its manifest.
+    :param target_ts: the changefeed's target-ts; replaces the scenario's.
     :param state_at: time stamps (TSO) at which the rows are also compared with the scenario's.
     :param from_beginning: the stream starts at the creation of its tables and omits nothing: require the
         insert of every row, its whole history and every DDL.
@@ -84,7 +89,7 @@ def verify(
     given |= {"messages": messages}
     given |= {"config": config, "overrides": overrides, "inject": inject, "state_at": state_at}
     given |= {"strict_table_order": strict_table_order, "from_beginning": from_beginning}
-    given |= {"resolved_gap_ms": resolved_gap_ms}
+    given |= {"resolved_gap_ms": resolved_gap_ms, "start_ts": start_ts, "target_ts": target_ts}
     check_options("verify", given)
     options = _Options(
         Strictness(
@@ -99,7 +104,8 @@ def verify(
     )
     if folder is not None:
         parse_kafka_properties(kafka_properties)
-        return _verify_folder(local_path(folder), scenario, overrides, state_at, options)
+        times = start_ts, target_ts
+        return _verify_folder(local_path(folder), scenario, overrides, times, state_at, options)
     job = (
         None
         if scenario is None
@@ -109,6 +115,8 @@ def verify(
             config=config,
             overrides=overrides,
             inject=inject,
+            start_ts=start_ts,
+            target_ts=target_ts,
             state_at=state_at,
             kafka_properties=kafka_properties,
         )
@@ -213,6 +221,7 @@ def _verify_folder(
     folder: Path,
     scenario: ScenarioSource | ScenarioFile | None,
     overrides: Sequence[str],
+    times: tuple[TimeStamp | None, TimeStamp | None],
     state_at: Sequence[int],
     options: _Options,
 ) -> Verdict:
@@ -223,7 +232,15 @@ def _verify_folder(
         own = folder_content(folder, manifest, changefeed)
     else:
         traps = settings_of(manifest)
-        job = prepare(scenario, overrides=overrides, changefeed=changefeed, inject=traps, state_at=state_at)
+        job = prepare(
+            scenario,
+            overrides=overrides,
+            changefeed=changefeed,
+            inject=traps,
+            start_ts=manifest.get("start-ts") if times[0] is None else times[0],
+            target_ts=manifest.get("target-ts") if times[1] is None else times[1],
+            state_at=state_at,
+        )
     estimate = _folder_estimate(folder, changefeed, own)
     start = options.started(estimate, job)
     engine = start()

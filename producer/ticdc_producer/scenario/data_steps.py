@@ -103,7 +103,13 @@ class Changes(StrictModel):
 
 
 class PlannedChanges(Protocol):
-    """Changes that are not read before a run computes them."""
+    """Changes that are not read before a run computes them.
+
+    :ivar first_commit: number of their first commit.
+    """
+
+    @property
+    def first_commit(self) -> int: ...
 
     @property
     def what(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,7 +14,8 @@ from ticdc_producer.model import tso
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.scenario.change_steps import bind_rows, run_rows
-from ticdc_producer.scenario.commit_times import CommitTimes, clock_with
+from ticdc_producer.scenario.commit_range import clock_of, commit_range, commits_until
+from ticdc_producer.scenario.commit_times import CommitTimes
 from ticdc_producer.scenario.data_steps import DataPlan, PlannedChanges
 from ticdc_producer.scenario.file_steps import DumpPlan, DumpStep
 from ticdc_producer.scenario.history import CheckSize, History
@@ -25,6 +25,7 @@ from ticdc_producer.scenario.load import (
     GenerateStep,
     ResolvedStep,
     ScenarioFile,
+    SnapshotStep,
     SQLStep,
 )
 from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache
@@ -65,11 +66,25 @@ def execute(
     _check_resolved(scenario, history)
     if state_after:
         history.state_at = {history.commits: history.state, **history.state_at}
-    if not state_at:
+    with _collected(refusals):
+        history.sent = commit_range(scenario, history)
+    sent = history.sent
+    if sent is None and not state_at:
         return history
     # The number of commits up to a time stamp is known only after a first run.
     after = {commits_until(scenario, history, ts) for ts in state_at}
-    return _execute_steps(scenario, force_replicate, profile, after, statements=statements)
+    if sent is not None:
+        after |= {sent.first, sent.end}
+    again = _execute_steps(
+        scenario,
+        force_replicate,
+        profile,
+        after,
+        refusals=None if refusals is None else Refusals(),
+        statements=statements,
+        defined_after=None if sent is None else sent.first,
+    )
+    return replace(again, sent=sent)
 
 
 def _check_resolved(scenario: ScenarioFile, history: History) -> None:
@@ -95,11 +110,6 @@ def check_commits(scenario: ScenarioFile, history: History) -> None:
         raise ScenarioError("the scenario commits nothing", file=scenario.file, hint=hint)
 
 
-def commits_until(scenario: ScenarioFile, history: History, ts: int) -> int:
-    """Return the number of commits of an executed scenario with a commit-ts up to ``ts``."""
-    return bisect_right(range(history.commits), ts, key=clock_of(scenario, history).ts)
-
-
 def _execute_steps(
     scenario: ScenarioFile,
     force_replicate: bool,
@@ -108,6 +118,7 @@ def _execute_steps(
     refusals: Refusals | None = None,
     statements: StatementCache | None = None,
     check_size: CheckSize | None = None,
+    defined_after: int | None = None,
 ) -> History:
     times = CommitTimes(scenario)
 
@@ -125,7 +136,9 @@ def _execute_steps(
         refusals=refusals,
         statements=statements,
         check_size=check_size,
+        defined_after=defined_after,
     )
+    snapshot_after: int | None = None
     resolved: list[tuple[int, int]] = []
     generated: list[GeneratePlan] = []
     data: list[PlannedChanges] = []
@@ -134,6 +147,9 @@ def _execute_steps(
     for step in scenario.steps:
         if isinstance(step, ResolvedStep):
             resolved.append((session.commits, step.ts))
+            continue
+        if isinstance(step, SnapshotStep):
+            snapshot_after = session.commits
             continue
         with _collected(refusals):
             before = session.commits
@@ -172,6 +188,7 @@ def _execute_steps(
         ),
         by_ts=tuple(times.by_ts),
         warnings=tuple(warnings),
+        snapshot_after=snapshot_after,
     )
 
 
@@ -189,11 +206,6 @@ def _collected(refusals: Refusals | None) -> Iterator[None]:
             raise
         for problem in error.problems:
             refusals.add_step(problem)
-
-
-def clock_of(scenario: ScenarioFile, history: History) -> CommitClock:
-    """Return the commit clock of an executed scenario."""
-    return clock_with(scenario, history.pinned, history.by_ts)
 
 
 def _run(session: Session, step: SQLStep) -> None:

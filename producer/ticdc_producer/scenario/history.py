@@ -26,6 +26,7 @@ _PLURALS = {
 
 if TYPE_CHECKING:
     from ticdc_producer.scenario.generate.plan import GeneratePlan
+    from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,10 +157,42 @@ class TableState:
     """The rows of one table at one point in time, sorted by physical table id and row key.
 
     :param version: index in the catalog of the table version that describes the columns.
+    :param table_ids: of a partitioned table, the physical table id of each row.
     """
 
     version: int
     rows: tuple[RowImage, ...]
+    table_ids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableDefinition:
+    """A table as CREATE TABLE defines it.
+
+    :param version: index of the table version in the catalog.
+    :param create: the statement.
+    :param partitioning: None for a table without partitions.
+    """
+
+    version: int
+    create: str
+    partitioning: Partitioning | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitRange:
+    """The commits of a history that a changefeed sends.
+
+    :param start_ts: TSO after which it sends commits; 0: from the first one.
+    :param target_ts: TSO up to which it sends commits; None: to the last one.
+    :param first: number of commits up to ``start_ts``.
+    :param end: number of commits up to ``target_ts``.
+    """
+
+    start_ts: int
+    target_ts: int | None
+    first: int
+    end: int
 
 
 State: TypeAlias = Mapping[tuple[str, str], TableState]
@@ -179,6 +212,10 @@ class History:
         ``changes`` and ``state`` either.
     :param state: rows at the end by ``(schema, table)``, also of tables that TiCDC does not replicate.
     :param state_at: the state after each requested number of commits.
+    :param snapshot_after: number of commits before the ``snapshot`` step; None without one.
+    :param sent: the commits that the changefeed sends; None: all.
+    :param definitions: the tables that exist when a changefeed with a start-ts starts.
+    :param ended: versions of tables that ended before the changefeed starts.
     :param passed_over: the statements that were not run.
     :param warnings: what differs from a real cluster, for reports.
     """
@@ -193,6 +230,10 @@ class History:
     data: tuple[PlannedChanges, ...] = ()
     state: State = field(default_factory=dict)
     state_at: Mapping[int, State] = field(default_factory=dict)
+    snapshot_after: int | None = None
+    sent: CommitRange | None = None
+    definitions: tuple[TableDefinition, ...] = ()
+    ended: frozenset[int] = frozenset()
     passed_over: PassedOver = field(default_factory=PassedOver)
     warnings: tuple[str, ...] = ()
 

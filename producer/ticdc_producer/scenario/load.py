@@ -80,6 +80,13 @@ class ResolvedStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotStep:
+    """The point at which the changefeed starts."""
+
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateStep:
     """Changes to generate.
 
@@ -123,7 +130,9 @@ class ChangesStep:
     commit_ts: int | None = None
 
 
-ScenarioStep: TypeAlias = SQLStep | ResolvedStep | GenerateStep | DataStep | ChangesStep | DumpStep
+ScenarioStep: TypeAlias = (
+    SQLStep | ResolvedStep | SnapshotStep | GenerateStep | DataStep | ChangesStep | DumpStep
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +148,9 @@ class ScenarioFile:
     :param resolved_every: time between resolved events; None: one after each transaction.
     :param changefeed: content of ``changefeed:``, for ``ticdc_producer.config.resolve``.
     :param start_given: whether the scenario sets ``start``.
+    :param start_ts: TSO after which the changefeed sends commits; None: from the first commit, or from the
+        ``snapshot`` step on.
+    :param target_ts: TSO up to which the changefeed sends commits; None: all.
     :param faults: traps to set, by id.
     :param fault_lines: lines of the traps in the file, by id.
     :param changefeed_lines: lines of the keys of ``changefeed``, spelled as in a changefeed file.
@@ -160,6 +172,8 @@ class ScenarioFile:
     steps: tuple[ScenarioStep, ...]
     on_error: Literal["stop", "skip"]
     start_given: bool = False
+    start_ts: int | None = None
+    target_ts: int | None = None
     faults: Mapping[str, Fault] = field(default_factory=dict)
     fault_lines: Mapping[str, int] = field(default_factory=dict)
     changefeed_lines: Mapping[str, int] = field(default_factory=dict)
@@ -236,6 +250,8 @@ def _scenario_file(
         steps=dump_steps or tuple(steps),
         on_error=scenario.on_error,
         start_given="start" in scenario.clock.model_fields_set,
+        start_ts=scenario.start_ts,
+        target_ts=scenario.target_ts,
         faults=scenario.faults,
         fault_lines={name: tree.keys.get(("faults", name), 0) for name in scenario.faults},
         changefeed_lines={
@@ -340,6 +356,8 @@ def _changefeed(tree: YAMLTree) -> Mapping[str, object]:
 def _step(step: Step, tree: YAMLTree, index: int, file: str, frames: Frames) -> ScenarioStep:
     if step.resolved is not None:
         return ResolvedStep(ts=step.resolved, line=tree.lines.get(("steps", index, "resolved"), 0))
+    if step.snapshot is not None:
+        return SnapshotStep(line=tree.keys.get(("steps", index, "snapshot"), 0))
     if step.generate is not None:
         return GenerateStep(
             spec=step.generate,

@@ -86,6 +86,8 @@ class ScenarioSettings(TypedDict, total=False):
     session: Mapping[str, object]
     resolved: Mapping[str, object]
     changefeed: Mapping[str, object]
+    start_ts: int | datetime
+    target_ts: int | datetime
     faults: Mapping[str, object]
     on_error: Literal["stop", "skip"]
 
@@ -109,6 +111,8 @@ class Scenario:
     :param session: ``database``, ``time-zone`` and ``now``.
     :param resolved: ``after`` or ``every``.
     :param changefeed: TiCDC's changefeed file, and ``sink-uri``.
+    :param start_ts: the changefeed sends what commits after this time.
+    :param target_ts: the changefeed sends what commits up to this time.
     :param faults: traps to inject, by id.
     """
 
@@ -122,6 +126,8 @@ class Scenario:
         session: Mapping[str, object] | None = None,
         resolved: Mapping[str, object] | None = None,
         changefeed: Mapping[str, object] | None = None,
+        start_ts: int | datetime | None = None,
+        target_ts: int | datetime | None = None,
         faults: Mapping[str, object] | None = None,
         on_error: Literal["stop", "skip"] | None = None,
     ) -> None:
@@ -134,6 +140,8 @@ class Scenario:
             "session": session,
             "resolved": resolved,
             "changefeed": changefeed,
+            "start-ts": start_ts,
+            "target-ts": target_ts,
             "faults": faults,
             "on-error": on_error,
         }
@@ -161,6 +169,10 @@ class Scenario:
     def resolved(self, ts: int | datetime) -> Self:
         """Add a resolved event with a time stamp."""
         return self._add("resolved", ts, None)
+
+    def snapshot(self) -> Self:
+        """Let the changefeed start here: what the steps so far commit is in its snapshot."""
+        return self._add("snapshot", True, None)
 
     def generate(self, *, commit_ts: int | datetime | None = None, **keys: object) -> Self:
         """Add random changes of tables; the arguments are the keys of a ``generate`` step."""

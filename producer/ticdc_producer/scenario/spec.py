@@ -72,7 +72,7 @@ DEFAULT_START = 429918007904436226
 KEYS_REFUSED = {f"changefeed.{key}": reason for key, reason in REJECTED_KEYS.items()}
 """Keys, without list indexes, that are not supported yet, with the reason; they are refused by name."""
 
-_STEPS = ("sql", "txn", "resolved", "generate", "data", "changes")
+_STEPS = ("sql", "txn", "resolved", "generate", "data", "changes", "snapshot")
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+)s)?(?:(\d+)ms)?")
 _LONGEST = timedelta(days=3650)
 
@@ -214,6 +214,10 @@ class Step(StrictModel):
     generate: Generate | None = Field(default=None, description="Generated changes of tables.")
     data: Data | None = Field(default=None, description="Changes of a table from a file or a database.")
     changes: Changes | None = Field(default=None, description="Changes in the rows of a DataFrame.")
+    snapshot: Literal[True] | None = Field(
+        default=None,
+        description="The changefeed starts here: start-ts is the commit time of the commit before.",
+    )
     commit_ts: TSO | None = Field(default=None, description="Commit time of the step; must increase.")
 
     @model_validator(mode="after")
@@ -224,6 +228,8 @@ class Step(StrictModel):
             raise ValueError(f"a step is one of {', '.join(_STEPS)}; this one has {present}")
         if self.resolved is not None and self.commit_ts is not None:
             raise ValueError("a resolved step takes no commit-ts: its value is the time stamp")
+        if self.snapshot is not None and self.commit_ts is not None:
+            raise ValueError("a snapshot step takes no commit-ts: it commits nothing")
         if kinds[0] in ("sql", "txn") and not (self.sql or self.txn or "").strip():
             raise ValueError(f"{kinds[0]} contains no SQL")
         return self
@@ -242,6 +248,14 @@ class ScenarioSpec(StrictModel):
     changefeed: ChangefeedFile | None = Field(
         default=None, description="TiCDC's changefeed file as YAML, plus sink-uri."
     )
+    start_ts: TSO | None = Field(
+        default=None,
+        description="The changefeed sends only what commits after this time: a TSO, or a time.",
+    )
+    target_ts: TSO | None = Field(
+        default=None,
+        description="The changefeed sends only what commits up to this time: a TSO, or a time.",
+    )
     steps: Annotated[tuple[Step, ...], Field(strict=False)] = Field(
         description="Steps, in order.", json_schema_extra={"minItems": 1}
     )
@@ -257,7 +271,15 @@ class ScenarioSpec(StrictModel):
     def _some(cls, steps: tuple[Step, ...]) -> tuple[Step, ...]:
         if not steps:
             raise ValueError("a scenario needs at least one step")
+        if sum(step.snapshot is not None for step in steps) > 1:
+            raise ValueError("a scenario has at most one snapshot step")
         return steps
+
+    @model_validator(mode="after")
+    def _one_start(self) -> ScenarioSpec:
+        if self.start_ts is not None and any(step.snapshot is not None for step in self.steps):
+            raise ValueError("start-ts and a snapshot step both say where the changefeed starts: remove one")
+        return self
 
 
 def scenario_schema() -> dict[str, object]:

@@ -24,6 +24,7 @@ _Name: TypeAlias = Annotated[str, Field(max_length=300)]
 _Text: TypeAlias = Annotated[str, Field(max_length=4 << 20)]
 _Names: TypeAlias = Annotated[tuple[Annotated[str, Field(max_length=10_000)], ...], Field(max_length=100)]
 _TSOs: TypeAlias = Annotated[tuple[Annotated[int, Field(ge=1, lt=1 << 63)], ...], Field(max_length=20)]
+_Time: TypeAlias = Annotated[int, Field(ge=1, lt=1 << 63)] | _Name | None
 _MOST_TABLES = 1000
 _CONTENT = "Content of a changefeed file (TOML)."
 
@@ -97,6 +98,8 @@ class RunRequest(ScenarioOf):
     config: _Text | None = _of_run("config", description=_CONTENT)
     seed: int | None = _of_run("seed", ge=0, lt=1 << 63)
     traps: _Names = _of_run("traps", examples=[["duplicate-message:rate=0.1"]])
+    start_ts: _Time = _of_run("start_ts")
+    target_ts: _Time = _of_run("target_ts")
     state_at: _TSOs = _of_run("state_at")
     append: bool = _of_run("append")
     replace: bool = _of_run("replace", description="Delete the topic first, if it exists.")
@@ -125,6 +128,8 @@ class VerifyRequest(ScenarioOf):
     sink_uri: _Name = _of_verification("sink_uri", default=...)
     config: _Text | None = _of_verification("config", description=_CONTENT)
     traps: _Names = _of_verification("traps")
+    start_ts: _Time = _of_verification("start_ts")
+    target_ts: _Time = _of_verification("target_ts")
     state_at: _TSOs = _of_verification("state_at")
     strict_table_order: bool = _of_verification("strict_table_order")
     from_beginning: bool = _of_verification("from_beginning")

@@ -97,13 +97,16 @@ class GeneratedPartitions:
         )
 
     def _accepted(self, changes: ChangeFilter) -> ChangeFilter:
-        accepts, clock = self.accepts, self.stream.resolved.clock
-        if accepts is None:
+        accepts, stream = self.accepts, self.stream
+        if accepts is None and stream.sends_all:
             return changes
 
         def accepted_changes(plan: GeneratePlan, candidates: RowChanges) -> RowChanges:
-            accepted = np.flatnonzero(accepts(commit_ts(clock, candidates.commit)))
-            return changes(plan, candidates.take(accepted))
+            times = commit_ts(stream.resolved.clock, candidates.commit)
+            accepted = stream.sends(times)
+            if accepts is not None:
+                accepted &= accepts(times)
+            return changes(plan, candidates.take(np.flatnonzero(accepted)))
 
         return accepted_changes
 

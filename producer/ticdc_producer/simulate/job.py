@@ -29,9 +29,11 @@ from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.protocols.spec import Schema, SchemaIDs
 from ticdc_producer.protocols.wire import WireDigests
 from ticdc_producer.scenario.cached_flags import with_cached_flags
-from ticdc_producer.scenario.execute import check_commits, clock_of, commits_until, execute
+from ticdc_producer.scenario.commit_range import clock_of, commits_until, sent_part
+from ticdc_producer.scenario.execute import check_commits, execute
 from ticdc_producer.scenario.history import CheckSize, History, State
 from ticdc_producer.scenario.load import ScenarioFile, ScenarioSource, load_scenario
+from ticdc_producer.scenario.spec import read_tso
 from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache
 from ticdc_producer.scenario.table_versions import rewrite_ddl_text, with_update_ts
 from ticdc_producer.simulate.scenario_changefeed import check_protocol, locate_rule_errors, with_traps
@@ -53,7 +55,7 @@ class Job:
     :param scenario: the scenario as it was read.
     :param history: the commits of its SQL, and the plans of its other steps.
     :param state_at: time stamps (TSO) of expected states, in addition to the state at the end.
-    :param sent: number of commits that an early ended run has written; None: all.
+    :param sent: number of commits that a run has written which ended early, or at a target-ts; None: all.
     :param traps: settings of the traps to inject, by trap id.
     :param schema_ids: ids that a registry assigned to ``schemas``; None: they are numbered from 1.
     :param fitted: the plan of the faults whose positions were compared with the stream; None: it is drawn.
@@ -77,10 +79,14 @@ class Job:
             return None
         if self.fitted is not None:
             return self.fitted
-        clock, commits = self.stream.resolved.clock, self.history.commits
+        clock, commits = self.stream.resolved.clock, range(self.first_commit, self.history.commits)
         if clock.by_ts:  # nobody knows how many commits there are: segments divide their time
-            span = clock.ts(commits - 1) - clock.ts(0)
-            clock, commits = replace(clock, start=clock.ts(0), pinned={}, by_ts=()), span // clock.step + 2
+            first = clock.ts(commits.start)
+            span = clock.ts(commits.stop - 1) - first
+            clock, commits = (
+                replace(clock, start=first, pinned={}, by_ts=()),
+                range(span // clock.step + 2),
+            )
         plan = plan_faults(
             self.traps,
             seed=self.scenario.seed,
@@ -110,6 +116,21 @@ class Job:
             options={**self.options, **({"schemas": self.known_schemas} if self.schemas else {})},
         )
 
+    @property
+    def first_commit(self) -> int:
+        """Number of commits before the changefeed starts."""
+        return 0 if self.history.sent is None else self.history.sent.first
+
+    @property
+    def start_ts(self) -> int | None:
+        """TSO from which the changefeed sends; None: from the first commit."""
+        return self.history.sent.start_ts or None if self.history.sent is not None else None
+
+    @property
+    def target_ts(self) -> int | None:
+        """TSO up to which the changefeed sends; None: to the last commit."""
+        return None if self.history.sent is None else self.history.sent.target_ts
+
     @cached_property
     def catalog(self) -> Catalog:
         """The tables of the events with their selected columns; faults add versions that no DDL created."""
@@ -130,16 +151,26 @@ class Job:
             every_ms=0 if every is None else round(every.total_seconds() * 1000),
             explicit=explicit,
             sent=self.encoder.fidelity.resolved,
-            uncounted=self.history.uncounted,
+            uncounted=self._without_resolved,
+            start_ts=self.start_ts or 0,
         )
         return StreamPlan(
             catalog=self.history.catalog,
             changefeed=self.changefeed,
             resolved=resolved,
+            target_ts=self.target_ts,
+            ended=self.history.ended,
             large_transactions=frozenset(
                 (clock.ts(seq), table) for seq, table in self.history.large_transactions(_MAX_STABLE_UPDATES)
             ),
         )
+
+    @property
+    def _without_resolved(self) -> tuple[tuple[int, int], ...]:
+        """See ``ResolvedPlan.uncounted``."""
+        start, end = self.first_commit, self.history.commits
+        ranges = ((max(first, start), min(stop, end)) for first, stop in self.history.uncounted)
+        return tuple((first, stop) for first, stop in ((0, start), *ranges) if first < stop)
 
     def state_until(self, ts: int) -> State:
         """Return the expected state at one of ``state_at``, without generated rows."""
@@ -212,6 +243,8 @@ def prepare(
     overrides: Sequence[str] = (),
     seed: int | None = None,
     changefeed: Changefeed | None = None,
+    start_ts: TimeStamp | None = None,
+    target_ts: TimeStamp | None = None,
     state_at: Sequence[int] = (),
     inject: Sequence[str] = (),
     kafka_properties: Sequence[str] = (),
@@ -227,6 +260,8 @@ def prepare(
     :param overrides: ``path=value`` for any key of the scenario.
     :param seed: replaces the scenario's seed.
     :param changefeed: replaces the changefeed of URI, TOML and scenario.
+    :param start_ts: replaces the scenario's start-ts.
+    :param target_ts: replaces the scenario's target-ts.
     :param state_at: time stamps (TSO) of expected states, in addition to the state at the end.
     :param inject: traps in addition to the scenario's, as ``ID`` or ``ID:rate=…``.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
@@ -238,6 +273,10 @@ def prepare(
     _check_numbers(seed, state_at)
     if seed is not None:
         scenario_file = replace(scenario_file, seed=seed)
+    if start_ts is not None:
+        scenario_file = replace(scenario_file, start_ts=_read_ts(start_ts, "start_ts"))
+    if target_ts is not None:
+        scenario_file = replace(scenario_file, target_ts=_read_ts(target_ts, "target_ts"))
     scenario_file, traps = with_traps(scenario_file, inject)
     if changefeed is None:
         changefeed = changefeed_of(
@@ -287,9 +326,19 @@ def planned(
         on_typed=lambda job, reason: history.passed_over.note_typed(job.line, reason.what),
     )
     history.catalog = with_update_ts(history.catalog, clock_of(scenario_file, history), changefeed.profile)
+    history = sent_part(history)
     check_protocol(traps, changefeed)
     state_ts = tuple(sorted(set(state_at)))
-    job = Job(scenario=scenario_file, history=history, changefeed=changefeed, state_at=state_ts, traps=traps)
+    ends_early = history.sent is not None and history.sent.target_ts is not None
+    job = Job(
+        scenario=scenario_file,
+        history=history,
+        changefeed=changefeed,
+        state_at=state_ts,
+        sent=history.commits if ends_early else None,
+        traps=traps,
+    )
+    _check_state_times(job)
     history.catalog = _without_omitted(history.catalog, job.encoder.fidelity)
     if job.encoder.fidelity.caches_flags:
         history.catalog, history.changes = with_cached_flags(history.catalog, history.changes)
@@ -314,6 +363,33 @@ def _check_numbers(seed: int | None, state_at: Sequence[int]) -> None:
     for ts in state_at:
         if not 1 <= ts <= tso.MAX_TS:
             what = f"{ts} is not a time stamp (TSO): 1 to {tso.MAX_TS}"
+            raise ScenarioError(what, file="`state_at`").about("state_at")
+
+
+TimeStamp: TypeAlias = int | str | datetime
+"""A TSO, or a time."""
+
+
+def _read_ts(value: TimeStamp, option: str) -> int:
+    """Return the TSO of an option.
+
+    :raises ScenarioError: for a value that is neither a TSO nor a time.
+    """
+    digits = isinstance(value, str) and value.strip().isdecimal()
+    try:
+        return read_tso(int(value) if digits and isinstance(value, str) else value)
+    except ValueError as error:
+        raise ScenarioError(str(error), file=f"`{option}`").about(option) from None
+
+
+def _check_state_times(job: Job) -> None:
+    """Check that the changefeed has started at the times of expected states.
+
+    :raises ScenarioError: for a time before its start-ts.
+    """
+    for ts in job.state_at:
+        if job.start_ts is not None and ts < job.start_ts:
+            what = f"{ts} is before start-ts {job.start_ts}: the changefeed sends nothing up to then"
             raise ScenarioError(what, file="`state_at`").about("state_at")
 
 

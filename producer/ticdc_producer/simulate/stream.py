@@ -82,7 +82,7 @@ def _resolved_after(plan: StreamPlan, batches: Batches) -> Batches:
     """
     for batch in batches:
         times = batch.column("commit_ts").to_numpy()
-        yield resolved_events_after(times, plan.active_topics, plan.topic_partitions)
+        yield resolved_events_after(times[plan.sends(times)], plan.active_topics, plan.topic_partitions)
 
 
 _TICKS_AT_ONCE = 1 << 16

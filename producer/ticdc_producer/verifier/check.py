@@ -62,6 +62,7 @@ from ticdc_producer.verifier.passes.slices import (
     states_before,
 )
 from ticdc_producer.verifier.passes.slices import KINDS as OBSERVED
+from ticdc_producer.verifier.snapshot import Snapshot
 from ticdc_producer.verifier.stream_stats import StreamStats
 from ticdc_producer.verifier.table_state import (
     StateComparison,
@@ -82,7 +83,7 @@ _GROUP_ROWS = {
 }
 """The records that groups of equal key yield: rows of states, events whose old image must be compared, flags
 for the batching groups, and matched events."""
-_DELIVERED, _EXPECTED = "delivered", "expected"
+_DELIVERED, _EXPECTED, _SNAPSHOT = "delivered", "expected", "snapshot"
 _POSITION = ("offset", "index")
 
 
@@ -130,6 +131,7 @@ def check_messages(
     expected: ExpectedStream | None = None,
     expected_states: Callable[[StreamStats], Sequence[ExpectedState]] = lambda _stats: (),
     wire: WireDecoder | None = None,
+    snapshot: Snapshot | None = None,
 ) -> CheckedMessages:
     """Verify messages of any number.
 
@@ -137,17 +139,19 @@ def check_messages(
         ``wire``).
     :param expected_states: returns the expected rows, given the statistics of one pass over the stream.
     :param wire: reads what the expected messages are compared by; None: their bytes are not compared.
+    :param snapshot: the tables and rows with which a consumer starts; None: none are known.
     """
     with ExitStack() as stack:
         shape = DECODED if wire is None else DECODED_WIRE
         decoded = messages.rows.merged().map(decode, shape).reused()
         observed = stack.enter_context(decoded.stored(partial(observed_slices, options), OBSERVED))
         slices: Sequence[Slices] = observed.results
-        stats, violations = StreamStats(options), ViolationCounts(options.examples)
+        tables = () if snapshot is None else snapshot.tables
+        stats, violations = StreamStats(options, snapshot=tables), ViolationCounts(options.examples)
         stats.merge(part.stats for part in slices)
         violations.merge(part.violations for part in slices)
         reader = _Reader(stats, states_before(slices))
-        run = _Run(engine, messages, decode, decoded, observed[EVENT], reader, expected, wire)
+        run = _Run(engine, messages, decode, decoded, observed[EVENT], reader, expected, wire, snapshot)
         return run.checked(violations, expected_states(stats), stack)
 
 
@@ -167,7 +171,8 @@ class _Reader:
         for groups in sides:
             delivered = marks_across_slices(Events.of(groups[_DELIVERED]), self.states_before)
             own = delivered.take(delivered.kind != EventKind.ERROR)
-            yield KeyGroups(own, self.options, self.stats), _both(delivered, groups)
+            snapshot = Events.of(groups[_SNAPSHOT]) if _SNAPSHOT in groups else None
+            yield KeyGroups(own, self.options, self.stats, snapshot), _both(delivered, groups)
 
 
 def _both(delivered: Events, groups: Sides) -> ComparedEvents | None:
@@ -193,6 +198,7 @@ class _Run:
     reader: _Reader
     expected: ExpectedStream | None
     wire: WireDecoder | None
+    snapshot: Snapshot | None
 
     @property
     def options(self) -> VerifyOptions:
@@ -213,6 +219,8 @@ class _Run:
             same = self.decoded.is_same_as(self.expected.events, sorted(common.difference(_POSITION)))
             if not same:  # else no event needs its partner
                 sides[_EXPECTED] = self.expected.compared(self.options)
+        if self.snapshot is not None:
+            sides[_SNAPSHOT] = self.snapshot.observed(self.options)
         groups = self.engine.grouped(sides, "key")
         grouped = stack.enter_context(groups.stored(self._check_of(states), _GROUP_ROWS))
         key_findings = KeyFindings(ViolationCounts(self.options.examples))
@@ -271,7 +279,7 @@ class _Run:
                     results.differences.merge([differences])
                     yield MATCH, matched
                 for number, (ts, names) in enumerate(tables):
-                    final = final_rows(groups.events, reader.options, reader.stats.ddls, ts)
+                    final = final_rows(groups.with_snapshot, reader.options, reader.stats.ddls, ts)
                     yield STATE_ROW, delivered_state(final, number, names).to_batch()
             return results
 
@@ -301,7 +309,10 @@ class _Run:
             rows = [*followed_state(batch, replica, number, tables)]
             return StateRows.joined(rows).to_batch() if rows else _NO_STATE_ROWS
 
-        by_group = self.decoded.map(changes, ROWS).shuffle(GROUP, Order(GROUP))
+        rows = self.decoded.map(changes, ROWS)
+        if self.snapshot is not None:
+            rows = rows.union(self.snapshot.events.map(changes, ROWS))
+        by_group = rows.shuffle(GROUP, Order(GROUP))
         return by_group.map_groups(final, GROUP, StateRows.arrow_schema())
 
     def _checked_batches(
@@ -340,16 +351,28 @@ class _Run:
         """
         messages, decode = self.messages.rows, self.decode
         return suspected_violations(
-            self.engine, pairs, number, messages, decode, self.options, self.decoded_at
+            self.engine,
+            pairs,
+            number,
+            messages,
+            decode,
+            self.options,
+            self.decoded_at,
+            None if self.snapshot is None else self.snapshot.events,
         )
 
     def decoded_at(self, events: Iterable[EventID]) -> dict[EventID, DecodedRow]:
-        """Return the decoded events at some positions; only their messages are decoded."""
+        """Return the decoded events at some positions; only their messages are decoded.
+
+        Those of the snapshot have negative offsets.
+        """
         positions = set(events)
-        if not positions:
-            return {}
-        messages = self.messages.at(_offsets(positions))
-        return events_at(messages.map(self.decode, self.decoded.schema), positions)
+        early = {position for position in positions if position[2] < 0}
+        rows = {} if self.snapshot is None or not early else events_at(self.snapshot.events, early)
+        if positions == early:
+            return rows
+        messages = self.messages.at(_offsets(positions - early))
+        return rows | events_at(messages.map(self.decode, self.decoded.schema), positions - early)
 
 
 def _offsets(events: Iterable[EventID]) -> list[tuple[str, int, int]]:

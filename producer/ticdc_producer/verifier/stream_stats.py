@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TypeAlias
@@ -18,6 +18,7 @@ from ticdc_producer.replica.versions import TableHistory
 from ticdc_producer.verifier.events import NOTHING, Effect, EventKind, Rule, without_tombstones
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.partition_marks import MarkedEvents, partitions_of
+from ticdc_producer.verifier.snapshot import SnapshotTable
 from ticdc_producer.verifier.table_epochs import TableDDL, TableEpochs
 
 _Statement: TypeAlias = tuple[int, str, str, str]
@@ -63,6 +64,7 @@ class StreamStats:
     :param statements: the DDLs by their text, with partition and position of the first copy.
     :param reduced_tables: the tables with rows of which only the handle key was sent.
     :param tombstones: number of messages without value from which no event follows.
+    :param snapshot: the tables with which a consumer starts.
     """
 
     options: VerifyOptions
@@ -71,6 +73,7 @@ class StreamStats:
     statements: dict[_Statement, tuple[int, int]] = field(default_factory=dict)
     reduced_tables: set[tuple[str, str]] = field(default_factory=set)
     tombstones: int = 0
+    snapshot: Sequence[SnapshotTable] = ()
     _replicas: dict[int | None, Replica] = field(default_factory=dict)
 
     def without_tombstones(self, decoded: pa.RecordBatch) -> pa.RecordBatch:
@@ -140,6 +143,16 @@ class StreamStats:
     def _replica(self, until: int | None) -> Replica:
         fidelity = self.options.fidelity
         ddls = [
+            StreamDDL(
+                commit_ts=table.ts,
+                order=(number,),
+                schema=table.schema,
+                table=table.table,
+                query=table.create,
+            )
+            for number, table in enumerate(self.snapshot)
+        ]
+        ddls += [
             StreamDDL(commit_ts=ts, order=first, schema=schema, table=table, query=query)
             for (ts, schema, table, query), first in self.statements.items()
             if until is None or ts <= until
@@ -169,8 +182,19 @@ class StreamStats:
 
     @cached_property
     def epochs(self) -> TableEpochs:
-        """The DDLs of each table, in order."""
-        return TableEpochs(self.ddls, self.options)
+        """The DDLs of each table, in order; a table of the snapshot has its rows and no others."""
+        begins = (
+            TableDDL(
+                topic=table.topic,
+                schema=table.schema,
+                table=table.table,
+                commit_ts=table.ts,
+                effect=Effect.CLEARS,
+                action=0,
+            )
+            for table in self.snapshot
+        )
+        return TableEpochs([*self.ddls, *begins], self.options)
 
     @property
     def events(self) -> int:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ticdc_producer.verifier.events import NOTHING, EventColumns, offset_and_index
+from ticdc_producer.verifier.events import EventColumns, offset_and_index
 from ticdc_producer.verifier.finding import Severity
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.invariants.preconditions import Preconditions, Unmet
@@ -135,7 +135,7 @@ def _event_ids(violations: Violations, number: int) -> tuple[EventID, ...]:
     return tuple(
         (topic, int(events.partition[number]), *offset_and_index(int(events.position[number])))
         for events in violations.concerned
-        if events.position[number] != NOTHING
+        if events.position[number] >= 0  # else there is none, or it is of the snapshot
     )
 
 

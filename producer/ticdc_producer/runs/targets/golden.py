@@ -21,6 +21,8 @@ from ticdc_producer.model.table import TableInfo, table_json
 from ticdc_producer.rows.origin import Origin, golden_folder
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport, report_of
+from ticdc_producer.runs.targets import snapshot_files
+from ticdc_producer.runs.targets.snapshot_files import write_snapshot
 from ticdc_producer.runs.targets.target import MessageTarget
 from ticdc_producer.simulate.counts import Counts, discarded
 from ticdc_producer.simulate.encode import encode_events, merged_counts
@@ -61,6 +63,8 @@ def write_folder(path: Path, simulation: Simulation, report: RunReport, *, repla
         if job.encode_plan(skip_rejected=True).claim_storage:
             sink.write_claims(folder, claim_objects(stream.messages.select("claims").batches()))
         tables = _write_states(folder, simulation)
+        if job.start_ts is not None:
+            write_snapshot(folder, simulation)
         if job.faults is not None:
             sink.write_faults(folder, stream.faults)
         sink.write_changefeed(folder, job.changefeed)
@@ -69,13 +73,16 @@ def write_folder(path: Path, simulation: Simulation, report: RunReport, *, repla
 
 
 def _write_states(folder: Path, simulation: Simulation) -> dict[str, Any]:
-    """Write the expected rows at the end and at the ``state_at`` time stamps.
+    """Write the expected rows at the end and at the ``state_at`` time stamps, and those of the snapshot.
 
     :return: the table definition for each file.
     """
     job, forms = simulation.job, {}
-    for ts in (None, *job.state_at):
-        state_folder = folder / "state" if ts is None else folder / "state.at" / str(ts)
+    moments: list[tuple[int | None, Path]] = [(None, folder / "state")]
+    moments += [(ts, folder / "state.at" / str(ts)) for ts in job.state_at]
+    if job.start_ts is not None:
+        moments.append((job.start_ts, folder / snapshot_files.FOLDER))
+    for ts, state_folder in moments:
         state_folder.mkdir(parents=True, exist_ok=True)  # even without tables at this time
         of_sql = ((table, [state_lines(table, pa.array(rows, IMAGE))]) for table, rows in sql_tables(job, ts))
         for table, lines in chain(of_sql, _in_key_order(simulation, ts)):
@@ -150,6 +157,7 @@ def _manifest(
         "tool": f"ticdc-producer {own_version()}",
         "scenario": {"name": job.scenario.name, "sha256": job.scenario.sha256},
         "seed": job.scenario.seed,
+        **times_of(job),
         "changefeed": job.changefeed.as_manifest(),
         "counts": {"kinds": counts.by_kind(), "partitions": counts.by_partition()},
         "discarded": discarded,
@@ -157,6 +165,12 @@ def _manifest(
         "traps": {name: asdict(setting) for name, setting in job.traps.items()},
         "faults": [],
     }
+
+
+def times_of(job: Job) -> dict[str, int]:
+    """Return the start-ts and the target-ts of a job, if it has them."""
+    times = {"start-ts": job.start_ts, "target-ts": job.target_ts}
+    return {name: ts for name, ts in times.items() if ts is not None}
 
 
 def check_same_run(path: Path, job: Job) -> None:
@@ -167,7 +181,9 @@ def check_same_run(path: Path, job: Job) -> None:
     expected = _manifest(job, Counts(), [], [])
     manifest = source.manifest(path)
     different = [
-        key for key in ("tool", "scenario", "seed", "changefeed") if manifest.get(key) != expected[key]
+        key
+        for key in ("tool", "scenario", "seed", "start-ts", "target-ts", "changefeed")
+        if manifest.get(key) != expected.get(key)
     ]
     if different:
         what = f"the folder belongs to another run: its {different[0]} differs"

@@ -250,7 +250,20 @@ def layout_of(job: Job) -> StoragePlan:
         job.stream.resolved.clock,
         Layout.of(job.changefeed),
         column_ids=job.changefeed.output_column_id,
+        first_version=_version_at_start(job),
     )
+
+
+def _version_at_start(job: Job) -> int | None:
+    """Return the version of tables that exist when the changefeed starts; None without a start-ts.
+
+    Classic TiCDC reads their definitions one TSO before its start-ts. Source: tiflow
+    ``cdc/processor/processor.go`` (``initDDLHandler``); ticdc
+    ``downstreamadapter/eventcollector/dispatcher_stat.go``.
+    """
+    if job.start_ts is None:
+        return None
+    return job.start_ts - 1 if job.changefeed.profile == "classic" else job.start_ts
 
 
 def row_columns(job: Job, plan: StoragePlan) -> Names:

@@ -109,15 +109,19 @@ def plan_storage(
     layout: Layout,
     *,
     column_ids: bool = False,
+    first_version: int | None = None,
 ) -> StoragePlan:
     """Plan the layout of a history.
 
     :param versions: the replicated table versions.
     :param layout: of the directories of rows.
     :param column_ids: whether schema files contain column ids.
+    :param first_version: version of the schema files of tables that no DDL created; None: the first
+        commit-ts.
     :raises ChangefeedError: for a name that cannot be a directory name.
     """
-    planner = _Planner(catalog, clock, layout, column_ids)
+    first = clock.ts(0) if first_version is None else first_version
+    planner = _Planner(catalog, clock, layout, column_ids, first)
     for job in catalog.ddls:
         if job.sent:
             planner.write(job)
@@ -139,6 +143,7 @@ class _Planner:
     clock: CommitClock
     layout: Layout
     column_ids: bool
+    first_version: int
     files: dict[str, SchemaFile] = field(default_factory=dict)
     folders: dict[int, list[str]] = field(default_factory=dict)
     data_only: dict[str, SchemaFile] = field(default_factory=dict)
@@ -196,7 +201,7 @@ class _Planner:
         :param job: the DDL that created it; None for a table that existed before the history.
         """
         table = self.catalog.tables[version]
-        file = self._file(table, self.clock.ts(0 if job is None else job.commit_seq))
+        file = self._file(table, self.first_version if job is None else self.clock.ts(job.commit_seq))
         self.folders[version] = [
             self._described_folder(folder, table, file) for folder in self.layout.tables(table)
         ]

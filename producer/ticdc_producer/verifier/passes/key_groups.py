@@ -19,11 +19,18 @@ class KeyGroups:
     """Delivered events in whole groups of equal ``key``.
 
     :param stats: what is known of the whole stream.
+    :param snapshot: the rows of these groups with which a consumer starts, as inserts; None: none.
     """
 
     events: Events
     options: VerifyOptions
     stats: StreamStats
+    snapshot: Events | None = None
+
+    @property
+    def with_snapshot(self) -> Events:
+        """The events after those of the snapshot."""
+        return self.events if self.snapshot is None else Events.joined([self.snapshot, self.events])
 
     @cached_property
     def first_delivery(self) -> Flags:

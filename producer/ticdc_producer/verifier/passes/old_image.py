@@ -185,6 +185,7 @@ def suspected_violations(
     decode: BatchFunction,
     options: VerifyOptions,
     rows_at: Callable[[Iterable[EventID]], Mapping[EventID, DecodedRow]],
+    snapshot: Dataset | None = None,
 ) -> list[ViolationCounts]:
     """Compare the images of suspected events with those of the events before them.
 
@@ -194,6 +195,7 @@ def suspected_violations(
     :param number: of rows in ``pairs``.
     :param messages: all messages (shape ``MESSAGES``).
     :param rows_at: returns the decoded events at some positions.
+    :param snapshot: events before the stream (shape ``EXPECTED_EVENTS``).
     """
     if number <= FEW_SUSPECTED:
         few = ViolationCounts(options.examples)
@@ -220,7 +222,16 @@ def suspected_violations(
         return counts
 
     in_buckets = pairs.map(lambda batches: (_in_buckets(batch, _PREVIOUS) for batch in batches), _IN_BUCKETS)
-    with messages.map(images, _IMAGES).cached() as decoded:
+
+    def earlier_images(batches: Batches) -> Batches:
+        for batch in batches:
+            of_batch = _images(batch)
+            yield of_batch.filter(pa.array(_is_marked(marked, of_batch)))
+
+    all_images = messages.map(images, _IMAGES)
+    if snapshot is not None:
+        all_images = all_images.union(snapshot.map(earlier_images, _IMAGES))
+    with all_images.cached() as decoded:
         before = engine.grouped({"pairs": in_buckets, "images": decoded}, _BUCKET)
         pairs_with_image = before.map(_with_previous, _WITH_PREVIOUS)
         both = engine.grouped({"pairs": pairs_with_image, "images": decoded}, _BUCKET)

@@ -128,6 +128,8 @@ def row_history(groups: KeyGroups) -> RowHistory:
     leaves = events.kind == EventKind.LEFT_KEY
     rows = np.flatnonzero(groups.first_delivery & (events.keyed & (events.kind == EventKind.ROW) | leaves))
     changes = events.take(rows)
+    if groups.snapshot is not None:
+        changes = Events.joined([groups.snapshot.take(groups.snapshot.keyed), changes])
     arrives = changes.moves & (changes.kind == EventKind.ROW)
     changes = replace(
         changes,

@@ -219,10 +219,22 @@ def _set_partitions(
     parts, before = tuple(partitions), table.info
     if len({part.name.lower() for part in parts}) < len(parts):
         raise ScenarioError("Duplicate partition name", line=drafts[0].line if drafts else 0)
-    partitioning = replace(_partitioning(table), bounds=tuple(bounds), count=len(parts))
+    texts = _texts(table) | {draft.name: draft.values_text for draft in drafts}
+    partitioning = replace(
+        _partitioning(table),
+        bounds=tuple(bounds),
+        count=len(parts),
+        texts=tuple(texts.get(part.name, "") for part in parts),
+    )
     table.partitioning = validate_bounds(partitioning, drafts)
     table.info = context.cluster.new_version(replace(before, partitions=parts))
     return before
+
+
+def _texts(table: Table) -> dict[str, str]:
+    """Return the VALUES clause of each partition, by its name."""
+    names = (part.name for part in table.info.partitions)
+    return dict(zip(names, _partitioning(table).texts, strict=False))
 
 
 def _partitioning(table: Table) -> Partitioning:

@@ -81,7 +81,13 @@ def with_partitions(
     """
     bounds = tuple(bounds_of(part, partitioning, table, mode) for part in parts)
     return validate_bounds(
-        replace(partitioning, bounds=bounds, count=len(parts) or partitioning.count), parts
+        replace(
+            partitioning,
+            bounds=bounds,
+            count=len(parts) or partitioning.count,
+            texts=tuple(part.values_text for part in parts),
+        ),
+        parts,
     )
 
 

@@ -29,6 +29,20 @@ class PartitionDraft:
     bounds: tuple[tuple[str, ...], ...]
     line: int
 
+    @property
+    def values_text(self) -> str:
+        """The VALUES clause; empty without one."""
+        if not self.values:
+            return ""
+        if self.bounds == ((DEFAULT_WORD,),):
+            return DEFAULT_WORD
+        of_list = self.values == BY_VALUES["LIST"]
+        values = [
+            f"({', '.join(texts)})" if of_list and len(texts) > 1 else ", ".join(texts)
+            for texts in self.bounds
+        ]
+        return f"VALUES {self.values} ({', '.join(values)})"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitioningDraft:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -46,6 +46,7 @@ class Partitioning:
     :param bounds: per partition: for RANGE its one exclusive upper bound, for LIST all its values.
     :param count: number of partitions.
     :param default: index of the LIST partition for all other values; -1 without one.
+    :param texts: per partition, its VALUES clause as SQL; empty for HASH and KEY.
     """
 
     kind: Literal["RANGE", "LIST", "HASH", "KEY"]
@@ -54,6 +55,7 @@ class Partitioning:
     bounds: tuple[tuple[Bound, ...], ...] = ()
     count: int = 0
     default: int = -1
+    texts: tuple[str, ...] = field(default=(), compare=False)
 
     def locate(self, table: TableInfo, values: Sequence[Value]) -> int:
         """Return the index of the partition that a row belongs to.

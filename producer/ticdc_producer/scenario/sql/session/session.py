@@ -61,6 +61,7 @@ class Session:
     :param force_replicate: whether TiCDC replicates tables without a handle key.
     :param profile: the TiCDC architecture that replicates.
     :param snapshots: numbers of commits after which the history contains the state of all tables.
+    :param defined_after: number of commits after which the history contains the definitions of all tables.
     :param refusals: collects the errors of statements, which are then left out; None: errors are raised.
     :param statements: a cache of parsed statements that sessions of one thread share; None: one of its own.
     :param check_size: called after each row change.
@@ -79,6 +80,7 @@ class Session:
         refusals: Refusals | None = None,
         statements: StatementCache | None = None,
         check_size: CheckSize | None = None,
+        defined_after: int | None = None,
     ) -> None:
         self._refusals = refusals
         self._file = file
@@ -89,7 +91,9 @@ class Session:
         self._values = SessionValues()
         self._prepared = PreparedStatements(self._values, self._statements.parsed)
         size = HistorySize(check_size)
-        self._recorded = RecordedHistory(self._tables.cluster, self._tables.reserved, snapshots, size)
+        self._recorded = RecordedHistory(
+            self._tables.cluster, self._tables.reserved, snapshots, size, defined_after
+        )
         self._transaction = TransactionControl(self._recorded)
 
     @property

@@ -6,9 +6,19 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from ticdc_producer.model.catalog import Catalog, DDLJob
-from ticdc_producer.scenario.history import Change, History, HistorySize, PassedOver, State, TableState
+from ticdc_producer.scenario.history import (
+    Change,
+    History,
+    HistorySize,
+    PassedOver,
+    State,
+    TableDefinition,
+    TableState,
+)
+from ticdc_producer.scenario.sql.definition.create_text import create_table_text
 from ticdc_producer.scenario.sql.store.cluster import TiDBCluster
 from ticdc_producer.scenario.sql.store.reserved_tables import ReservedTables
+from ticdc_producer.scenario.sql.store.storage import Table
 
 
 class RecordedHistory:
@@ -17,6 +27,7 @@ class RecordedHistory:
     :param cluster: the tables of the session.
     :param reserved: tables whose rows the session does not have.
     :param snapshots: numbers of commits after which the state of all tables is recorded.
+    :param defined_after: number of commits after which the definitions of all tables are recorded.
     :param size: counts the row changes, those of the open transaction included.
     :ivar commits: number of commits so far: transactions and DDL jobs.
     """
@@ -27,11 +38,14 @@ class RecordedHistory:
         reserved: ReservedTables,
         snapshots: Collection[int],
         size: HistorySize | None = None,
+        defined_after: int | None = None,
     ) -> None:
         self.commits = 0
         self.size = size or HistorySize()
         self._cluster, self._reserved = cluster, reserved
         self._snapshots = frozenset(snapshots)
+        self._defined_after = defined_after
+        self._definitions: tuple[TableDefinition, ...] = ()
         self._state_at: dict[int, State] = {0: {}} if 0 in self._snapshots else {}
         self._changes: list[Change] = []
         self._ddls: list[DDLJob] = []
@@ -61,6 +75,7 @@ class RecordedHistory:
             commits=self.commits,
             state=self._state(),
             state_at=dict(self._state_at),
+            definitions=self._definitions,
             passed_over=passed_over,
         )
 
@@ -73,13 +88,30 @@ class RecordedHistory:
         if counts:
             self._state_at.update(dict.fromkeys(counts, self._state()))
             self._reserved.take_snapshot(self._cluster, counts)
+        if self._defined_after in counts:
+            self._definitions = tuple(
+                TableDefinition(
+                    version=table.info.version,
+                    create=create_table_text(table.info, table.partitioning, table.foreign_keys),
+                    partitioning=table.partitioning,
+                )
+                for table in self._cluster.tables()
+                if not table.temporary
+            )
 
     def _state(self) -> State:
         return {
-            (table.info.schema, table.info.name): TableState(
-                version=table.info.version, rows=tuple(table.image(table.read(row)) for row in table.scan())
-            )
+            (table.info.schema, table.info.name): _state_of(table)
             for database in self._cluster.databases.values()
             for table in database.tables.values()
             if not self._reserved.lacks_rows_of(table.info)
         }
+
+
+def _state_of(table: Table) -> TableState:
+    rows = table.scan()
+    return TableState(
+        version=table.info.version,
+        rows=tuple(table.image(table.read(row)) for row in rows),
+        table_ids=tuple(row.table_id for row in rows) if table.info.partitions else (),
+    )
