@@ -72,6 +72,8 @@ def steps(event: decoder.Event, key: list[str]) -> list[tuple[decoder.Event, lis
 def tables_of(request: dict[str, Any]) -> Tables:
     """The tables as of the requested time stamp, or at the end."""
     until, tables = request["resolved_ts"], defaultdict[str, dict[str, Row]](dict)
+    for table in request.get("snapshot", []):  # the consumer has these from a dump
+        tables[table["name"]] = {key_of(row, table["key"]): row for row in table["rows"]}
     for event, key in in_order(changes(request)):
         if until is not None and event["commit_ts"] > until:
             break
@@ -82,18 +84,18 @@ def tables_of(request: dict[str, Any]) -> Tables:
     return tables
 
 
+def key_of(row: Row, key: list[str]) -> str:
+    return json.dumps([row[column] for column in sorted(key)])
+
+
 def apply_row(rows: dict[str, Row], event: decoder.Event, key: list[str]) -> None:
     """Apply a row event; applying a duplicate has no effect."""
-
-    def name(image: Row) -> str:
-        return json.dumps([image[column] for column in key])
-
     after, before = event["after"], event["before"]
     # An old image may contain only the changed columns.
     if before is not None:
-        rows.pop(name({**(after or {}), **before}), None)
+        rows.pop(key_of({**(after or {}), **before}, key), None)
     if after is not None:
-        rows[name(after)] = after
+        rows[key_of(after, key)] = after
 
 
 def apply_ddl(tables: Tables, event: decoder.Event) -> None:

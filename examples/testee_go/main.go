@@ -24,6 +24,14 @@ type request struct {
 	ResolvedTS            *uint64 `json:"resolved_ts"`
 	FollowsDDL            bool    `json:"follows_ddl"`
 	Claims                map[string]string
+	Snapshot              []loadedTable
+}
+
+// loadedTable is a table that the consumer has from a dump.
+type loadedTable struct {
+	Name string
+	Key  []string
+	Rows []image
 }
 
 type message struct {
@@ -149,8 +157,10 @@ func decode(value []byte) (event, error) {
 }
 
 func (one event) key(row image) string {
-	values := make([]any, len(one.keys))
-	for index, name := range one.keys {
+	names := append([]string{}, one.keys...)
+	sort.Strings(names)
+	values := make([]any, len(names))
+	for index, name := range names {
 		values[index] = row[name]
 	}
 	text, _ := json.Marshal(values)
@@ -202,6 +212,12 @@ func tablesOf(from request) (map[string][]image, error) {
 		return one.TS < other.TS || one.TS == other.TS && one.rank() < other.rank()
 	})
 	tables := map[string]map[string]image{}
+	for _, loaded := range from.Snapshot {
+		tables[loaded.Name] = map[string]image{}
+		for _, row := range loaded.Rows {
+			tables[loaded.Name][event{keys: loaded.Key}.key(row)] = row
+		}
+	}
 	for _, one := range events {
 		if one.Kind == "resolved" || from.ResolvedTS != nil && one.TS > *from.ResolvedTS {
 			continue

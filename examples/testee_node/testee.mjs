@@ -72,7 +72,7 @@ function steps(event) {
 }
 
 function keyOf(event, row) {
-  return JSON.stringify(event.keys.map((name) => row[name]))
+  return JSON.stringify([...event.keys].sort().map((name) => row[name]))
 }
 
 /** Position of an event among those of its commit-ts: deletes, other rows, DDLs. */
@@ -95,6 +95,9 @@ function received(messages) {
 function tablesOf(request) {
   const until = request.resolved_ts
   const tables = new Map()
+  for (const { name, key, rows } of request.snapshot ?? []) { // the consumer has these from a dump
+    tables.set(name, new Map(rows.map((row) => [keyOf({ keys: key }, row), row])))
+  }
   const events = received(request.messages).flatMap(steps)
   events.sort((one, other) => (one.ts < other.ts ? -1 : one.ts > other.ts ? 1 : rank(one) - rank(other)))
   for (const event of events) {

@@ -13,7 +13,7 @@ from tests.conformance.own_decoder import with_claims
 from ticdc_producer.conformance.wire import ApplyRequest, Image
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import DDLEvent, Event, Op, ResolvedEvent, RowEvent
-from ticdc_producer.model.event_line import to_json
+from ticdc_producer.model.event_line import from_json, to_json
 from ticdc_producer.protocols import registry
 
 _CLEARS = (4, 11)
@@ -43,11 +43,21 @@ class Consumer:
     def answer(self, request: ApplyRequest) -> dict[str, list[Image]]:
         self.tables, until = {name: {} for name in request.tables}, request.resolved_ts
         self.unordered = request.protocol in WITHOUT_COMMIT_TS
+        self.load(request)
         events = (one for event in self.events(request) for one in self.steps(event))
         for event in events if self.unordered else sorted(events, key=self.order):
             if until is None or event.commit_ts <= until:
                 self.apply(event)
         return self.answered(request)
+
+    def load(self, request: ApplyRequest) -> None:
+        """Start with the tables of a dump."""
+        for table in request.snapshot or []:
+            for row in table.rows:
+                image = {name: from_json(msgspec.to_builtins(value)) for name, value in row.items()}
+                key = tuple(image[name] for name in sorted(table.key))
+                self.tables[table.name][key] = image
+                self.written[table.name, key] = 0
 
     def answered(self, request: ApplyRequest) -> dict[str, list[Image]]:
         """The rows of the requested tables."""
@@ -112,6 +122,13 @@ class Consumer:
         if event.after is not None:
             rows[_key(event, after)] = after
             self.written[name, _key(event, after)] = event.commit_ts
+
+
+class StartsEmpty(Consumer):
+    """Ignores the tables of a dump."""
+
+    def load(self, request: ApplyRequest) -> None:
+        pass
 
 
 class AsDelivered(Consumer):
@@ -211,7 +228,8 @@ class WaitsForEveryPartition(Consumer):
 
 
 def _key(row: RowEvent, image: _Image) -> _Key:
-    return tuple(image[column.name] for column in row.columns if column.flag & ColumnFlag.HANDLE_KEY)
+    names = (column.name for column in row.columns if column.flag & ColumnFlag.HANDLE_KEY)
+    return tuple(image[name] for name in sorted(names))
 
 
 def _answer_row(row: _Image) -> Image:

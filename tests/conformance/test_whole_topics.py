@@ -21,6 +21,7 @@ from tests.conformance.own_consumer import (
     InsertsOnce,
     KeepsOldKey,
     ResolvedOnlyGrows,
+    StartsEmpty,
     Stopped,
     WaitsForEveryPartition,
 )
@@ -28,6 +29,7 @@ from ticdc_producer.cli import main
 from ticdc_producer.conformance.case import ApplyCase, build_apply_case
 from ticdc_producer.conformance.case_spec import ApplyCaseSpec, apply_case_specs
 from ticdc_producer.conformance.compare import table_differences
+from ticdc_producer.conformance.corpus import write_case
 from ticdc_producer.runs import topic_cache
 from ticdc_producer.runs.topic_cache import Topic
 from ticdc_producer.targets.golden import read as source
@@ -60,6 +62,24 @@ def test_a_topic_and_its_rows_at_the_end_and_before(tmp_path: Path, monkeypatch:
 
 def build_case(one: ApplyCaseSpec) -> ApplyCase:
     return build_apply_case(one, lambda _: None)
+
+
+FROM_DUMP = [one for one in apply_case_specs() if one.topic_spec.from_snapshot]
+
+
+@pytest.mark.parametrize("one", FROM_DUMP, ids=lambda one: one.id)
+def test_a_consumer_starts_with_the_tables_of_a_dump(
+    one: ApplyCaseSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TICDC_PRODUCER_CACHE", str(tmp_path))
+    case = build_case(one)
+    assert case.request.snapshot
+    assert all(table.create.startswith("CREATE TABLE `shop`.") for table in case.request.snapshot)
+    assert table_differences(case.expected, Consumer().answer(case.request), _FLOATS) == []
+    assert table_differences(case.expected, StartsEmpty().answer(case.request), _FLOATS)
+    (tmp_path / "case").mkdir()
+    write_case(tmp_path / "case", case)
+    assert (tmp_path / "case" / "snapshot" / "shop.stock.sql").exists()
 
 
 @pytest.mark.slow

@@ -102,3 +102,13 @@ def test_messages_that_violate_an_invariant_are_named(tmp_path: Path) -> None:
         GoldenRuns(lambda: tmp_path, verify=True, run=run).golden(
             MarkerArguments(scenario="seed_t1"), "", test_folder=tmp_path
         )
+
+
+def test_the_snapshot_of_a_changefeed_that_starts_later(tmp_path: Path) -> None:
+    runs = GoldenRuns(lambda: tmp_path, verify=True)
+    golden = runs.golden(MarkerArguments(scenario="from-dump"), "canal-json", test_folder=tmp_path)
+    assert golden.start_ts == 429918009005441026
+    assert {name: len(rows) for name, rows in golden.snapshot.items()} == {
+        "shop.customers": 2, "shop.notes": 2, "shop.orders": 48, "shop.stock": 4,
+    }  # fmt: skip
+    assert golden.snapshot["shop.customers"][0] == {"id": "1", "name": "Ann", "email": "ann@example.com"}

@@ -27,6 +27,7 @@ from ticdc_producer.conformance.wire import (
     ApplyRequest,
     Event,
     KafkaRecord,
+    LoadedTable,
     Request,
     StorageRequest,
     event_of,
@@ -39,7 +40,7 @@ from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.avro.schemas import assign_ids
 from ticdc_producer.protocols.spec import SchemaIDs
-from ticdc_producer.runs.topic_cache import Topic, cached_topic
+from ticdc_producer.runs.topic_cache import LoadedTableState, Topic, cached_topic
 from ticdc_producer.targets.encode import EncodePlan, PartitionEncoder
 from ticdc_producer.targets.golden import read as source
 
@@ -218,10 +219,23 @@ def build_apply_case(spec: ApplyCaseSpec, on_status: Callable[[str], None]) -> A
         partitions=dict.fromkeys((message.topic for message in messages), partitions)
         if partitions
         else msgspec.UNSET,
+        snapshot=_snapshot(cached.snapshot(), requested) or msgspec.UNSET,
     )
     return ApplyCase(
         id=spec.id, description=spec.description, request=request, expected=requested, golden=cached.golden
     )
+
+
+def _snapshot(tables: Sequence[LoadedTableState], requested: Sequence[ExpectedRows]) -> list[LoadedTable]:
+    """Return the tables of a snapshot that are requested at the end."""
+    names = {table.name for table in requested}
+    named = {f"{table['schema']}.{table['table']}": table for table in tables}
+    content = [
+        {"name": name, "key": table["key"], "create": table["create"], "rows": table["rows"]}
+        for name, table in named.items()
+        if name in names
+    ]
+    return msgspec.convert(content, list[LoadedTable])
 
 
 def _delivered(folder: Path) -> list[KafkaRecord]:

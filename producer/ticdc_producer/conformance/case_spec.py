@@ -143,6 +143,7 @@ class TopicSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     :param resolved_ts: time stamp (TSO) of the requested state; None for the state at the end.
     :param tables: the requested tables; empty for all tables of the topic.
     :param follows_ddl: whether tables that a DDL altered are requested, too.
+    :param from_snapshot: whether a consumer starts with the tables of a dump.
     :param partitions: partitions of each topic in Kafka, if the changefeed writes to the first of them only.
     """
 
@@ -155,6 +156,7 @@ class TopicSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     resolved_ts: int | None = None
     tables: tuple[str, ...] = ()
     follows_ddl: bool = False
+    from_snapshot: bool = False
     partitions: int | None = None
 
 
@@ -179,7 +181,8 @@ class ApplyCaseSpec:
     @property
     def id(self) -> str:
         """Stable and unique: strength, protocol, level and name."""
-        strength = "recommended" if self.topic_spec.follows_ddl else "required"
+        more = self.topic_spec.follows_ddl or self.topic_spec.from_snapshot
+        strength = "recommended" if more else "required"
         return f"{strength}.{self.protocol}.apply.{self.name}"
 
     @property

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 
 _TOPIC, _FILES = "conformance", "files"
+_SNAPSHOT = "snapshot"
 _COPIED = ("messages.jsonl", "events.jsonl", "faults.jsonl", sink.SCHEMAS, sink.CHANGEFEED)
 
 
@@ -91,6 +92,8 @@ def _write_topic(folder: Path, case: ApplyCase) -> Mapping[str, object]:
     for name in _COPIED:
         if (case.golden / name).exists():
             shutil.copyfile(case.golden / name, folder / name)
+    if (case.golden / _SNAPSHOT).exists():
+        shutil.copytree(case.golden / _SNAPSHOT, folder / _SNAPSHOT)
     ts = case.request.resolved_ts
     state = folder / "state" if ts is None else folder / "state.at" / str(ts)
     state.mkdir(parents=True)

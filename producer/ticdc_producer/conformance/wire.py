@@ -73,6 +73,26 @@ class KafkaRecord(msgspec.Struct, frozen=True, kw_only=True):
     value: Annotated[str | None, Meta(description="In Base64; null if it has none.")]
 
 
+class Base64(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A value that is not UTF-8."""
+
+    b64: str
+
+
+EventValue: TypeAlias = str | Base64 | None
+
+
+class LoadedTable(msgspec.Struct, frozen=True, kw_only=True):
+    """A table that a consumer has from a dump before the first message."""
+
+    name: Annotated[str, Meta(description="As database.table.")]
+    key: Annotated[list[str], Meta(description="Columns of its handle key.")]
+    create: Annotated[str, Meta(description="The CREATE TABLE statement of the dump.")]
+    rows: Annotated[
+        list[dict[str, EventValue]], Meta(description="Its rows, in the form of the rows of an answer.")
+    ]
+
+
 class ApplyRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One case about a whole topic; the testee answers it with one line."""
 
@@ -105,6 +125,13 @@ class ApplyRequest(msgspec.Struct, frozen=True, kw_only=True):
         dict[str, int] | msgspec.UnsetType,
         Meta(description="Only if a partition has no messages: the number of partitions of each topic."),
     ] = msgspec.UNSET
+    snapshot: Annotated[
+        list[LoadedTable] | msgspec.UnsetType,
+        Meta(
+            description="Only if the changefeed has a start-ts: the tables with their rows at that time. The "
+            "messages have the changes after it."
+        ),
+    ] = msgspec.UNSET
 
 
 class StorageRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,16 +154,9 @@ class StorageRequest(msgspec.Struct, frozen=True, kw_only=True):
 AnyRequest: TypeAlias = Request | ApplyRequest | StorageRequest
 
 
-class Base64(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A value that is not UTF-8."""
-
-    b64: str
-
-
 _LARGE = ("commit_ts", "table_id")
 """Integers that may be text: many JSON writers, such as JavaScript's, have only float64 numbers."""
 _DECIMAL_TEXT = "^[0-9]{1,20}$"
-EventValue: TypeAlias = str | Base64 | None
 Image: TypeAlias = dict[str, EventValue]
 
 

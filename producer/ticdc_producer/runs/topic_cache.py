@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass
 from functools import cache
@@ -21,6 +21,7 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.event_line import from_json, to_json
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.oracle.comparable_tables import tables_of_ddl_text, uncomparable_in_scenario
+from ticdc_producer.oracle.folder import SNAPSHOT
 from ticdc_producer.resources import cache_folder
 from ticdc_producer.runs.run import run_job
 from ticdc_producer.runs.run_options import OnStatus, RunOptions, ignore_status
@@ -46,7 +47,7 @@ class ConsumerTable(TypedDict):
 
 
 def consumer_state(
-    job: Job, folder: Path, ts: int | None = None, *, follows_ddl: bool = False
+    job: Job, folder: Path, ts: int | None = None, *, follows_ddl: bool = False, at_start: bool = False
 ) -> list[ConsumerTable]:
     """Return the tables whose rows follow from a topic, with values as its protocol transmits them.
 
@@ -57,8 +58,10 @@ def consumer_state(
     :param ts: one of the job's ``state_at`` time stamps (TSO); None: the state at the end.
     :param follows_ddl: whether the consumer parses the text of DDLs, so that tables that a DDL altered are
         included if the stream carries what it needs.
+    :param at_start: return the tables of the snapshot instead.
     """
-    state_folder = folder / "state" if ts is None else folder / "state.at" / str(ts)
+    ts, name = (job.start_ts, SNAPSHOT) if at_start else (ts, "state" if ts is None else f"state.at/{ts}")
+    state_folder = folder / name
     omitted = _omitted(job, follows_ddl=follows_ddl)
     tables = {
         table.qualified_name: table
@@ -146,6 +149,24 @@ def _consumer_table(job: Job, table: TableInfo, rows: Iterable[Mapping[str, Valu
     }
 
 
+class LoadedTableState(ConsumerTable):
+    """A table of a snapshot.
+
+    :ivar create: its CREATE TABLE statement.
+    """
+
+    create: str
+
+
+def _loaded_tables(job: Job, folder: Path) -> list[LoadedTableState]:
+    tables = job.history.catalog.tables
+    creates = {tables[part.version].qualified_name: part.create for part in job.history.definitions}
+    return [
+        {**table, "create": creates[f"{table['schema']}.{table['table']}"]}
+        for table in consumer_state(job, folder, at_start=True, follows_ddl=True)
+    ]
+
+
 _GOLDEN, _STATES = "golden", "consumer_state.json"
 _END, _END_WITH_DDL = "end", "end, following DDLs"
 PACKAGES = (
@@ -189,6 +210,12 @@ class CachedTopic:
     """A topic in the cache."""
 
     folder: Path
+
+    def snapshot(self) -> list[LoadedTableState]:
+        """Return the tables with which a consumer starts; empty without a start-ts."""
+        content = json.loads((self.folder / _STATES).read_text("utf-8"))
+        tables: list[LoadedTableState] = content.get(SNAPSHOT, [])
+        return tables
 
     @property
     def golden(self) -> Path:
@@ -273,9 +300,11 @@ def _make(topic: Topic, folder: Path) -> None:
     )
     golden = folder / _GOLDEN
     run_job(job, RunOptions(out=golden, verify_output=False))
-    states = {
+    states: dict[str, Sequence[ConsumerTable]] = {
         _END: consumer_state(job, golden),
         _END_WITH_DDL: consumer_state(job, golden, follows_ddl=True),
     }
+    if job.start_ts is not None:
+        states[SNAPSHOT] = _loaded_tables(job, golden)
     states |= {str(ts): consumer_state(job, golden, ts) for ts in job.state_at}
     (folder / _STATES).write_text(json.dumps(states, ensure_ascii=False) + "\n", "utf-8")

@@ -263,6 +263,11 @@ def _add_results(app: FastAPI, service: Service) -> None:
         """Return the expected rows of each table."""
         return results.state_of(task(number))
 
+    @app.get("/v1/runs/{number}/snapshot")
+    def snapshot(number: str) -> dict[str, list[dict[str, Any]]]:
+        """Return the rows of each table with which a consumer starts; empty without a start-ts."""
+        return results.snapshot_of(task(number))
+
     @app.post("/v1/runs/{number}/comparison")
     def comparison(number: str, request: TablesRequest) -> dict[str, Any]:
         """Compare the rows of a consumer with the expected ones."""

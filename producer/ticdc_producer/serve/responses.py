@@ -23,7 +23,7 @@ from ticdc_producer.serve.settings import Limits
 from ticdc_producer.serve.submission import DecodeRequest, RunRequest, TablesRequest, VerifyRequest
 from ticdc_producer.serve.tasks.child_messages import Result
 from ticdc_producer.serve.tasks.task import Task
-from ticdc_producer.testing.state_diff import cell, state_diff
+from ticdc_producer.testing.state_diff import Rows, cell, state_diff
 from ticdc_producer.testing.topic import Golden
 
 if TYPE_CHECKING:
@@ -66,9 +66,18 @@ def archive_of(task: Task) -> Path:
 
 def state_of(task: Task) -> dict[str, list[dict[str, object]]]:
     """Return the expected rows by table, as in the files of the golden folder."""
+    return _as_tables(golden_of(task).state)
+
+
+def snapshot_of(task: Task) -> dict[str, list[dict[str, object]]]:
+    """Return the rows by table with which a consumer starts, as in the files of the golden folder."""
+    return _as_tables(golden_of(task).snapshot)
+
+
+def _as_tables(tables: Mapping[str, Rows]) -> dict[str, list[dict[str, object]]]:
     return {
         name: [{column: _as_json(value) for column, value in row.items()} for row in rows]
-        for name, rows in golden_of(task).state.items()
+        for name, rows in tables.items()
     }
 
 

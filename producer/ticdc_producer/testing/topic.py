@@ -62,8 +62,18 @@ class Golden:
     @cached_property
     def state(self) -> Mapping[str, Rows]:
         """``SCHEMA.TABLE`` → the rows that a consumer must have at the end."""
-        files = sorted((self.folder / "state").glob("*.jsonl"))
-        return {unquote(path.stem): [_row(line) for line in _lines(path)] for path in files}
+        return _tables(self.folder / "state")
+
+    @cached_property
+    def snapshot(self) -> Mapping[str, Rows]:
+        """``SCHEMA.TABLE`` → the rows with which a consumer starts; empty without a start-ts."""
+        return _tables(self.folder / "snapshot")
+
+    @cached_property
+    def start_ts(self) -> int | None:
+        """TSO after which the changefeed sends; None: it sends everything."""
+        ts = source.manifest(self.folder).get("start-ts")
+        return ts if isinstance(ts, int) else None
 
     @cached_property
     def keys(self) -> Mapping[str, tuple[str, ...]]:
@@ -75,6 +85,12 @@ class Golden:
                 key = tuple(name for name, _, flag in columns if flag & ColumnFlag.HANDLE_KEY)
                 keys[f"{event['schema']}.{event['table']}"] = key
         return keys
+
+
+def _tables(folder: Path) -> dict[str, Rows]:
+    """Return the rows of the files ``SCHEMA.TABLE.jsonl``."""
+    files = sorted(folder.glob("*.*.jsonl"))
+    return {unquote(path.stem): [_row(line) for line in _lines(path)] for path in files}
 
 
 def _lines(path: Path) -> Iterator[Any]:
@@ -164,6 +180,19 @@ class ScenarioTopic:
         None for NULL.
         """
         return self.golden.state
+
+    @property
+    def snapshot(self) -> Mapping[str, Rows]:
+        """``SCHEMA.TABLE`` → the rows with which the consumer starts, in the form of ``expected_state``.
+
+        Empty if the changefeed has no start-ts. ``folder / "snapshot"`` has them as SQL and Parquet as well.
+        """
+        return self.golden.snapshot
+
+    @property
+    def start_ts(self) -> int | None:
+        """TSO after which the changefeed sends; None: it sends everything."""
+        return self.golden.start_ts
 
 
 @contextmanager

@@ -123,6 +123,12 @@ public final class Testee {
         Long until = request.getLong("resolved_ts");
         Map<String, Map<List<Object>, Object>> tables = new LinkedHashMap<>();
         request.getJSONArray("tables").forEach(name -> tables.put((String) name, new LinkedHashMap<>()));
+        for (Object loaded : request.containsKey("snapshot") ? request.getJSONArray("snapshot") : List.of()) {
+            JSONObject table = (JSONObject) loaded; // the consumer has these from a dump
+            List<String> key = table.getList("key", String.class);
+            Map<List<Object>, Object> rows = tables.get(table.getString("name"));
+            table.getJSONArray("rows").forEach(row -> rows.put(keyOf(key, (JSONObject) row), row));
+        }
         for (Event event : events) {
             String name = event.fields().getString("schema") + "." + event.fields().getString("table");
             if (tables.containsKey(name) && (until == null || event.ts() <= until)) {
@@ -134,6 +140,10 @@ public final class Testee {
         return requested;
     }
 
+    private static List<Object> keyOf(List<String> key, Map<String, Object> row) {
+        return key.stream().sorted().map(row::get).toList();
+    }
+
     private static void apply(Map<List<Object>, Object> rows, Event event) {
         if (event.is("type", "ERASE") || event.is("type", "TRUNCATE")) {
             rows.clear();
@@ -143,10 +153,10 @@ public final class Testee {
             Map<String, Object> old = new LinkedHashMap<>(after == null ? Map.of() : after);
             if (event.removes() && before != null) { // an update's old image may contain changed columns only
                 old.putAll(before);
-                rows.remove(event.key().stream().map(old::get).toList());
+                rows.remove(keyOf(event.key(), old));
             }
             if (!event.removes() && after != null) {
-                rows.put(event.key().stream().map(after::get).toList(), after);
+                rows.put(keyOf(event.key(), after), after);
             }
         }
     }
