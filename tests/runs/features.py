@@ -139,6 +139,7 @@ LARGE, TABLE = "large DataFrame", "large, one `table`"
 FEATURES: dict[str, dict[str, str]] = {
     "expected events and rows": {},
     "rows at a time (`state_at`)": {},
+    "a changefeed that starts later (`start_ts`, `target_ts`)": {},
     "traps (`inject`)": {},
     "`append`, `replace`, `resume` and all other options of `run`": {},
     "`verify` with the scenario": {},

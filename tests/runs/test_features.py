@@ -84,6 +84,19 @@ def states(form: Form) -> None:
     assert (verdict.states[ts].tables, verdict.states[ts].rows) == (1, 2)
 
 
+def later_start(form: Form) -> None:
+    times = {"start_ts": START + 2 * SECOND, "target_ts": START + 3 * SECOND}
+    like_sql(form, PLAIN, **times)
+    snapshot = form.folder / "out" / "snapshot"
+    rows = [json.loads(line) for line in (snapshot / "test.t.jsonl").read_text().splitlines()]
+    assert rows == [{"id": "1", "v": "c"}, {"id": "2", "v": "b"}]
+    assert "(2, 'b');" in (snapshot / "test.t.sql").read_text()
+    verdict = ticdc_producer.verify(folder=form.folder / "out", scenario=form.source(PLAIN))
+    assert verdict.ok
+    assert verdict.state is not None
+    assert (verdict.state.tables, verdict.state.rows) == (1, 2)
+
+
 def traps(form: Form) -> None:
     report = form.run(PLAIN, inject=["lost-row:times=1", "replay-suffix:times=1"])
     assert report.ok
@@ -210,7 +223,8 @@ CHECKS: dict[str, Callable[[Form], None]] = dict(
     zip(
         FEATURES,
         [
-            rows_and_events, states, traps, options_of_run, verified, other_tables, rows_before, ddl_after,
+            rows_and_events, states, later_start, traps, options_of_run, verified, other_tables, rows_before,
+            ddl_after,
             rows_after, several_tables, conversions, partitions, hidden_ids, large_transactions, foreign_keys,
         ],
         strict=True,
