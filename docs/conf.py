@@ -41,6 +41,7 @@ MENU = {
         "spark": "Topics in Spark jobs",
         "api": "API reference",
         "verifying": "Verifying",
+        "diff": "Comparing two topics",
     },
     "Protocols": {
         "protocols": "Side by side",

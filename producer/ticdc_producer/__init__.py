@@ -19,12 +19,14 @@ if __name__ != "ticdc_producer":
 TYPE_CHECKING = False  # the module `typing` costs half a start of Python, and --server does not need it
 if TYPE_CHECKING:
     from ticdc_producer.api import (
+        HistoryDiff,
         RunReport,
         Scenario,
         StateOutcome,
         Verdict,
         changes,
         decode,
+        diff,
         run,
         run_changes,
         run_realtime,
@@ -40,6 +42,7 @@ __all__ = [
     "DECODED",
     "EVENT_STREAM",
     "MESSAGES",
+    "HistoryDiff",
     "ProducerError",
     "RunReport",
     "Scenario",
@@ -47,6 +50,7 @@ __all__ = [
     "Verdict",
     "changes",
     "decode",
+    "diff",
     "run",
     "run_changes",
     "run_realtime",

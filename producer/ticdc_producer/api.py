@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ticdc_producer.runs.decode import decode
+    from ticdc_producer.runs.diff import diff
     from ticdc_producer.runs.run import run
     from ticdc_producer.runs.run_changes import run_changes
     from ticdc_producer.runs.run_realtime import run_realtime
@@ -19,15 +20,18 @@ if TYPE_CHECKING:
     from ticdc_producer.scenario.dataframe import changes, tables
     from ticdc_producer.scenario.scenario import Scenario
     from ticdc_producer.verifier.consumer_state.outcome import StateOutcome
+    from ticdc_producer.verifier.history.outcome import HistoryDiff
     from ticdc_producer.verifier.verdict import Verdict
 
 __all__ = [
+    "HistoryDiff",
     "RunReport",
     "Scenario",
     "StateOutcome",
     "Verdict",
     "changes",
     "decode",
+    "diff",
     "run",
     "run_changes",
     "run_realtime",
@@ -37,12 +41,14 @@ __all__ = [
 ]
 
 _MODULES = {
+    "HistoryDiff": "verifier.history.outcome",
     "RunReport": "runs.run_report",
     "Scenario": "scenario.scenario",
     "StateOutcome": "verifier.consumer_state.outcome",
     "Verdict": "verifier.verdict",
     "changes": "scenario.dataframe",
     "decode": "runs.decode",
+    "diff": "runs.diff",
     "run": "runs.run",
     "run_changes": "runs.run_changes",
     "run_realtime": "runs.run_realtime",

@@ -14,7 +14,7 @@ import pytest
 import ticdc_producer
 from ticdc_producer.cli.options import error_text
 from ticdc_producer.errors import ProducerError
-from ticdc_producer.runs.options import RULES, RUN, VERIFY, Option, check_options
+from ticdc_producer.runs.options import DIFF, RULES, RUN, VERIFY, Option, check_options
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.serve.submission import RunRequest, ScenarioOf, VerifyRequest
 
@@ -23,14 +23,17 @@ OF_PYTHON = {
     "run_realtime": {"scenario", "wall_clock", "on_status", "on_verdict"},
     "run_changes": {"changes", "tables", "name", "start", "every_ms", "on_status"},
     "verify": {"on_status", "on_verdict"},
+    "diff": {"a", "b", "on_status"},
 }
 """The arguments that are no options."""
+DECLARED = {"verify": VERIFY, "diff": DIFF}
+"""The options of functions other than those that run scenarios."""
 
 
 @pytest.mark.parametrize("function", OF_PYTHON)
 def test_the_python_functions_have_the_declared_options(function: str) -> None:
     signature = inspect.signature(getattr(ticdc_producer, function))
-    declared = {option.name: option for option in (VERIFY if function == "verify" else RUN)}
+    declared = {option.name: option for option in DECLARED.get(function, RUN)}
     options = {option.name for option in declared.values() if function in option.functions}
     assert set(signature.parameters) == options | OF_PYTHON[function]
     for name in options - {"rate"}:  # `run_realtime` requires it
@@ -40,7 +43,7 @@ def test_the_python_functions_have_the_declared_options(function: str) -> None:
 @pytest.mark.parametrize("function", OF_PYTHON)
 def test_the_python_functions_take_values_of_the_declared_types(function: str) -> None:
     hints = get_type_hints(inspect.unwrap(getattr(ticdc_producer, function)))
-    for option in VERIFY if function == "verify" else RUN:
+    for option in DECLARED.get(function, RUN):
         if function in option.functions:
             required = {NoneType} if option.name == "rate" else set()
             assert _alternatives(option.type) - required <= _alternatives(hints[option.name]), option.name
@@ -77,9 +80,9 @@ def test_requests_have_the_declared_fields(
 
 @pytest.mark.parametrize("command", RULES)
 def test_rules_name_options_of_their_command(command: str) -> None:
-    options = {"run": RUN}.get(command, VERIFY)
+    options = {"run": RUN, "diff": DIFF}.get(command, VERIFY)
     names = {option.name for option in options} | ({"file"} if command == "decode" else set())
-    kinds = {"a storage sink", "a broker", "an embedded broker"}
+    kinds = {"a storage sink", "a broker", "an embedded broker", "a golden folder"}
     for rule in RULES[command]:
         assert {*rule.given, *rule.absent} <= names | kinds
         assert set(re.findall(r"`(\w+)`", rule.what)) <= names

@@ -30,6 +30,7 @@ COMMANDS = {
     ),
     "serve": "Serve runs and verifications over HTTP, with a Kafka, until Ctrl-C.",
     "coverage": "Show which traps of the catalogue a topic or folder exercises, and which it misses.",
+    "diff": "Compare two topics, folders or dumps as histories, whatever their protocols.",
     "conformance": (
         "Test how your consumer decodes messages. Exit code 1 if a case does not have the expected outcome."
     ),
@@ -84,7 +85,7 @@ def _refuse_uri(_context: Context, _option: object, value: object) -> object:
 
 
 INTERRUPTED = 130
-_ON_ARROW = {"run", "verify", "decode", "coverage"}
+_ON_ARROW = {"run", "verify", "decode", "coverage", "diff"}
 """The commands whose work is done on Arrow columns."""
 _HELP = {"-h", "--help"}
 

@@ -23,6 +23,7 @@ from ticdc_producer.model.parameter import PROTOCOLS, Protocol
 from ticdc_producer.runs.options import (
     AS_JSON,
     CONFIG,
+    DIFF,
     ENGINE,
     FOLDER,
     JUNIT_XML,
@@ -90,7 +91,7 @@ def _parameter(option: Option) -> Parameter:
 
 
 _NAME = re.compile(r"`(\w+)`")
-_SPELLED = {option.name: option.spelled for option in (*VERIFY, *RUN)} | {
+_SPELLED = {option.name: option.spelled for option in (*DIFF, *VERIFY, *RUN)} | {
     "file": "a file",
     "tables": "--table",
     "table_map": "--map",

@@ -129,7 +129,7 @@ def golden_folder(folder: Path) -> Origin:
         messages=_folder_messages(folder),
         options=options,
         claims=golden.claims(folder),
-        tables=_tables(folder, manifest),
+        tables=folder_tables(folder, manifest),
         expected=partial(_expected_rows, folder.absolute()),
     )
 
@@ -141,7 +141,11 @@ def _expected_rows(folder: Path, name: str, ts: int | None) -> Dataset | None:
     return rows_of_table(folder, name, ts)
 
 
-def _tables(folder: Path, manifest: Mapping[str, object]) -> dict[str, KnownTable]:
+def folder_tables(folder: Path, manifest: Mapping[str, object]) -> dict[str, KnownTable]:
+    """Return the tables whose rows a golden folder expects, by ``SCHEMA.TABLE``.
+
+    :param manifest: of the folder, whose files were checked.
+    """
     try:
         tables = expected_tables(folder, manifest)
     except FolderError:  # a folder with messages only

@@ -168,6 +168,21 @@ VERIFY = (
     ENGINE, SCHEMA_REGISTRY, KAFKA_PROPERTIES, AS_JSON, JUNIT_XML, HTML, QUIET, SERVER,
 )
 """In the order of the help of ``verify``."""
+
+DIFF = (
+    *(Option(f"config_{side}", Path | None, None, f"Changefeed file of TiCDC for {side.upper()}.",
+        metavar="TOML", functions=("diff",)) for side in "ab"),
+    *(Option(f"messages_{side}", Path | None, None,
+        f"A file with the messages of topic {side.upper()}, read in place of it: lines of messages.jsonl, of "
+        "kcat -J, or of Kafka's console consumer.", metavar="FILE", functions=("diff",)) for side in "ab"),
+    Option("tables", list[str], (), "Compare this table; * matches any characters.", "may be repeated",
+        flags=("--table",), metavar="SCHEMA.TABLE", functions=("diff",)),
+    Option("examples", int, 3, "Examples of each table.", metavar="N", minimum=1, functions=("diff",)),
+    replace(ENGINE, functions=("diff",), local=False),
+    replace(KAFKA_PROPERTIES, functions=("diff",), local=False),
+    AS_JSON, QUIET,
+)
+"""In the order of the help of ``diff``."""
 # fmt: on
 
 
@@ -198,7 +213,7 @@ def _apart(
     options: Iterable[str], others: Iterable[str], hint: str = "", key: str = ""
 ) -> Iterator[OptionRule]:
     for option, other in product(options, others):
-        name = other if other == STORAGE else f"`{other}`"
+        name = other if other in (STORAGE, GOLDEN) else f"`{other}`"
         yield OptionRule(f"`{option}` cannot be combined with {name}", (option, other), (), hint, key)
 
 
@@ -223,6 +238,7 @@ def _of_command(*options: Option) -> Iterator[OptionRule]:
 
 STORAGE, BROKER, EMBEDDED = "a storage sink", "a broker", "an embedded broker"
 """The kinds of sinks."""
+GOLDEN = "a golden folder"
 _OF_TOPICS = "it applies to topics and golden folders"
 _EMPTY = "kafka://HOST:PORT/TOPIC; an embedded broker starts empty"
 # fmt: off
@@ -262,17 +278,21 @@ RULES: dict[str, tuple[OptionRule, ...]] = {
             [STORAGE], _OF_TOPICS),
     ),
     "coverage": tuple(_sources("sink_uri", "folder")),
+    "diff": (
+        *_apart(["config_a", "config_b"], [GOLDEN], "it contains its changefeed"),
+        *_apart(["messages_a", "messages_b"], [GOLDEN, STORAGE], "name the topic by its sink URI"),
+    ),
     "decode": (*_of_command(SCHEMA_REGISTRY, KAFKA_PROPERTIES), *_sources("sink_uri", "folder", "file")),
 }
 """By command, in the order of the checks."""
 # fmt: on
-_OPTIONS = {option.name: option for option in (*RUN, *VERIFY)}
+_OPTIONS = {option.name: option for option in (*RUN, *VERIFY, *DIFF)}
 
 
 def check_options(command: str, values: Mapping[str, object], sink: str = "") -> None:
     """Reject options that cannot be combined, or that would have no effect.
 
-    :param command: ``run``, ``verify``, ``coverage`` or ``decode``.
+    :param command: ``run``, ``verify``, ``coverage``, ``diff`` or ``decode``.
     :param values: the options by name.
     :param sink: the kind of the sink; empty: it is not known yet.
     :raises ProducerError: for the first rule that they break.

@@ -1,0 +1,253 @@
+"""Compares two topics, folders or dumps of messages as histories, whatever their protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from ticdc_producer.config import Changefeed, ConfigSource, SinkKind
+from ticdc_producer.config.kafka_properties import parse_kafka_properties
+from ticdc_producer.engine import EngineOption
+from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine, translate_worker_errors
+from ticdc_producer.engine.dataset import Engine
+from ticdc_producer.errors import ArgumentError, FolderError
+from ticdc_producer.masking import masked
+from ticdc_producer.model.catalog import Action
+from ticdc_producer.protocols import registry
+from ticdc_producer.protocols.spec import Options
+from ticdc_producer.rows.origin import KnownTable, folder_tables
+from ticdc_producer.runs.decode import folder_source
+from ticdc_producer.runs.options import BROKER, GOLDEN, STORAGE, check_options
+from ticdc_producer.runs.run_options import OnStatus, ignore_status
+from ticdc_producer.runs.targets.golden import folder_messages, folder_size
+from ticdc_producer.runs.targets.message_file import file_messages, file_ranges
+from ticdc_producer.runs.targets.run_topics import brokers_of, topic_messages, whole_topics
+from ticdc_producer.runs.verify import max_rows
+from ticdc_producer.simulate.job import changefeed_of
+from ticdc_producer.simulate.schemas import with_schemas
+from ticdc_producer.targets.decode import event_decoder
+from ticdc_producer.targets.golden import read as golden
+from ticdc_producer.targets.record_batches import with_table_schemas
+from ticdc_producer.targets.storage.read import Listing, listing_of, reading_options, storage_rows
+from ticdc_producer.verifier.history.definitions import TableDefinition
+from ticdc_producer.verifier.history.history_diff import diff_histories
+from ticdc_producer.verifier.history.history_side import HistorySide
+from ticdc_producer.verifier.history.outcome import HistoryDiff
+from ticdc_producer.verifier.passes.slices import Messages
+
+_NO_OUTPUT = "its changefeed sends none"
+
+
+@translate_worker_errors()
+def diff(
+    a: str | Path,
+    b: str | Path,
+    *,
+    config_a: ConfigSource | None = None,
+    config_b: ConfigSource | None = None,
+    messages_a: str | Path | None = None,
+    messages_b: str | Path | None = None,
+    tables: Sequence[str] = (),
+    examples: int = 3,
+    kafka_properties: Sequence[str] = (),
+    engine: EngineOption = "auto",
+    on_status: OnStatus = ignore_status,
+) -> HistoryDiff:
+    """Compare two topics, folders or dumps of messages as histories, whatever their protocols.
+
+    A history is, per table and row key, the sequence of row changes by commit-ts. Duplicates do not count,
+    nor does the division into partitions and messages. Values are compared as far as both protocols carry
+    them.
+
+    :param a, b: TiCDC's sink URI of a topic or storage, a golden folder, or the folder of a storage sink.
+    :param config_a, config_b: a changefeed TOML, or its content as a mapping: protocol and its options.
+    :param messages_a, messages_b: a file with the messages of the topic that the sink URI names, read in
+        place of it: lines of ``messages.jsonl``, of ``kcat -J``, or of Kafka's console consumer.
+    :param tables: ``SCHEMA.TABLE`` of the tables to compare, where ``*`` matches any characters; none: all.
+    :param examples: number of examples per table.
+    :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
+    :param engine: ``local``: compare in this process; ``spark``: in Spark's tasks; ``auto``: in Spark's tasks
+        if the messages are not few.
+    :param on_status: called with a line of text for each step of the work.
+    :raises ProducerError: for a source that cannot be read; differences are part of the result.
+    """
+    if examples < 1:
+        raise ArgumentError(f"{examples} is less than 1", argument="examples").about("examples")
+    parse_kafka_properties(kafka_properties)
+    sources = [
+        _source(str(name), side, config, messages, kafka_properties)
+        for name, side, config, messages in (
+            (a, "a", config_a, messages_a),
+            (b, "b", config_b, messages_b),
+        )
+    ]
+    for source in sources:
+        on_status(f"looking at {source.name}")
+    sizes = [source.size() for source in sources]
+    estimate = Estimate(
+        events=sum(size.events for size in sizes),
+        nbytes=sum(size.nbytes for size in sizes),
+        rows=sum(size.rows for size in sizes),
+    )
+    start = EngineStart(choose_engine(engine, estimate), estimate.rows, on_status)
+    first, second = (source.side(start()) for source in sources)
+    on_status(f"comparing {first.name} with {second.name}")
+    return diff_histories(start(), (first, second), tables=tables, examples=examples, choice=start.choice)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Source:
+    """One of the two, before an engine starts.
+
+    :param messages: reads the messages with an engine.
+    :param claims: location of the claim-check objects; empty if unknown.
+    :param schemas: the Avro schemas stored in a folder.
+    :param listing: the files of a storage folder; None: messages.
+    """
+
+    name: str
+    changefeed: Changefeed
+    size: Callable[[], Estimate]
+    messages: Callable[[Engine], Messages]
+    claims: str = ""
+    schemas: Mapping[int, str] = field(default_factory=dict)
+    tables: Mapping[str, KnownTable] = field(default_factory=dict)
+    listing: Listing | None = None
+
+    def side(self, engine: Engine) -> HistorySide:
+        """Return the messages, and what is known of them."""
+        changefeed, messages, listing = self.changefeed, self.messages(engine), self.listing
+        options: Options = changefeed.codec_options()
+        if listing is None:
+            own = changefeed.model_copy(update={"schema_registry": ""}) if self.schemas else changefeed
+            options = with_schemas(options, own, messages.rows, self.schemas)
+            options = with_table_schemas(messages.rows, changefeed.protocol, options)
+        else:
+            options = reading_options(listing, options)
+        fidelity = registry.fidelity(changefeed.protocol, changefeed.codec_options())
+        without = "" if changefeed.output_ddl else _NO_OUTPUT
+        return HistorySide(
+            name=self.name,
+            protocol=changefeed.protocol,
+            profile=changefeed.profile,
+            fidelity=fidelity,
+            messages=messages,
+            decode=event_decoder(changefeed.protocol, options, self.claims),
+            tables={
+                _names(name): TableDefinition({column.name: column for column in table.columns}, table.key)
+                for name, table in self.tables.items()
+            },
+            ddls=[] if listing is None else _ddls(listing),
+            without_ddls=without or fidelity.ddl_skip_reason(Action.CREATE_TABLE),
+            ordered=listing is None or not listing.shares_directories,
+        )
+
+
+def _names(qualified: str) -> tuple[str, str]:
+    schema, _, table = qualified.partition(".")
+    return schema, table
+
+
+def _ddls(listing: Listing) -> list[tuple[int, str, str, str, int]]:
+    """Return the DDLs in the schema files of a storage folder."""
+    return sorted(
+        {
+            (file.version, file.schema, file.table, file.query, file.type)
+            for file in listing.tables.values()
+            if file.query
+        }
+    )
+
+
+def _source(
+    name: str,
+    side: str,
+    config: ConfigSource | None,
+    messages: str | Path | None,
+    kafka_properties: Sequence[str],
+) -> _Source:
+    given = {f"config_{side}": config, f"messages_{side}": messages}
+    sink_uri = name
+    if "://" not in name:
+        path = Path(name)
+        if not path.is_dir():
+            what = "this is no folder" if path.exists() else "there is no such folder"
+            hint = f"a folder, or a sink URI; a file of messages is `messages_{side}` beside the sink URI"
+            raise FolderError(what, path=name, hint=hint).about(f"messages_{side}")
+        likely = folder_source(path)
+        if "folder" in likely:
+            check_options("diff", given, GOLDEN)
+            return _golden(path)
+        sink_uri = likely["sink_uri"]
+    changefeed = changefeed_of(sink_uri, config, name="diff", kafka_properties=kafka_properties)
+    if changefeed.sink_uri.kind is SinkKind.STORAGE:
+        check_options("diff", given, STORAGE)
+        return _storage(masked(name), changefeed)
+    check_options("diff", given, BROKER)
+    return _topic(masked(name), changefeed) if messages is None else _file(Path(messages), changefeed)
+
+
+def _golden(folder: Path) -> _Source:
+    manifest = golden.manifest(folder)
+    changefeed = golden.changefeed(folder, manifest)
+
+    def size() -> Estimate:
+        messages = folder_size(folder)
+        nbytes = messages.nbytes // 2  # Base64, names of columns
+        return Estimate(events=messages.count, nbytes=nbytes, rows=max_rows(changefeed, messages.count))
+
+    return _Source(
+        name=str(folder),
+        changefeed=changefeed,
+        size=size,
+        messages=lambda engine: Messages(folder_messages(engine, folder)),
+        claims=golden.claims(folder),
+        schemas=golden.schemas(folder),
+        tables=folder_tables(folder, manifest),
+    )
+
+
+def _storage(name: str, changefeed: Changefeed) -> _Source:
+    listing = listing_of(changefeed)
+    if listing.unread and not listing.data:
+        problem = listing.unread[0]
+        hint = "the sink URI and the changefeed file have to be those of the folder"
+        raise FolderError(f"{problem.path}: {problem.what}", path=listing.uri, hint=hint)
+    options = changefeed.codec_options()
+    return _Source(
+        name=name,
+        changefeed=changefeed,
+        size=lambda: Estimate(events=0, nbytes=listing.nbytes),
+        messages=lambda engine: Messages(storage_rows(engine, listing, changefeed.protocol, options)),
+        listing=listing,
+    )
+
+
+def _topic(name: str, changefeed: Changefeed) -> _Source:
+    brokers = brokers_of(changefeed)
+    ranges = whole_topics(brokers, [changefeed.sink_uri.topic])
+    return _Source(
+        name=name,
+        changefeed=changefeed,
+        size=partial(_size, changefeed, sum(part.end - part.start for part in ranges)),
+        messages=lambda engine: topic_messages(engine, brokers, ranges),
+        claims=changefeed.claim_check_storage_uri,
+    )
+
+
+def _file(file: Path, changefeed: Changefeed) -> _Source:
+    topic = changefeed.sink_uri.topic
+    ranges = file_ranges(file, topic, 0)
+    return _Source(
+        name=str(file),
+        changefeed=changefeed,
+        size=partial(_size, changefeed, sum(part.end - part.start for part in ranges)),
+        messages=lambda engine: Messages(file_messages(engine, file, topic).reused()),
+        claims=changefeed.claim_check_storage_uri,
+    )
+
+
+def _size(changefeed: Changefeed, messages: int) -> Estimate:
+    return Estimate(events=messages, rows=max_rows(changefeed, messages))

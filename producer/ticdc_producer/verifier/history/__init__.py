@@ -1,0 +1,1 @@
+"""Compares the histories of two streams, whatever their protocols (docs/diff.md)."""

@@ -1,0 +1,341 @@
+"""Compares the changes of each row key in two streams: their number, order, time, operation and values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+import numpy as np
+
+from ticdc_producer.engine.dataset import Sides
+from ticdc_producer.model.column_functions import highest_before, starts_of
+from ticdc_producer.model.event import Op
+from ticdc_producer.verifier.events import offset_and_index
+from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined
+from ticdc_producer.verifier.history.history_rows import HistoryRows, TableName
+from ticdc_producer.verifier.passes.key_groups import op_rank
+from ticdc_producer.verifier.violations import EventID
+
+A, B = "a", "b"
+"""The names of the two sides."""
+
+
+class DifferenceKind(StrEnum):
+    """The first difference of a row key."""
+
+    ONLY_A = "only in A"
+    ONLY_B = "only in B"
+    COMMIT_TS = "commit-ts"
+    OPERATION = "operation"
+    VALUES = "values"
+    ORDER = "order"
+
+
+_KINDS = tuple(DifferenceKind)
+_Position: TypeAlias = EventID | None
+
+
+@dataclass(frozen=True, order=True)
+class FirstDifference:
+    """The first difference of a row key.
+
+    :param time: its commit-ts, as far as both sides carry it.
+    :param key: 64 bits of the row key.
+    :param number: how many changes of the key are equal before it.
+    :param a, b: the events; None: the side has no such change.
+    """
+
+    time: int
+    key: int
+    kind: DifferenceKind = field(compare=False)
+    number: int = field(compare=False)
+    a: _Position = field(compare=False)
+    b: _Position = field(compare=False)
+
+
+@dataclass
+class KeyCounts:
+    """The keys of a table in both streams.
+
+    :param changes_a, changes_b: changes of rows, each once.
+    :param keyed: whether the keys of rows are known; otherwise equal changes count as a key.
+    :param examples: the first differences, at most ``limit``.
+    """
+
+    limit: int
+    equal: int = 0
+    different: int = 0
+    only_a: int = 0
+    only_b: int = 0
+    changes_a: int = 0
+    changes_b: int = 0
+    keyed: bool = True
+    examples: list[FirstDifference] = field(default_factory=list)
+
+    def merge(self, other: KeyCounts) -> None:
+        """Add other keys of the table."""
+        for name in ("equal", "different", "only_a", "only_b", "changes_a", "changes_b"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.keyed &= other.keyed
+        self.examples = sorted([*self.examples, *other.examples])[: self.limit]
+
+
+@dataclass(frozen=True)
+class HistoryComparison:
+    """Compares whole groups of changes of equal row key.
+
+    :param in_order_of_time: whether all rows have a commit-ts on both sides.
+    :param exact: by side, whether its commit-ts order the changes of a row.
+    :param ordered: by side, whether positions order the changes of a partition.
+    :param limit: number of examples per table.
+    """
+
+    in_order_of_time: bool
+    exact: tuple[bool, bool]
+    ordered: tuple[bool, bool]
+    limit: int
+
+    def __call__(self, groups: Iterator[Sides]) -> dict[TableName, KeyCounts]:
+        """Return the counts of each table."""
+        counts: dict[TableName, KeyCounts] = {}
+        for sides in groups:
+            rows = [HistoryRows.of(sides[name]) for name in (A, B)]
+            side = np.repeat([0, 1], [*map(len, rows)])
+            if len(side):
+                merge_counts(counts, self._counts(HistoryRows.joined(rows), side))
+        return counts
+
+    def _counts(self, rows: HistoryRows, side: Numbers) -> dict[TableName, KeyCounts]:
+        rows, side, key, late = self._sequences(rows, side)
+        turn = _numbers_in_groups(key, side)
+        order = np.lexsort((side, turn, key))
+        rows, side, key, late, turn = rows.take(order), side[order], key[order], late[order], turn[order]
+        first = np.flatnonzero(starts_of(key, turn))  # of the changes that face each other
+        paired = np.diff(first, append=len(key)) == 2
+        other = np.where(paired, np.minimum(first + 1, len(key) - 1), first)
+        kind = _kinds(rows, side, late, first, other)
+        return self._by_table(rows, side, key, turn, first, other, kind)
+
+    def _sequences(self, rows: HistoryRows, side: Numbers) -> tuple[HistoryRows, Numbers, Numbers, Flags]:
+        """Return the changes by key and side in their order, each once, with the number of their key."""
+        key = _codes(rows.key, rows.key_check)
+        moment = rows.time if self.in_order_of_time else np.zeros_like(rows.time)
+        content = combined(rows.op, rows.old, rows.new, rows.time).view(np.int64)
+        spot = _codes(rows.topics[0], rows.partition)
+        unordered = self._unordered(key, moment, spot, side)
+        exact = np.array(self.exact)[side]
+        by_content = np.where(unordered, content, np.where(exact, rows.commit_ts, 0))
+        rank = np.where(exact & ~unordered, op_rank(rows.op), 0)
+        order = np.lexsort((rows.position, rank, by_content, moment, side, key))
+        chosen = order[_first_of_each(key[order], side[order], moment[order], content[order])]
+        late = self._late(rows, side, key, spot, chosen)
+        rows, side, key, moment = rows.take(chosen), side[chosen], key[chosen], moment[chosen]
+        if not self.in_order_of_time:
+            return rows, side, key, late
+        return _whole_updates(rows, side, key, moment, unordered[chosen], late)
+
+    def _unordered(self, key: Numbers, moment: Numbers, spot: Numbers, side: Numbers) -> Flags:
+        """Return the changes of one key and time that no position orders: they are in several partitions."""
+        slot = _codes(key, moment)
+        flags = np.zeros(int(slot.max()) + 1, bool)
+        for number in (0, 1):
+            if self.exact[number]:
+                continue
+            own = np.flatnonzero(side == number)
+            order = own[np.lexsort((spot[own], slot[own]))]
+            same_slot = slot[order][1:] == slot[order][:-1]
+            flags[slot[order][1:][same_slot & (spot[order][1:] != spot[order][:-1])]] = True
+            if not self.ordered[number]:
+                flags[slot[order][1:][same_slot]] = True
+        return flags[slot]
+
+    def _late(self, rows: HistoryRows, side: Numbers, key: Numbers, spot: Numbers, chosen: Numbers) -> Flags:
+        """Return which changes come after a newer one of their key in their partition."""
+        late = np.zeros(len(rows), bool)
+        timed = rows.keyed[chosen] & (rows.commit_ts[chosen] > 0) & np.array(self.ordered)[side[chosen]]
+        own = chosen[timed]
+        keys = (side[own], key[own], spot[own])
+        order = own[np.lexsort((rows.position[own], *reversed(keys)))]
+        if len(order):
+            starts = starts_of(side[order], key[order], spot[order])
+            late[order] = rows.commit_ts[order] < highest_before(rows.commit_ts[order], starts)[0]
+        return late[chosen]
+
+    def _by_table(
+        self,
+        rows: HistoryRows,
+        side: Numbers,
+        key: Numbers,
+        turn: Numbers,
+        first: Numbers,
+        other: Numbers,
+        kind: Numbers,
+    ) -> dict[TableName, KeyCounts]:
+        """Return the counts of each table.
+
+        :param first, other: of each pair the change of A and that of B; the same one if there is no other.
+        :param kind: of each pair the number of its difference; -1 if it is equal.
+        """
+        begins = np.flatnonzero(starts_of(key[first]))
+        faces = np.where(kind < 0, len(first), np.arange(len(first)))
+        difference = np.minimum.reduceat(faces, begins)
+        row_begins = np.flatnonzero(starts_of(key))
+        in_b = np.add.reduceat(side, row_begins)
+        in_a = np.diff(row_begins, append=len(key)) - in_b
+        differs = difference < len(first)
+        both = (in_a > 0) & (in_b > 0)
+        codes, tables = rows.tables
+        of_key, counts = codes[row_begins], dict[TableName, KeyCounts]()
+        for code, name in enumerate(tables):
+            own = of_key == code
+            if own.any():
+                counts[name] = KeyCounts(
+                    limit=self.limit,
+                    equal=int((own & both & ~differs).sum()),
+                    different=int((own & both & differs).sum()),
+                    only_a=int((own & (in_b == 0)).sum()),
+                    only_b=int((own & (in_a == 0)).sum()),
+                    changes_a=int(in_a[own].sum()),
+                    changes_b=int(in_b[own].sum()),
+                    keyed=bool(rows.keyed[row_begins[own]].all()),
+                    examples=self._examples(rows, side, turn, first, other, kind, difference[own & differs]),
+                )
+        return counts
+
+    def _examples(
+        self,
+        rows: HistoryRows,
+        side: Numbers,
+        turn: Numbers,
+        first: Numbers,
+        other: Numbers,
+        kind: Numbers,
+        pairs: Numbers,
+    ) -> list[FirstDifference]:
+        time = np.minimum(rows.time[first[pairs]], rows.time[other[pairs]])
+        earliest = pairs[np.lexsort((rows.key[first[pairs]], time))][: self.limit]
+        examples = []
+        for pair in earliest.tolist():
+            of_kind, events = _KINDS[kind[pair]], dict[int, EventID]()
+            for row in {int(first[pair]), int(other[pair])}:
+                events[int(side[row])] = _event(rows, row)
+            if of_kind is DifferenceKind.ONLY_A:
+                events.pop(1, None)
+            if of_kind is DifferenceKind.ONLY_B:
+                events.pop(0, None)
+            row = int(first[pair])
+            least = int(min(rows.time[row], rows.time[other[pair]]))
+            examples.append(
+                FirstDifference(
+                    least, int(rows.key[row]), of_kind, int(turn[row]), events.get(0), events.get(1)
+                )
+            )
+        return examples
+
+
+def merge_counts(counts: dict[TableName, KeyCounts], others: Mapping[TableName, KeyCounts]) -> None:
+    """Add the keys of other groups to the counts of each table."""
+    for name, other in others.items():
+        if name in counts:
+            counts[name].merge(other)
+        else:
+            counts[name] = other
+
+
+def merged_counts(parts: Iterable[Mapping[TableName, KeyCounts]]) -> dict[TableName, KeyCounts]:
+    """Return the counts of all groups."""
+    counts: dict[TableName, KeyCounts] = {}
+    for part in parts:
+        merge_counts(counts, part)
+    return counts
+
+
+def _event(rows: HistoryRows, row: int) -> EventID:
+    return rows.topic[row].as_py(), int(rows.partition[row]), *offset_and_index(int(rows.position[row]))
+
+
+def _codes(*columns: Numbers) -> Numbers:
+    """Return a number for each row that rows with equal columns share.
+
+    >>> _codes(np.array([5, 3, 5]), np.array([1, 1, 1])).tolist()
+    [1, 0, 1]
+    """
+    order = np.lexsort([*reversed(columns)])
+    codes = np.empty(len(order), np.int64)
+    codes[order] = np.cumsum(starts_of(*(column[order] for column in columns))) - 1
+    return codes
+
+
+def _first_of_each(*keys: Numbers) -> Flags:
+    """Return which rows are the first ones with their keys.
+
+    >>> _first_of_each(np.array([7, 8, 7])).tolist()
+    [True, True, False]
+    """
+    order = np.lexsort((np.arange(len(keys[0])), *reversed(keys)))
+    first = np.zeros(len(order), bool)
+    first[order] = starts_of(*(key[order] for key in keys))
+    return first
+
+
+def _numbers_in_groups(*keys: Numbers) -> Numbers:
+    """Return the number of each row in its group; the rows of a group are consecutive.
+
+    >>> _numbers_in_groups(np.array([7, 7, 9])).tolist()
+    [0, 1, 0]
+    """
+    starts = starts_of(*keys)
+    every = np.arange(len(starts))
+    return every - np.maximum.accumulate(np.where(starts, every, 0))
+
+
+def _whole_updates(
+    rows: HistoryRows, side: Numbers, key: Numbers, moment: Numbers, unordered: Flags, late: Flags
+) -> tuple[HistoryRows, Numbers, Numbers, Flags]:
+    """Make one update of a delete and the insert of the same row that follows it at the same commit-ts.
+
+    TiCDC sends an update of a unique column so, unless ``output-raw-change-event`` is set.
+    """
+    together = ~starts_of(key, side, moment) & ~unordered & rows.keyed
+    inserts = together & (rows.op != Op.DELETE)
+    joined = np.flatnonzero(inserts[1:] & (rows.op[:-1] == Op.DELETE)) + 1
+    if not len(joined):
+        return rows, side, key, late
+    op, old = rows.op.copy(), rows.old.copy()
+    op[joined], old[joined] = int(Op.UPDATE), rows.old[joined - 1]
+    chosen = np.ones(len(rows), bool)
+    chosen[joined - 1] = False
+    columns = {name: getattr(rows, name) for name in rows.arrow_schema().names} | {"op": op, "old": old}
+    return HistoryRows(**columns).take(chosen), side[chosen], key[chosen], late[chosen]
+
+
+def _kinds(rows: HistoryRows, side: Numbers, late: Flags, first: Numbers, other: Numbers) -> Numbers:
+    """Return the number of the difference of each pair in ``DifferenceKind``; -1 for equal changes.
+
+    A change with other content at another time is one that the other side does not have.
+    """
+    operation, time = rows.op[first] != rows.op[other], rows.time[first] != rows.time[other]
+    values = _differ(rows.new[first], rows.new[other]) | _differ(rows.old[first], rows.old[other])
+    alone = first == other
+    shifted = time & (operation | values) & (rows.time[first] > 0) & (rows.time[other] > 0)
+    a_is_earlier = rows.time[first] < rows.time[other]
+    chosen = {
+        DifferenceKind.ORDER: late[first] != late[other],
+        DifferenceKind.COMMIT_TS: time,
+        DifferenceKind.VALUES: values,
+        DifferenceKind.OPERATION: operation,
+        DifferenceKind.ONLY_A: np.where(alone, side[first] == 0, shifted & a_is_earlier),
+        DifferenceKind.ONLY_B: np.where(alone, side[first] == 1, shifted & ~a_is_earlier),
+    }
+    kind = np.full(len(first), -1)
+    for name, rows_of_kind in chosen.items():
+        kind[rows_of_kind] = _KINDS.index(name)
+    return kind
+
+
+def _differ(first: Numbers, other: Numbers) -> Flags:
+    """Return which fingerprints differ; 0 is that of an unknown image."""
+    flags: Flags = (first != other) & (first != 0) & (other != 0)
+    return flags

@@ -1,0 +1,278 @@
+"""Reduces a batch of decoded events to the rows of a history: keys, fingerprints and times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.model.column import ColumnFlag
+from ticdc_producer.model.event import Op
+from ticdc_producer.model.fidelity import Fidelity
+from ticdc_producer.verifier.event_layouts import (
+    DescribedColumn,
+    Descriptions,
+    EventLayout,
+    Images,
+    group_by_layout,
+    null_pair,
+)
+from ticdc_producer.verifier.events import (
+    offset_and_index,
+    positions,
+)
+from ticdc_producer.verifier.fingerprint import (
+    ODD,
+    Flags,
+    Hashes,
+    Numbers,
+    combined,
+    mixed,
+    not_zero,
+    text_hashes,
+    value_hashes,
+)
+from ticdc_producer.verifier.history.column_projections import ColumnProjections, readable
+from ticdc_producer.verifier.history.common_form import Projection
+from ticdc_producer.verifier.history.definitions import TableDefinition
+from ticdc_producer.verifier.history.history_rows import HistoryRows, HistoryStats, TableName, ddl_of
+from ticdc_producer.verifier.history.known_side import KnownSide
+from ticdc_producer.verifier.row_digests import row_key
+from ticdc_producer.verifier.violations import EventID
+
+_OPS = pa.array([op.label for op in Op], pa.string())
+_CONTENT_SALT = (np.array([salt], np.uint64) for salt in (0x6B65, 0x796C))
+_KEY_SALT, _CHECK_SALT = _CONTENT_SALT
+
+
+@dataclass
+class HistoryBatch:
+    """The events of a batch."""
+
+    decoded: pa.RecordBatch
+    known: KnownSide
+    stats: HistoryStats
+    projections: ColumnProjections
+
+    def rows(self) -> HistoryRows | None:
+        """Add the events to the statistics, and return the rows; None if there are none."""
+        self._add_others()
+        layouts = [*group_by_layout(self.decoded, self.old, self.new, self._described)]
+        if not layouts:
+            return None
+        for layout in layouts:
+            self._project(layout)
+        return HistoryRows.joined([part for layout in layouts for part in self._of_layout(layout)])
+
+    @cached_property
+    def old(self) -> Images:
+        return Images(self.decoded.column("before"))
+
+    @cached_property
+    def new(self) -> Images:
+        return Images(self.decoded.column("after"))
+
+    @cached_property
+    def _described(self) -> Descriptions:
+        return Descriptions(self.decoded.column("columns"))
+
+    @cached_property
+    def _positions(self) -> Numbers:
+        return positions(_integers(self.decoded, "offset"), _integers(self.decoded, "index"))
+
+    @cached_property
+    def _commit_ts(self) -> Numbers:
+        return _integers(self.decoded, "commit_ts")
+
+    @cached_property
+    def _op(self) -> Numbers:
+        codes = pc.fill_null(pc.index_in(self.decoded.column("op"), _OPS), -1)
+        numbers: Numbers = np.array([*map(int, Op), 0], np.int64)[codes.to_numpy(zero_copy_only=False)]
+        return numbers
+
+    def _event(self, row: int) -> EventID:
+        topic, partition = (self.decoded.column(name)[row].as_py() for name in ("topic", "partition"))
+        return topic, partition, *offset_and_index(int(self._positions[row]))
+
+    def _add_others(self) -> None:
+        kinds = self.decoded.column("kind")
+        resolved = self.decoded.filter(pc.equal(kinds, "resolved")).column("commit_ts")
+        self.stats.resolved_ts = max(self.stats.resolved_ts, pc.max(resolved).as_py() or 0)
+        errors = np.flatnonzero(pc.equal(kinds, "error").to_numpy(zero_copy_only=False))
+        self.stats.errors += len(errors)
+        for row in errors[:1].tolist():
+            first = self._event(row)
+            self.stats.first_error = min(self.stats.first_error or first, first)
+        for row in np.flatnonzero(pc.equal(kinds, "ddl").to_numpy(zero_copy_only=False)).tolist():
+            schema, table, query = (
+                self.decoded.column(name)[row].as_py() or "" for name in ("schema", "table", "query")
+            )
+            action = self.decoded.column("ddl_type")[row].as_py() or 0
+            ts = int(self._commit_ts[row])
+            self.stats.see_ddl(ddl_of(self.known.form, ts, schema, table, query, action), self._event(row))
+
+    def _project(self, layout: EventLayout) -> None:
+        """Replace the hashes of values that the two sides carry in different forms."""
+        table, columns = (layout.schema, layout.table), {column.name: column for column in layout.columns}
+        names = dict.fromkeys((*layout.before, *layout.after))
+        for definition, own in self._definitions(layout):
+            for name in names:
+                column = columns.get(name, DescribedColumn(name, "", 0))
+                projection, is_compared = self.projections.of(table, column, definition)
+                if projection is None and is_compared:
+                    continue
+                for images, members in ((self.old, layout.before), (self.new, layout.after)):
+                    if name in members:
+                        at = images.lists.starts[layout.rows[own]] + members[name]
+                        images.pairs[at] = _pairs(name, images.values, at, projection, is_compared)
+
+    def _definitions(self, layout: EventLayout) -> list[tuple[TableDefinition, Numbers]]:
+        names = [column.name for column in layout.columns] or [*layout.key_image]
+        definitions = self.known.definitions
+        times, ticks = self._commit_ts[layout.rows], self.known.form.ticks
+        return definitions.of_rows((layout.schema, layout.table), names, times, ticks)
+
+    def _of_layout(self, layout: EventLayout) -> Iterable[HistoryRows]:
+        self.stats.rows += len(layout.rows)
+        table = layout.schema, layout.table
+        self.stats.described.setdefault(table, {}).update({column.name: column for column in layout.columns})
+        self._add_shape(layout)
+        if table not in self.known.keys:
+            for definition, own in self._definitions(layout):
+                part = replace(layout, rows=layout.rows[own])
+                yield from self._with_key(part, self._own_key(layout, definition))
+        else:
+            yield from self._with_key(layout, self.known.keys[table])
+
+    def _own_key(self, layout: EventLayout, definition: TableDefinition) -> tuple[str, ...]:
+        marked = [column.name for column in layout.columns if column.flag & ColumnFlag.HANDLE_KEY]
+        key = tuple(sorted(marked))
+        if not key and not self.known.fidelity.marks_handle_keys:
+            key = tuple(sorted(map(self.known.form.name, definition.key or ())))
+        return key
+
+    def _add_shape(self, layout: EventLayout) -> None:
+        whole = layout.rows[_integers(self.decoded, "handle_key_only")[layout.rows] == 0]
+        only_keys = layout.deletes and self.known.fidelity.deletes != "all"
+        if self.known.form.descriptions and len(whole) and not only_keys:
+            shape = (layout.schema, layout.table), int(self._described.hashes[whole[0]])
+            first = self._event(int(whole[0]))
+            self.stats.shapes[shape] = min(first, self.stats.shapes.get(shape, first))
+
+    def _with_key(self, layout: EventLayout, key: tuple[str, ...]) -> Iterable[HistoryRows]:
+        table = layout.schema, layout.table
+        self.stats.keys.setdefault(table, set()).add(key)
+        rows, form = layout.rows, self.known.form
+        count = len(rows)
+        if table in self.known.keyless:
+            key = ()
+        whole = _integers(self.decoded, "handle_key_only")[rows] == 0
+        op, commit_ts = self._op[rows], self._commit_ts[rows]
+        hashes = combined(*(text_hashes(pa.array([name])) for name in table))
+        tables = np.repeat(hashes, count)
+        new = np.where(whole & ~layout.deletes, self.new.hashes[rows], 0)
+        completed = np.where(whole, _completed(layout, self.known.fidelity), 0)
+        moves = self._moves(layout, key)
+        op = np.where(moves, int(Op.INSERT), op)
+        carried = form.deleted_values if layout.deletes else form.old_values
+        old = np.where((op == Op.INSERT) | (not carried), 0, completed)
+        changes = {
+            "commit_ts": commit_ts,
+            "time": form.times(commit_ts, op == Op.DELETE),
+            "op": form.operations(op),
+            "old": old,
+            "new": new,
+        }
+        pairs = [layout.key_pair(name) for name in key]
+        yield self._rows_of(rows, table, _key(pairs, tables, changes), bool(key), changes)
+        if moves.any():
+            members = [name if name in layout.before else "" for name in key]
+            left = [
+                layout.old_pair(name) if member else layout.key_pair(name)
+                for name, member in zip(key, members, strict=True)
+            ]
+            changes |= {
+                "time": form.times(commit_ts, True),
+                "op": np.full(count, int(Op.DELETE)),
+                "old": completed if form.deleted_values else np.zeros(count, np.int64),
+                "new": np.zeros(count, np.int64),
+            }
+            yield self._rows_of(rows, table, _key(left, tables, changes), True, changes).take(moves)
+
+    def _moves(self, layout: EventLayout, key: tuple[str, ...]) -> Flags:
+        """Return which updates change the handle key: they delete one row and insert another."""
+        moves = np.zeros(len(layout.rows), bool)
+        if not layout.deletes:
+            for name in key:
+                if name in layout.before and name in layout.after:
+                    moves |= layout.old_pair(name) != layout.new_pair(name)
+        return moves
+
+    def _rows_of(
+        self,
+        rows: Numbers,
+        table: TableName,
+        keys: tuple[Numbers, Numbers],
+        keyed: bool,
+        changes: Mapping[str, Numbers],
+    ) -> HistoryRows:
+        count = len(rows)
+        return HistoryRows(
+            topic=self.decoded.column("topic").take(pa.array(rows)),
+            schema=pa.repeat(table[0], count),
+            table=pa.repeat(table[1], count),
+            partition=_integers(self.decoded, "partition")[rows],
+            position=self._positions[rows],
+            key=keys[0],
+            key_check=keys[1],
+            keyed=np.full(count, keyed),
+            **changes,
+        )
+
+
+def _key(pairs: list[Hashes], tables: Hashes, changes: Mapping[str, Numbers]) -> tuple[Numbers, Numbers]:
+    """Return the row key of changes; without a key the content takes its place."""
+    if pairs:
+        return row_key(pairs, tables)
+    content = combined(tables, changes["op"], changes["old"], changes["new"])
+    salted = (combined(np.broadcast_to(salt, len(content)), content) for salt in (_KEY_SALT, _CHECK_SALT))
+    key, check = (hashes.view(np.int64) for hashes in salted)
+    return key, check
+
+
+def _completed(layout: EventLayout, fidelity: Fidelity) -> Numbers:
+    """Return the fingerprints of old images; columns that are not sent did not change."""
+    others = [name for name in layout.after if name not in layout.before]
+    if fidelity.old_values != "updated" or layout.deletes or not others or not layout.before:
+        return layout.old_images.hashes[layout.rows]
+    with np.errstate(over="ignore"):
+        total = layout.old_images.sums[layout.rows]
+        for name in others:
+            total = total + layout.new_pair(name)
+    return not_zero(combined(total, np.full(len(total), len(layout.before) + len(others))))
+
+
+def _pairs(
+    name: str, values: pa.Array, at: Numbers, projection: Projection | None, is_compared: bool
+) -> Hashes:
+    """Return hashes of a name with values in the common form; values that are not compared are equal."""
+    if not is_compared:
+        return np.broadcast_to(null_pair(name), len(at))
+    distinct = values.take(pa.array(at)).dictionary_encode()
+    common = pa.array([readable(projection, value) for value in distinct.dictionary.to_pylist()], pa.binary())
+    own = common.take(distinct.indices) if not distinct.indices.null_count else None
+    if own is None:
+        null = pa.array([readable(projection, None)], pa.binary())
+        indices = pc.fill_null(distinct.indices, len(common))
+        own = pa.concat_arrays([common, null]).take(indices)
+    with np.errstate(over="ignore"):
+        return mixed(text_hashes(pa.array([name])) * ODD + value_hashes(own))
+
+
+def _integers(batch: pa.RecordBatch, name: str) -> Numbers:
+    numbers: Numbers = pc.fill_null(batch.column(name), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return numbers

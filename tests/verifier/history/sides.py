@@ -1,0 +1,94 @@
+"""The sides of a comparison: messages of scenarios, simulated in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+
+from ticdc_producer.engine.local import LocalEngine
+from ticdc_producer.model.shapes import DECODED, MESSAGES
+from ticdc_producer.protocols import registry
+from ticdc_producer.scenario.scenario import Scenario
+from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.schemas import with_schemas
+from ticdc_producer.simulate.simulate import simulate
+from ticdc_producer.targets.decode import event_decoder
+from ticdc_producer.targets.record_batches import claim_objects, with_table_schemas
+from ticdc_producer.verifier.history.history_diff import diff_histories
+from ticdc_producer.verifier.history.history_side import HistorySide
+from ticdc_producer.verifier.history.outcome import HistoryDiff
+from ticdc_producer.verifier.passes.slices import Messages
+
+ENGINE = LocalEngine()
+OPTIONS = {
+    "open-protocol": "protocol=open-protocol",
+    "open-protocol, new": "protocol=open-protocol&profile=new",
+    "craft": "protocol=craft",
+    "canal-json": "protocol=canal-json",
+    "canal-json, extension": "protocol=canal-json&enable-tidb-extension=true",
+    "canal": "protocol=canal",
+    "simple": "protocol=simple",
+    "simple, avro": "protocol=simple&encoding-format=avro",
+    "avro": "protocol=avro&enable-tidb-extension=true&avro-enable-watermark=true",
+    "avro, plain": "protocol=avro",
+    "debezium": "protocol=debezium",
+    "debezium, extension": "protocol=debezium&enable-tidb-extension=true",
+    "debezium, no schema": "protocol=debezium&debezium-disable-schema=true",
+    "maxwell": "protocol=maxwell",
+}
+"""Sink URI parameters by protocol and variant."""
+
+
+def job_of(
+    scenario: str | Path | Scenario,
+    protocol: str,
+    *,
+    partitions: int = 3,
+    traps: Sequence[str] = (),
+    overrides: Sequence[str] = (),
+    parameters: str = "",
+) -> Job:
+    uri = f"kafka:///t?{OPTIONS[protocol]}&partition-num={partitions}&output-ddl=true{parameters}"
+    return prepare(scenario, sink_uri=uri, inject=[*traps], overrides=["on-error=skip", *overrides])
+
+
+def side_of(job: Job, claims: Path | None = None) -> HistorySide:
+    """The stream of a job; a folder for the objects of claim-check is necessary if it has any."""
+    with simulate(job, ENGINE) as simulation:
+        batches = [*simulation.encoded.messages.select(*MESSAGES.names).batches()]
+        if claims is not None:
+            for claim in claim_objects(simulation.encoded.messages.batches()):
+                (claims / claim.name).parent.mkdir(parents=True, exist_ok=True)
+                (claims / claim.name).write_bytes(claim.content)
+    rows = ENGINE.of_batches(batches, MESSAGES)
+    changefeed = job.changefeed
+    options = with_schemas(changefeed.codec_options(), changefeed, rows, job.known_schemas)
+    options = with_table_schemas(rows, changefeed.protocol, options)
+    return HistorySide(
+        name=changefeed.protocol,
+        protocol=changefeed.protocol,
+        profile=changefeed.profile,
+        fidelity=registry.fidelity(changefeed.protocol, changefeed.codec_options()),
+        messages=Messages(rows),
+        decode=event_decoder(changefeed.protocol, options, "" if claims is None else str(claims)),
+        without_ddls=registry.fidelity(changefeed.protocol, changefeed.codec_options()).ddl_skip_reason(3),
+    )
+
+
+def decoded_of(side: HistorySide) -> pa.Table:
+    return pa.Table.from_batches(side.events.batches(), DECODED)
+
+
+def with_events(side: HistorySide, events: pa.Table) -> HistorySide:
+    """The side with other events in place of its messages."""
+    typed = events.cast(DECODED).append_column("type", pa.nulls(len(events), pa.string()))
+    rows = ENGINE.of_batches(typed.combine_chunks().to_batches(), typed.schema)
+    decode = lambda batches: (batch.select(DECODED.names) for batch in batches)  # noqa: E731
+    return replace(side, messages=Messages(rows), decode=decode)
+
+
+def compared(a: HistorySide, b: HistorySide, tables: Iterable[str] = ()) -> HistoryDiff:
+    return diff_histories(ENGINE, (a, b), tables=[*tables])
