@@ -28,6 +28,8 @@ COLLISIONS: list[tuple[dict[str, str], str]] = [
     ({"quote": "", "delimiter": "n"}, "delimiter"),
     ({"quote": "", "delimiter": "→"}, "delimiter"),
     ({"quote": "", "terminator": "|"}, "terminator"),
+    ({"quote": "", "null": "a\\"}, "null"),
+    ({"quote": "", "null": "\\\\\\"}, "null"),
 ]
 
 
@@ -51,7 +53,7 @@ SEPARATORS = st.builds(
     delimiter=st.sampled_from([",", "|", "|@|", "||", "\t", "→", "|;"]) | st.text(ALPHABET, max_size=3),
     terminator=st.sampled_from(["\r\n", "\n", "|\n", ",\n", ",|", ";"]) | st.text(ALPHABET, max_size=3),
     quote=st.sampled_from(['"', "'", "", "|", "\\"]) | st.text(ALPHABET, max_size=1),
-    null=st.sampled_from(["\\N", "", "NULL", "|"]) | st.text(ALPHABET, max_size=3),
+    null=st.sampled_from(["\\N", "", "NULL", "|", "I", "a\\", "\\\\", "\\r"]) | st.text(ALPHABET, max_size=3),
 )  # fmt: skip
 FIELDS = st.lists(st.none() | st.integers(-2, 20) | st.text(ALPHABET, max_size=4), min_size=1, max_size=4)
 
@@ -72,7 +74,7 @@ def _read(field: str | int | None, options: CSVOptions) -> CSVField:
     if field is None:
         return CSVField(None)
     text = str(field).encode()
-    if not options.quote and field == options.null and "\\" not in options.null:
+    if not options.quote and isinstance(field, str) and quoted_text(field, options) == options.null.encode():
         return CSVField(None)  # docs/limitations.md: the bytes are the same
     return CSVField(text, quoted=bool(options.quote) and isinstance(field, str))
 

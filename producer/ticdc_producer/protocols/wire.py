@@ -13,6 +13,7 @@ compared without moving their bytes:
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -157,9 +158,20 @@ def row_of_file(end: bytes, _key: bytes | None, value: bytes | None) -> Sequence
     >>> row_of_file(b"\\n", b"d/t/1", b"{}\\n") == row_of_file(b"\\n", None, b"{}")
     True
 
-    :param end: the terminator, which a row that was read does not have.
+    :param end: the terminator, which a row that was read does not have. Rows end with a brace: if the
+        terminator also does, only a row that is not JSON has the terminator.
     """
-    return ((None, None if value is None else value.removesuffix(end)),)
+    if value is None or (end.endswith(b"}") and _is_json(value)):
+        return ((None, value),)
+    return ((None, value.removesuffix(end)),)
+
+
+def _is_json(value: bytes) -> bool:
+    try:
+        json.loads(value)
+    except ValueError:
+        return False
+    return True
 
 
 _LOCATION_REASON = "the name of a claim-check object is random; its content is compared"

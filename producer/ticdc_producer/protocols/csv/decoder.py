@@ -193,6 +193,7 @@ class CSVDecoder:
         head = _NAMES + options.include_commit_ts + options.output_old_value + options.writes_handle
         if len(fields) != head + len(table.columns):
             raise _error("FIELDS", f"{head + len(table.columns)} fields")
+        fields[:head] = map(self._records.present, fields[:head])
         op, name, schema = (self._name(field) for field in fields[:_NAMES])
         if op not in _OPS:
             raise _error("OP", "I, U or D")

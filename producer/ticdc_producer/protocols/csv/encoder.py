@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -12,12 +13,19 @@ from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
 from ticdc_producer.model.event import DDLEvent, Message, Op, Value
 from ticdc_producer.model.fidelity import Fidelity, ValueProjection
-from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.arrow_text import Fragment, concat, integers
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.csv.options import CSVOptions
-from ticdc_producer.protocols.csv.values import Field, HandleTexts, field_of, quoted, quoted_text
+from ticdc_producer.protocols.csv.values import (
+    Field,
+    HandleTexts,
+    field_of,
+    quoted,
+    quoted_text,
+    text_like_null,
+)
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
 from ticdc_producer.protocols.member_text import member_text, no_member
 from ticdc_producer.protocols.message_batch import MessageBatch, one_message_per_row
@@ -30,10 +38,12 @@ _PRIMARY = ColumnFlag.PRIMARY_KEY | ColumnFlag.HANDLE_KEY
 class CSVFidelity(Fidelity):
     """The fidelity of CSV. Types and key are those of schema files; ENUM and SET are texts.
 
-    :param bare_null: the text of NULL, if nothing is quoted and a text may be equal to it; otherwise None.
+    :param bare_null: the text that is written as NULL is, if nothing is quoted; None if there is none.
+    :param bytes_text: the form of binary strings.
     """
 
     bare_null: bytes | None = None
+    bytes_text: Callable[[bytes], bytes] = bytes
 
     def visible_type(self, column: ColumnInfo, flag: int) -> str:  # noqa: ARG002  # the type text does not depend on the flag
         return column_type(column).lower()
@@ -43,14 +53,20 @@ class CSVFidelity(Fidelity):
 
     def value_projection(self, column: ColumnInfo) -> ValueProjection | None:
         members = column.type in (MySQLType.ENUM, MySQLType.SET)
-        if not members and (self.bare_null is None or column.binary):
+        if not members and self.bare_null is None:
             return None
+        in_bytes = column.binary and column.type in STRINGS | LOBS
 
         def project(value: Value) -> Value:
             text = value if value is None or not members else member_text(column, value).encode()
-            return None if text == self.bare_null else text
+            written = self.bytes_text(text) if in_bytes and text is not None else text
+            return None if written == self.bare_null else text
 
         return project
+
+
+def _hex(value: bytes) -> bytes:
+    return value.hex().encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +130,8 @@ class CSVEncoder:
             table_ids="none",
             commit_ts="exact" if options.include_commit_ts else "none",
             resolved=False,
-            # Without quotes a backslash in a text is doubled: no text equals a `null` that contains one.
-            bare_null=None if options.quote or "\\" in options.null else options.null.encode(),
+            bare_null=text_like_null(options),
+            bytes_text=b64encode if options.binary_encoding_method == "base64" else _hex,
         )
 
     def header(self, table: TableInfo) -> bytes:

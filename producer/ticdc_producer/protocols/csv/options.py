@@ -19,6 +19,8 @@ _LONGEST_DELIMITER = 3
 _LINE_BREAKS = frozenset("\r\n")
 _OF_UNQUOTED_FIELDS = frozenset("0123456789+-.truefals")
 """Characters of numbers, true and false: fields that are neither quoted nor escaped."""
+_UNQUOTED = re.compile(r"(?:\\.|[^\\])*", re.DOTALL)
+"""A field without quotes, in which each backslash escapes a character."""
 _NUMBER = re.compile(r"[+-]?[0-9.]+(?:e[+-]?[0-9]+)?")
 
 
@@ -109,6 +111,8 @@ def _collisions(options: CSVOptions) -> Iterator[tuple[str, str]]:
                 "terminator begins with the quote, which doubles the quote at the end of a text",
             )
         return
+    if not _UNQUOTED.fullmatch(null):
+        yield "null", f"null {null!r} ends with a backslash, which without a quote escapes the delimiter"
     if "\\" in delimiter + end:
         yield "quote", "without a quote the backslash escapes: delimiter and terminator cannot contain it"
     if not delimiter.isascii() or set(delimiter) & set("rn"):
@@ -120,6 +124,11 @@ def _collisions(options: CSVOptions) -> Iterator[tuple[str, str]]:
 
 _UNESCAPED = {b"r": b"\r", b"n": b"\n"}
 _ESCAPE = re.compile(rb"\\(.)", re.DOTALL)
+
+
+def unescaped(text: bytes) -> bytes:
+    """Return the text that is written so without quotes."""
+    return _ESCAPE.sub(lambda match: _UNESCAPED.get(match[1], match[1]), text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +197,17 @@ class CSVRecords:
             raise DecodeError("CSV-RECORD", "one record with its terminator", part="value", byte=0)
         return [match[1] for match in self._field.finditer(record)]
 
+    def present(self, field: CSVField) -> CSVField:
+        """Return a field that is never NULL, such as the name of a table, although it may read as NULL."""
+        return self._read_text(self._null) if field.text is None else field
+
     def _read(self, text: bytes) -> CSVField:
-        if text == self._null:
-            return CSVField(None)
+        return CSVField(None) if text == self._null else self._read_text(text)
+
+    def _read_text(self, text: bytes) -> CSVField:
         mark = self._quote
         if not mark:
-            return CSVField(_ESCAPE.sub(lambda match: _UNESCAPED.get(match[1], match[1]), text))
+            return CSVField(unescaped(text))
         if text.startswith(mark):
             return CSVField(text[len(mark) : -len(mark)].replace(mark * 2, mark), quoted=True)
         return CSVField(text)
@@ -206,11 +220,10 @@ _MAX_BAD_BYTES = 1 << 20
 def file_rows(content: bytes, options: CSVOptions) -> Iterator[bytes]:
     """Yield the rows of a file, without its header. Content that is not a line is yielded last."""
     records = CSVRecords(options)
+    if options.output_field_header and content.startswith(_HEADER):
+        # Names have no quotes and no escapes, so a header need not be a record.
+        _, _, content = content.partition(options.terminator.encode())
     lines = _lines(records, content)
-    if options.output_field_header:
-        first = next(lines, b"")
-        if not first.startswith(_HEADER):
-            yield first
     for line in lines:
         yield line + next(lines, b"") if _begins_update(records, line, options) else line
 
@@ -230,4 +243,7 @@ def _begins_update(records: CSVRecords, line: bytes, options: CSVOptions) -> boo
     except DecodeError:
         return False
     flag = 3 + options.include_commit_ts
-    return len(fields) > flag and fields[0].text == b"D" and fields[flag].text == b"true"
+    if len(fields) <= flag:
+        return False
+    op, of_update = (records.present(fields[number]).text for number in (0, flag))
+    return op == b"D" and of_update == b"true"

@@ -32,7 +32,7 @@ from ticdc_producer.protocols.arrow_text import (
     surrounded,
 )
 from ticdc_producer.protocols.base import RowBatch
-from ticdc_producer.protocols.csv.options import CSVOptions
+from ticdc_producer.protocols.csv.options import CSVOptions, unescaped
 from ticdc_producer.protocols.go_json import shortest
 from ticdc_producer.protocols.member_text import member_text
 from ticdc_producer.protocols.zone import packed_time, utc_timestamp, zone_of
@@ -151,6 +151,17 @@ def quoted(texts: pa.Array, options: CSVOptions) -> pa.Array:
     mark = options.quote.encode()
     fragments = surrounded(mark, pc.replace_substring(texts, mark, mark * 2), mark)
     return concat(fragments, len(texts), null=None)
+
+
+def text_like_null(options: CSVOptions) -> bytes | None:
+    """Return the text that is written as NULL is, without quotes; None if no text is.
+
+    >>> text_like_null(CSVOptions(quote="", null="-")), text_like_null(CSVOptions(quote=""))
+    (b'-', None)
+    """
+    null = options.null.encode()
+    text = unescaped(null)
+    return text if not options.quote and quoted_text(text.decode(), options) == null else None
 
 
 def quoted_text(text: str, options: CSVOptions) -> bytes:
