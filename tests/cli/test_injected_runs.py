@@ -44,6 +44,8 @@ def test_an_illegal_fault_that_is_reported_is_a_success(
     [
         ("unsplit", "unsplit was not injected, because the stream lacks what it requires: an update of a"),
         ("duplicate-event:rate=0.001", "because the rate 0.001 drew none of the 7 events"),
+        ("raw-key-update", "raw-key-update was not injected, because the stream lacks what it requires: an"),
+        ("handle-key-only", "handle-key-only was not injected, because the stream lacks what it requires: a"),
     ],
 )
 def test_a_trap_without_an_occurrence_is_a_failure(
@@ -62,6 +64,39 @@ def test_it_is_a_failure_without_a_verdict_too(
     target = [] if options == ["--dry-run"] else ["--out", str(tmp_path / "out")]
     assert main(["run", "seed_t1", "-q", "--inject", "unsplit", *target, *options]) == 1
     assert capsys.readouterr().out.splitlines()[-1].startswith("FAILED: unsplit was not injected, because")
+
+
+_KEYED = """
+CREATE TABLE t (a INT PRIMARY KEY, b INT, c TEXT, UNIQUE (b));
+INSERT INTO t VALUES (1, 1, 'short');
+UPDATE t SET b = 2;
+INSERT INTO t VALUES (2, 3, REPEAT('x', 3000)), (3, 4, REPEAT('y', 3000));
+"""
+
+
+@pytest.mark.parametrize(
+    ("trap", "places"),
+    [("raw-key-update", 1), ("handle-key-only", 2), ("claim-check", 2), ("idle-partition", 2)],
+)
+@pytest.mark.parametrize("options", [[], ["--only", "messages"], ["--dry-run"]])
+def test_a_trap_of_a_setting_is_counted_as_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], trap: str, places: int, options: list[str]
+) -> None:
+    (tmp_path / "keyed.sql").write_text(_KEYED)
+    (tmp_path / "changefeed.toml").write_text(
+        f"[sink.kafka-config.large-message-handle]\nclaim-check-storage-uri = 'file://{tmp_path}/claims'\n"
+        if trap == "claim-check"
+        else ""
+    )
+    size = "&max-message-bytes=2000" if trap in ("handle-key-only", "claim-check") else ""
+    uri = f"kafka:///t?protocol=open-protocol&partition-num=3{size}"
+    target = [] if "--dry-run" in options else ["--out", str(tmp_path / "out")]
+    command = ["run", str(tmp_path / "keyed.sql"), "--config", str(tmp_path / "changefeed.toml"), *options]
+    code = main([*command, *target, "--sink-uri", uri, "--inject", trap, "--json"])
+    report = json.loads(capsys.readouterr().out)
+    assert (code, report["ok"]) == (0, True)
+    if "--only" not in options:
+        assert report["faults"] == [{"trap": trap, "legal": True, "places": places}]
 
 
 def test_too_many_times_write_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -103,8 +103,7 @@ def outcome(
             ),
             claims=str(claims) if "claim-check" in traps else "",
         )
-        faults = [] if job.faults is None else sent.faults.batches()  # a changefeed has traps of its own
-        occurred = {row["trap"] for batch in faults for row in batch.to_pylist()}
+        occurred = {count["trap"] for count in sent.fault_summary.counts if count["places"]}
         return Outcome(traps, frozenset(occurred), verified.verdict)
 
 

@@ -25,6 +25,8 @@ from ticdc_producer.model.trap_coverage import CoverageRule
 Mechanism: TypeAlias = Literal["event", "message", "changefeed", "scenario"]
 Profile: TypeAlias = Literal["classic", "new"]
 Measure: TypeAlias = Literal["rate", "times"]
+Effect: TypeAlias = Literal["idle partitions", "key updates", "large rows"]
+"""What a setting of the changefeed causes in a stream, as a run counts it."""
 
 EXPECTED_EVENTS = "EXPECTED-EVENTS"
 """The finding of the comparison with the scenario, for traps that violate no other invariant."""
@@ -68,7 +70,12 @@ class ScenarioTrap(Trap):
 
 
 class ChangefeedTrap(Trap):
-    """Produced by ``changefeed_settings``, which an injected trap sets."""
+    """Produced by ``changefeed_settings``, which an injected trap sets.
+
+    :cvar effect: what its occurrences are; None: they are not counted.
+    """
+
+    effect: ClassVar[Effect | None] = None
 
     mechanism = "changefeed"
     occurrence = "the whole stream: the changefeed's settings produce it"

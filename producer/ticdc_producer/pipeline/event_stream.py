@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +16,7 @@ from ticdc_producer.config import Changefeed
 from ticdc_producer.dispatch.rules import Route, Router
 from ticdc_producer.dispatch.table_filter import ColumnSelection, TableFilter
 from ticdc_producer.model.catalog import Catalog
+from ticdc_producer.model.event import Kind
 from ticdc_producer.model.shapes import ChangeBatch, EventBatch, MutationBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.control_events import (
@@ -26,7 +28,7 @@ from ticdc_producer.pipeline.control_events import (
 )
 from ticdc_producer.pipeline.delivery import TopicPartitions, commit, dispatch
 from ticdc_producer.pipeline.event_filter import event_filter, filtered_tables, select
-from ticdc_producer.pipeline.mutations import collapse, net_mutations, split, split_moved
+from ticdc_producer.pipeline.mutations import changed_keys, collapse, net_mutations, split, split_moved
 from ticdc_producer.pipeline.row_images import Flags, Numbers, localise, numbers
 
 
@@ -181,6 +183,15 @@ def _of_mutations(mutations: MutationBatch, plan: StreamPlan) -> EventBatch:
         profile=changefeed.profile,
     )
     return dispatch(select(rows, plan.replicated, plan.selection), plan.routes, plan.topic_partitions)
+
+
+def key_updates(tables: Sequence[TableInfo], events: EventBatch) -> int:
+    """Return the number of updates that change a key; there are some with ``output-raw-change-event`` only.
+
+    :param tables: the table versions of the events.
+    """
+    rows = events.filter(pc.equal(events.column("kind"), int(Kind.ROW)))
+    return int(changed_keys(rows, tables).sum())
 
 
 def single_control_events(plan: StreamPlan) -> list[pa.RecordBatch]:

@@ -58,7 +58,7 @@ def split(
     :param raw_change_event: TiCDC's ``output-raw-change-event``: nothing is split.
     :return: in the same order, without ``row_key``; the insert of a split update follows its delete.
     """
-    changes_key = np.zeros(mutations.num_rows, bool) if raw_change_event else _changes_key(mutations, tables)
+    changes_key = np.zeros(mutations.num_rows, bool) if raw_change_event else changed_keys(mutations, tables)
     kind_before = numbers(mutations.column("op"))
     if changes_key.any():
         halves = np.repeat(np.arange(len(changes_key)), 1 + changes_key)
@@ -95,7 +95,11 @@ def eight_bytes(values: Numbers) -> pa.Array:
     return _fixed_bytes(values.astype(">i8").view(np.uint8).reshape(-1, 8))
 
 
-def _changes_key(mutations: MutationBatch, tables: Iterable[TableInfo]) -> Flags:
+def changed_keys(mutations: pa.RecordBatch, tables: Iterable[TableInfo]) -> Flags:
+    """Return whether each row is an update that changes a handle key or a unique key.
+
+    :param mutations: with the columns ``table_version``, ``op``, ``before`` and ``after``.
+    """
     versions, ops = numbers(mutations.column("table_version")), numbers(mutations.column("op"))
     before, after = mutations.column("before"), mutations.column("after")
     changed = np.zeros(len(ops), bool)

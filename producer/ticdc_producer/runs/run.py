@@ -173,7 +173,8 @@ class _Run:
         target = self.targets[0]
         with target.opened():
             counts, skipped = target.write_in_one_pass(self.simulation)
-            report = replace(self._report(counts, skipped), faults=uninjected_summary(self.simulation.job))
+            faults = uninjected_summary(self.simulation.job, counts)
+            report = replace(self._report(counts, skipped), faults=faults)
             return _of_target(report, target)
 
     def _report(self, counts: Counts, skipped: list[Rejection]) -> RunReport:

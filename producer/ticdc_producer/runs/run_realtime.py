@@ -171,7 +171,9 @@ class _Run:
         with encoded(job, events, expected_events=True, digests=True) as stream:
             warnings = (*job.changefeed.warnings, *job.stream.router.warnings)
             report = report_of(simulation, stream.counts, stream.rejections, warnings)
-            report = replace(report, target=topics.name, origin=topics.origin(job))
+            report = replace(
+                report, target=topics.name, origin=topics.origin(job), faults=stream.fault_summary
+            )
             skipped = frozenset(entry["table"] for entry in report.skipped)
             wire = expected_messages(job, events)
             expected = ExpectedStream(stream.compared_events, wire=wire)

@@ -22,7 +22,8 @@ from ticdc_producer.errors import EncodeError
 from ticdc_producer.faults.catalogue import trap
 from ticdc_producer.faults.event_traps import SegmentTrap, integers
 from ticdc_producer.faults.illegal_event import DROPPED
-from ticdc_producer.model.event import ROW_ELSEWHERE, MessageNote
+from ticdc_producer.faults.trap import ChangefeedTrap, Effect
+from ticdc_producer.model.event import ROW_ELSEWHERE, Kind, MessageNote
 from ticdc_producer.model.shapes import EventBatch, EventOffsetBatch
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.targets.encode import Rejection
@@ -39,12 +40,16 @@ class Counts:
 
     :param messages: by (topic, partition, kind); ``events`` and ``size`` (bytes) have the same keys.
     :param rejected: number of rows that TiCDC's encoder rejects.
+    :param large_rows: number of rows that are too large for a message.
+    :param key_updates: number of updates that change a key, if a trap asks for them.
     """
 
     messages: Counter[tuple[str, int, str]] = field(default_factory=Counter)
     events: Counter[tuple[str, int, str]] = field(default_factory=Counter)
     size: Counter[tuple[str, int, str]] = field(default_factory=Counter)
     rejected: int = 0
+    large_rows: int = 0
+    key_updates: int = 0
 
     @property
     def total(self) -> int:
@@ -55,7 +60,11 @@ class Counts:
     def of_partitions(cls, summaries: Iterable[PartitionSummary]) -> Counts:
         """Return the counts of encoded partitions."""
         partitions = [*summaries]
-        counts = cls(rejected=sum(summary.rejected for summary in partitions))
+        counts = cls(
+            rejected=sum(summary.rejected for summary in partitions),
+            large_rows=sum(summary.large_rows for summary in partitions),
+            key_updates=sum(summary.key_updates for summary in partitions),
+        )
         for summary in partitions:
             for kind, count in summary.kinds.items():
                 counts.set(summary.topic, summary.partition, kind, count)
@@ -77,6 +86,19 @@ class Counts:
         return {
             f"{t}/{p}": self._sums(key for key in self.messages if key[:2] == (t, p)) for t, p in partitions
         }
+
+    def effects(self, effect: Effect) -> int:
+        """Return how often a setting of the changefeed had an effect."""
+        if effect == "large rows":
+            return self.large_rows
+        if effect == "key updates":
+            return self.key_updates
+        partitions = {(topic, partition) for topic, partition, _ in self.messages}
+        return sum(
+            bool(self.messages[topic, partition, Kind.RESOLVED.label])
+            and not self.messages[topic, partition, Kind.ROW.label]
+            for topic, partition in partitions
+        )
 
     def _sums(self, keys: Iterable[tuple[str, int, str]]) -> dict[str, int]:
         counters = {"messages": self.messages, "events": self.events, "bytes": self.size}
@@ -256,22 +278,38 @@ def occurrences_in_order(occurrences: Iterable[FaultRow]) -> list[FaultRow]:
     return sorted(occurrences, key=key)
 
 
-def summarize_faults(job: Job, occurrences: Sequence[FaultRow], counted: Mapping[str, int]) -> FaultSummary:
+def summarize_faults(
+    job: Job, occurrences: Sequence[FaultRow], counted: Mapping[str, int], counts: Counts
+) -> FaultSummary:
     """Return the number of occurrences of each trap of a run, possibly 0, and the first occurrences.
 
-    :param counted: the numbers by trap.
+    :param counted: the numbers by trap, of faults of events and messages.
+    :param counts: the counts of the stream, which show what settings of the changefeed caused.
     """
-    counts = tuple(
-        _fault_count(job, name, counted.get(name, 0))
-        for name in job.traps
-        if trap(name).mechanism in ("event", "message")
-    )
-    return FaultSummary(counts, tuple(occurrences))
+    numbers = {
+        name: counted.get(name, 0) for name in job.traps if trap(name).mechanism in ("event", "message")
+    } | _effects(job, counts)
+    of_traps = tuple(_fault_count(job, name, numbers[name]) for name in job.traps if name in numbers)
+    return FaultSummary(of_traps, tuple(occurrences))
 
 
-def uninjected_summary(job: Job) -> FaultSummary:
-    """Return the traps of which it is known before a run that they have no occurrence."""
-    return FaultSummary(tuple(_fault_count(job, name, 0) for name in job.not_injected))
+def uninjected_summary(job: Job, counts: Counts) -> FaultSummary:
+    """Return the traps without an occurrence in a stream whose faults were not counted.
+
+    :param counts: the counts of the stream.
+    """
+    missing = [name for name, count in _effects(job, counts).items() if not count]
+    return FaultSummary(tuple(_fault_count(job, name, 0) for name in (*job.not_injected, *missing)))
+
+
+def _effects(job: Job, counts: Counts) -> dict[str, int]:
+    """Return the number of occurrences of each trap that a setting of the changefeed produces."""
+    of_settings = ((name, trap(name)) for name in job.traps)
+    return {
+        name: counts.effects(entry.effect)
+        for name, entry in of_settings
+        if isinstance(entry, ChangefeedTrap) and entry.effect is not None
+    }
 
 
 def _fault_count(job: Job, name: str, count: int) -> FaultCount:
@@ -284,6 +322,8 @@ def _fault_count(job: Job, name: str, count: int) -> FaultCount:
 def _reason_in_large_stream(job: Job, name: str) -> str:
     """Return why a trap has no occurrence in a stream whose positions were not counted."""
     requires = trap(name).requires or "a row event"
+    if isinstance(trap(name), ChangefeedTrap):
+        return f"the stream lacks what it requires: {requires}"
     rate = job.traps[name].rate
     if rate is not None and trap(name).legal:
         return f"the rate {rate:g} drew no position, or the stream lacks what the trap requires: {requires}"

@@ -108,11 +108,9 @@ class EncodedStream:
     @property
     def fault_summary(self) -> FaultSummary:
         """The number of faults by trap, and the first ones."""
-        if self.job.faults is None:
-            return FaultSummary()
         first = [fault for summary in self.summaries for fault in summary.first_faults][:MAX_LISTED_FAULTS]
         counted = sum((summary.faults for summary in self.summaries), Counter[str]())
-        return summarize_faults(self.job, first, counted)
+        return summarize_faults(self.job, first, counted, self.counts)
 
     @property
     def fault_numbers(self) -> dict[str, int]:

@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal, TypeAlias
 
 from ticdc_producer.config import Changefeed, ConfigSource, changefeed_content, resolve
 from ticdc_producer.dispatch.table_filter import TableFilter
 from ticdc_producer.errors import EncodeError, ScenarioError
+from ticdc_producer.faults.catalogue import trap
 from ticdc_producer.faults.event_context import with_drifted
 from ticdc_producer.faults.fault_plan import FaultPlan
 from ticdc_producer.faults.message_faults import MessageFaults
 from ticdc_producer.faults.plan import plan_faults
 from ticdc_producer.faults.stage import EventFaults
-from ticdc_producer.faults.trap import TrapSetting
+from ticdc_producer.faults.trap import ChangefeedTrap, TrapSetting
 from ticdc_producer.model import tso
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.pipeline.control_events import ResolvedPlan
 from ticdc_producer.pipeline.event_filter import check_expressions
-from ticdc_producer.pipeline.event_stream import StreamPlan
+from ticdc_producer.pipeline.event_stream import StreamPlan, key_updates
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.avro.schemas import assign_ids
 from ticdc_producer.protocols.base import Encoder
@@ -223,7 +224,13 @@ class Job:
             skip_rejected=skip_rejected,
             faults=self.message_faults() if faults else None,
             wire=None if digests is None else self.wire_digests(digests),
+            key_updates=partial(key_updates, self.catalog.tables) if self._counts_key_updates else None,
         )
+
+    @property
+    def _counts_key_updates(self) -> bool:
+        settings = (trap(name) for name in self.traps)
+        return any(isinstance(entry, ChangefeedTrap) and entry.effect == "key updates" for entry in settings)
 
     def wire_digests(self, digests: Digests) -> WireDigests | None:
         """Return what computes the digests of the messages; None if their bytes are not compared."""

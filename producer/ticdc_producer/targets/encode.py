@@ -5,7 +5,7 @@ A dry run, a folder and Kafka use the same function, so the checked messages are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypedDict, cast
 
@@ -51,6 +51,7 @@ class EncodePlan:
     :param skip_rejected: skip and report rows that TiCDC rejects, instead of stopping.
     :param faults: injects faults into messages.
     :param wire: computes the digests of the events; None: they are not needed.
+    :param key_updates: counts the updates of a batch that change a key; None: they are not counted.
     """
 
     protocol: str
@@ -59,6 +60,7 @@ class EncodePlan:
     skip_rejected: bool = False
     faults: MessageStage | None = None
     wire: WireDigests | None = None
+    key_updates: Callable[[pa.RecordBatch], int] | None = None
 
     @property
     def describes_in_first(self) -> bool:
@@ -102,6 +104,7 @@ class PartitionEncoder:
         partition.
     :ivar handle_key_only: event ordinals of the rows that were too large and are sent with their handle key
         only.
+    :ivar large_rows: number of the rows that were too large, with those that are in the claim-check storage.
     :ivar faults: notes of the plan's ``faults``.
     """
 
@@ -109,6 +112,7 @@ class PartitionEncoder:
         self._plan, self._topic, self._partition = plan, topic, partition
         self.rejected: dict[int, EncodeError] = {}
         self.handle_key_only: list[int] = []
+        self.large_rows = 0
         self.faults: list[MessageNote] = []
         self._events = 0
 
@@ -149,7 +153,9 @@ class PartitionEncoder:
             event = start + row + int(events_before[row])
             if row in rejected:
                 self.rejected[event] = rejected[row]
-            elif status.handle_key_only:
+                continue
+            self.large_rows += status.handle_key_only or status.claim is not None
+            if status.handle_key_only:
                 self.handle_key_only.append(event)
         return part.without(list(rejected)) if rejected else part
 

@@ -209,6 +209,8 @@ class PartitionSummary:
     :param rejected_tables: ``schema.table`` of their tables.
     :param faults: number of faults by trap, and the first of them (:data:`FAULTS`).
     :param fault_identities: by trap a number for each fault; a fault has the same in all partitions.
+    :param large_rows: number of rows that are too large for a message.
+    :param key_updates: number of updates that change a key, if the plan counts them.
     """
 
     topic: str
@@ -220,6 +222,8 @@ class PartitionSummary:
     faults: Counter[str] = field(default_factory=Counter)
     first_faults: Sequence[FaultRow] = ()
     fault_identities: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    large_rows: int = 0
+    key_updates: int = 0
 
 
 def needed_columns(*, faults: bool) -> tuple[str, ...]:
@@ -309,12 +313,15 @@ class _Loop:
         self._messages = MessageRows(topic, partition)
         self._pending = PendingEvents(plan.faults.repeat_distance if plan.faults else 0)
         self._stats = DeliveryStats()
+        self._count_key_updates, self._key_updates = plan.key_updates, 0
         self._faults: Sequence[FaultRow] = ()
         self._fault_identities: Mapping[str, frozenset[int]] = {}
 
     def rows(self, events: Iterable[EventBatch], kinds: Collection[str]) -> Iterator[Tagged]:
         if self._log is not None:
             events = self._log.sent(events)
+        if self._count_key_updates is not None:
+            events = self._counted(events, self._count_key_updates)
         if EVENT in kinds:
             events = self._pending.passing(events)
         for batch in self._stats.counted(self._encoder.batches(events)):
@@ -327,6 +334,13 @@ class _Loop:
             self._faults, self._fault_identities = self._log.occurrences(notes), self._log.identities(notes)
             if FAULT in kinds and self._faults:
                 yield FAULT, pa.RecordBatch.from_pylist([*self._faults], schema=FAULTS)
+
+    def _counted(
+        self, events: Iterable[EventBatch], key_updates: Callable[[pa.RecordBatch], int]
+    ) -> Iterator[EventBatch]:
+        for batch in events:
+            self._key_updates += key_updates(batch)
+            yield batch
 
     def _of_events(self, batch: MessageBatch, kinds: Collection[str]) -> Iterator[Tagged]:
         offsets = self._offsets.event_offsets(batch)
@@ -352,6 +366,8 @@ class _Loop:
             faults=Counter(fault["trap"] for fault in self._faults),
             first_faults=self._faults[:MAX_LISTED_FAULTS],
             fault_identities=self._fault_identities,
+            large_rows=self._encoder.large_rows,
+            key_updates=self._key_updates,
         )
 
 

@@ -17,6 +17,8 @@ class IdlePartition(ChangefeedTrap):
     changefeed_settings = MappingProxyType({"sink.dispatchers": [{"matcher": ["*.*"], "partition": "table"}]})
     requires = "fewer tables than partitions, and resolved events"
     consumer_action = "Uses the minimum of the resolved-ts of all partitions, including those without rows."
+    occurrence = "a partition without rows"
+    effect = "idle partitions"
     coverage = seen_as("partition", "resolved > 0 and rows = 0", needs=("resolved",))
 
 
@@ -29,6 +31,8 @@ class RawKeyUpdate(ChangefeedTrap):
     may_report = ("INV-KEY-UPDATE-SPLIT", "INV-KEY-PARTITION")
     requires = "an update of a non-clustered primary key or of a unique key"
     consumer_action = "Also removes the row with the old key if the key differs between the two images."
+    occurrence = "an update of a key"
+    effect = "key updates"
     coverage = seen_as("event", "kind = 'row' and op = 'update' and size(key_change) > 0")
 
 
@@ -42,6 +46,8 @@ class HandleKeyOnly(ChangefeedTrap):
     consumer_action = (
         "Reads the row from the database at its commit-ts, and never treats the missing columns as NULL."
     )
+    occurrence = "a row above max-message-bytes"
+    effect = "large rows"
     coverage = seen_as("row", "handle_key_only <> 0 and not claim_check")
 
 
@@ -53,4 +59,6 @@ class ClaimCheck(ChangefeedTrap):
     changefeed_settings = MappingProxyType({_LARGE_MESSAGES: "claim-check"})
     requires = "a row larger than max-message-bytes, and claim-check-storage-uri"
     consumer_action = "Fetches the object that the message names, and decodes it instead of the message."
+    occurrence = "a row above max-message-bytes"
+    effect = "large rows"
     coverage = seen_as("row", "handle_key_only <> 0 and claim_check")
