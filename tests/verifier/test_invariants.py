@@ -238,6 +238,11 @@ def replay_cut_short() -> Topic:
     return repeated(deposits(4), 1, 2).row(HOME, ts(5), after=account(5))
 
 
+def odd_flags() -> Topic:
+    flags = ACCOUNTS | {"id": 0x0B | 0x40, "balance": 0x40}
+    return created().row(HOME, ts(1), after=account(1), flags=flags).resolved(ts(1))
+
+
 BROKEN: dict[str, tuple[Callable[[], Topic], list[tuple[int, int]]]] = {
     "INV-FRAME": (undecodable, [(AWAY, 7)]),
     "INV-BATCH-SIZE": (oversized, [(HOME, 2)]),
@@ -262,6 +267,7 @@ BROKEN: dict[str, tuple[Callable[[], Topic], list[tuple[int, int]]]] = {
     "INV-ROW-STATE": (inserted_twice, [(HOME, 2), (HOME, 3)]),
     "INV-OLD-IMAGE": (other_old_image, [(HOME, 2), (HOME, 3)]),
     "INV-SCHEMA": (lost_column, [(HOME, 2), (HOME, 3)]),
+    "INV-FLAGS": (odd_flags, [(HOME, 2)]),
     "INV-DUP-ORDER": (replay_with_a_hole, [(HOME, 9), (HOME, 10)]),
     "INV-DUP-COMPLETE": (replay_cut_short, [(HOME, 7), (HOME, 8)]),
 }
@@ -313,18 +319,12 @@ def unfinished() -> Topic:
     return created().row(HOME, ts(1), after=account(1)).row(HOME, ts(2), after=account(2))
 
 
-def odd_flags() -> Topic:
-    flags = ACCOUNTS | {"id": 0x0B | 0x40, "balance": 0x40}
-    return created().row(HOME, ts(1), after=account(1), flags=flags).resolved(ts(1))
-
-
 def stalled() -> Topic:
     return created().resolved(ts(61)).resolved(ts(62))
 
 
 INFORMATION: dict[str, tuple[Callable[[], Topic], str]] = {
     "INV-COMPLETE": (unfinished, "2 rows in 1000 ms"),
-    "INV-FLAGS": (odd_flags, "id, balance"),
     "INV-RESOLVED-STALL": (stalled, "61000 ms"),
 }
 """Streams with findings of severity info, and a part of their detail."""

@@ -73,6 +73,12 @@ class Images:
         self.values: pa.Array = images.items
 
     @cached_property
+    def null(self) -> Flags:
+        """Whether each value is NULL."""
+        null: Flags = self.values.is_null().to_numpy(zero_copy_only=False)
+        return null
+
+    @cached_property
     def name_hashes(self) -> Hashes:
         return text_hashes(self.names)
 
@@ -158,6 +164,14 @@ class EventLayout:
         """Return a column's values in the image with the row's key."""
         images = self.old_images if self.deletes else self.new_images
         return images.values.take(pa.array(images.lists.starts[self.rows] + self.key_image[name]))
+
+    def has_null(self, name: str) -> Flags:
+        """Return whether a column is NULL in one of the images of each row."""
+        null = np.zeros(len(self.rows), bool)
+        for images, names in ((self.old_images, self.before), (self.new_images, self.after)):
+            if name in names and images.null.any():
+                null |= images.null[images.lists.starts[self.rows] + names[name]]
+        return null
 
     def old_pair(self, name: str) -> Hashes:
         """Return the hashes of a name with its old value."""

@@ -108,27 +108,37 @@ def has_null(layout: EventLayout, columns: Iterable[str]) -> Flags:
     return null
 
 
+_NUMBER = re.compile("(tinyint|smallint|mediumint|int|bigint|float|double|decimal|bit|year)( |$|\\()")
 _UNSIGNED = re.compile("bit|year")
 _BINARY = re.compile(
     "(tinyint|smallint|mediumint|int|bigint|float|double|decimal|bit|year|date|datetime|timestamp|time|json)"
     r"( |$|\()"
 )
+_ALL_FLAGS = sum(ColumnFlag)
 
 
-def is_odd(column: DescribedColumn) -> bool:
-    """Return whether a column has flags that TiDB never produces.
+def flag_fault(column: DescribedColumn, *, new: bool) -> str:
+    """Return what is wrong with the flags of a column, which TiDB never produces; empty if nothing is.
 
-    A primary key is not nullable; the handle key is a primary or unique key; BIT and YEAR are unsigned;
-    numbers, dates and JSON are binary. TiCDC new architecture sends a column of a partitioned table that was
-    added or renamed without flags, but for the handle key's.
+    TiCDC new architecture sends a column of a partitioned table that was added or renamed without flags, but
+    for the handle key's, and a stored generated column of the handle key without those of its index.
+
+    :param new: whether TiCDC new architecture sends the column.
     """
     flag, kind = column.flag, column.type.lower()
-    return bool(flag & ~F.HANDLE_KEY) and bool(
-        (flag & F.PRIMARY_KEY and flag & F.NULLABLE)
-        or (flag & F.HANDLE_KEY and not flag & (F.PRIMARY_KEY | F.UNIQUE_KEY))
-        or (_UNSIGNED.match(kind) and not flag & F.UNSIGNED)
-        or (_BINARY.match(kind) and not flag & F.BINARY)
-    )
+    if new and not flag & ~F.HANDLE_KEY:
+        return ""
+    if flag & ~_ALL_FLAGS:
+        return "unknown bits"
+    if flag & F.NULLABLE and flag & (F.PRIMARY_KEY | F.HANDLE_KEY):
+        return "a nullable primary key or handle key"
+    if flag & F.HANDLE_KEY and not flag & (F.PRIMARY_KEY | F.UNIQUE_KEY | (F.GENERATED if new else 0)):
+        return "a handle key that is no primary or unique key"
+    if flag & F.UNSIGNED and not _NUMBER.match(kind):
+        return f"{kind} with the flag unsigned"
+    if not flag & F.UNSIGNED and _UNSIGNED.match(kind):
+        return f"{kind} without the flag unsigned"
+    return f"{kind} without the flag binary" if _BINARY.match(kind) and not flag & F.BINARY else ""
 
 
 Texts: TypeAlias = npt.NDArray[np.object_]
@@ -252,8 +262,18 @@ class RowDigests:
     def odd_flags(self) -> Texts:
         if not self.options.fidelity.unique_columns:  # the protocol has no flags
             return np.full(len(self.layout.rows), None, object)
-        odd = [column.name for column in self.layout.columns if is_odd(column)]
-        return np.full(len(self.layout.rows), ", ".join(odd) or None, object)
+        new, columns = self.options.profile == "new", self.layout.columns
+        faults = ((column.name, flag_fault(column, new=new)) for column in columns)
+        texts = np.full(len(self.layout.rows), None, object)
+        texts[:] = "; ".join(f"{name}: {fault}" for name, fault in faults if fault) or None
+        for column in columns:
+            # INV-HANDLE is about the handle key.
+            if column.flag & (F.NULLABLE | F.HANDLE_KEY) or (new and not column.flag):
+                continue
+            for row in np.flatnonzero(self.layout.has_null(column.name)).tolist():
+                fault = f"{column.name}: NULL in a column that is not nullable"
+                texts[row] = f"{texts[row]}; {fault}" if texts[row] else fault
+        return texts
 
     @property
     def dispatch_key(self) -> Numbers:

@@ -249,7 +249,8 @@ def _check_flags(marked: MarkedEvents) -> Violations:
     return Violations.of_events(
         marked.events,
         odd.is_valid().to_numpy(zero_copy_only=False),
-        "info",
+        # Its encoder sends flags of an earlier version of a table (``scenario.cached_flags``).
+        "warning" if marked.options.profile == "new" else "error",
         lambda number: f"flags of {odd[number]}",
     )
 
@@ -257,9 +258,9 @@ def _check_flags(marked: MarkedEvents) -> Violations:
 FLAGS = Invariant(
     id="INV-FLAGS",
     without_row_commit_ts=True,
-    severity="info",
-    statement="The flags of a column are a combination that TiDB produces.",
-    hint="messages that TiCDC did not write often have no flags",
+    severity="error",
+    statement="The flags of a column are a combination that TiDB produces, and fit its type and its values.",
+    hint="TiCDC did not write it; or profile=new, or legacy-no-flag for messages without flags",
     by_event=_check_flags,
     preconditions=preconditions.requires_option(
         lambda options: not options.fidelity.unique_columns,

@@ -34,7 +34,7 @@ class Observation:
     :param certain: False if TiCDC's dispatch key is uncertain: NULLs (classic and new differ), rows with the
         handle key only, uncertain rules.
     :param null_handle: a handle column is NULL.
-    :param odd_flags: names of the columns with flags that TiDB never produces, separated by commas.
+    :param odd_flags: names of the columns with flags that TiDB never produces, each with the reason.
     :param reduced: the row has its handle key only, because it is large.
     :param left_key, left_key_check: the old row key of updates that change it.
     """
