@@ -28,6 +28,7 @@ MENU = {
         "conformance": "Conformance",
         "testing": "pytest and Hypothesis",
         "serve": "The service: Java, Go, Node, curl",
+        "real-topics": "Real topics in CI",
         "ci": "Recipes for CI",
         "traps": "Traps",
         "faults": "Faults",
@@ -109,6 +110,7 @@ MENU = {
         "decisions/0029-modules-of-one-subject": "Modules of one subject, and words of the field",
         "decisions/0030-bytes-of-messages": "Bytes of messages",
         "decisions/0031-the-writer-of-spark": "The writer of Spark",
+        "decisions/0032-recordings": "Recordings",
     },
 }
 """The menu: groups of pages with their titles."""

@@ -56,9 +56,12 @@ MAY_IMPORT = {
     "rows": {
         "config", "engine", "kafka", "model", "oracle", "protocols", "spark", "targets", "verifier",
     },
+    "recording": {
+        "config", "engine", "model", "rows", "scenario", "targets", "verifier",
+    },
     "runs": {
         "config", "dispatch", "engine", "faults", "kafka", "model", "oracle", "pipeline", "protocols",
-        "resources", "rows", "scenario", "simulate", "spark", "targets", "verifier",
+        "recording", "resources", "rows", "scenario", "simulate", "spark", "targets", "verifier",
     },
     "api": {"runs", "scenario", "verifier"},
     # What people call.
@@ -249,5 +252,6 @@ def test_a_decoder_loads_no_arrow(codec: str) -> None:
 
 
 def test_cached_topics_are_keyed_by_all_code_that_determines_their_bytes() -> None:
-    transport = {"kafka", "resources", "rows", "verifier"}  # carries, reads or checks messages; makes none
+    # They carry, read or check messages, and make none.
+    transport = {"kafka", "recording", "resources", "rows", "verifier"}
     assert set(topic_cache.PACKAGES) == {"runs", *MAY_IMPORT["runs"]} - transport

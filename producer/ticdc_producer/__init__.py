@@ -20,6 +20,7 @@ TYPE_CHECKING = False  # the module `typing` costs half a start of Python, and -
 if TYPE_CHECKING:
     from ticdc_producer.api import (
         HistoryDiff,
+        Recording,
         RunReport,
         Scenario,
         StateOutcome,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         changes,
         decode,
         diff,
+        record,
         run,
         run_changes,
         run_realtime,
@@ -44,6 +46,7 @@ __all__ = [
     "MESSAGES",
     "HistoryDiff",
     "ProducerError",
+    "Recording",
     "RunReport",
     "Scenario",
     "StateOutcome",
@@ -51,6 +54,7 @@ __all__ = [
     "changes",
     "decode",
     "diff",
+    "record",
     "run",
     "run_changes",
     "run_realtime",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ticdc_producer.runs.decode import decode
     from ticdc_producer.runs.diff import diff
+    from ticdc_producer.runs.record import Recording, record
     from ticdc_producer.runs.run import run
     from ticdc_producer.runs.run_changes import run_changes
     from ticdc_producer.runs.run_realtime import run_realtime
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HistoryDiff",
+    "Recording",
     "RunReport",
     "Scenario",
     "StateOutcome",
@@ -32,6 +34,7 @@ __all__ = [
     "changes",
     "decode",
     "diff",
+    "record",
     "run",
     "run_changes",
     "run_realtime",
@@ -42,6 +45,7 @@ __all__ = [
 
 _MODULES = {
     "HistoryDiff": "verifier.history.outcome",
+    "Recording": "runs.record",
     "RunReport": "runs.run_report",
     "Scenario": "scenario.scenario",
     "StateOutcome": "verifier.consumer_state.outcome",
@@ -49,6 +53,7 @@ _MODULES = {
     "changes": "scenario.dataframe",
     "decode": "runs.decode",
     "diff": "runs.diff",
+    "record": "runs.record",
     "run": "runs.run",
     "run_changes": "runs.run_changes",
     "run_realtime": "runs.run_realtime",

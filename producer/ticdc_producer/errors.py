@@ -272,6 +272,10 @@ class RecognitionError(MessageError):
     """The protocol was not given, and cannot be detected unambiguously from this message."""
 
 
+class RecordingError(ProducerError):
+    """A topic whose history cannot be recorded; the text has the place of a message."""
+
+
 class FolderError(ProducerError):
     """A golden folder that cannot be read or must not be written.
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "run": "Run a scenario, write its messages, read them again and verify them.",
+    "record": "Record a topic, a golden folder or a file of messages as a scenario, which `run` replays.",
     "decode": (
         "Print the events of a topic, storage, golden folder or file. Exit code 1 if one did not decode."
     ),
@@ -85,7 +86,7 @@ def _refuse_uri(_context: Context, _option: object, value: object) -> object:
 
 
 INTERRUPTED = 130
-_ON_ARROW = {"run", "verify", "decode", "coverage", "diff"}
+_ON_ARROW = {"run", "verify", "record", "decode", "coverage", "diff"}
 """The commands whose work is done on Arrow columns."""
 _HELP = {"-h", "--help"}
 

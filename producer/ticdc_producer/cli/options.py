@@ -29,6 +29,7 @@ from ticdc_producer.runs.options import (
     JUNIT_XML,
     KAFKA_PROPERTIES,
     QUIET,
+    RECORD,
     RUN,
     SCHEMA_REGISTRY,
     SERVER,
@@ -91,7 +92,7 @@ def _parameter(option: Option) -> Parameter:
 
 
 _NAME = re.compile(r"`(\w+)`")
-_SPELLED = {option.name: option.spelled for option in (*DIFF, *VERIFY, *RUN)} | {
+_SPELLED = {option.name: option.spelled for option in (*DIFF, *RECORD, *VERIFY, *RUN)} | {
     "file": "a file",
     "tables": "--table",
     "table_map": "--map",

@@ -114,6 +114,7 @@ class DDLJob:
     :param reason: why the event is not sent; empty if it is.
     :param line: line in the scenario file, for messages to the user.
     :param definitions: the columns that the statement defines.
+    :param as_sent: whether ``query`` is a text that TiCDC has sent, so that nothing in it is rewritten.
     """
 
     commit_seq: int
@@ -131,6 +132,7 @@ class DDLJob:
     reason: str = ""
     line: int = 0
     definitions: tuple[ColumnDefinition, ...] = ()
+    as_sent: bool = False
 
     def event(self, commit_ts: int) -> DDLEvent:
         """Return the DDL event with this commit-ts."""

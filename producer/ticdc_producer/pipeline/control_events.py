@@ -56,6 +56,7 @@ class ResolvedPlan:
     :param commits: number of commits in the history.
     :param after_transaction: send one after every commit, with its commit-ts; otherwise every ``every_ms``
         of the commit clock, after each DDL and after the last commit.
+    :param every_ms: 0: only the explicit ones are sent.
     :param sent: whether the protocol has resolved events.
     :param explicit: explicit resolved events: resolved-ts, and the TSO after whose commits it is delivered.
     :param uncounted: first number and end of the numbers without a regular resolved event, in order: commits
@@ -85,6 +86,8 @@ class ResolvedPlan:
             return 0
         if self.after_transaction:
             return self.commits - sum(stop - first for first, stop in self.uncounted)
+        if not self.every_ms:
+            return 0
         return max(0, self._ticks_until(self.last) - self._early_ticks)
 
     def _ticks_until(self, ts: int) -> int:
@@ -133,7 +136,7 @@ class ResolvedPlan:
         """
         if not self.sent:
             return {}
-        at_commits = () if self.after_transaction or not self.commits else {*ddl_ts, self.last}
+        at_commits = {*ddl_ts, self.last} if self.every_ms and self.commits else ()
         first: dict[int, int] = {}
         for ts, after in (*self.explicit, *((ts, ts) for ts in at_commits)):
             first[ts] = min(after, first.get(ts, after))

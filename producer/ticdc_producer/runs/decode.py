@@ -172,7 +172,7 @@ def _decoded_events(
         if number == 0 and on_status is not None and rows and rows[0]["kind"] == "error":
             likely = detect_protocol(record.key, record.value)
             if likely not in (None, protocol):
-                on_status(_protocol_hint(likely, protocol))
+                on_status(protocol_hint(likely, protocol))
         if requested_protocol is None and rows and rows[-1]["kind"] == "error":
             check_same(record, protocol)
         if describes_table is not None and not rows and not describes_table(record.value or b""):
@@ -268,18 +268,23 @@ def with_protocol_hint(
     decoded = sum(kinds.get(kind, 0) for kind in ("row", "ddl", "resolved"))
     if kinds.get("error", 0) <= decoded:
         return list(findings)
-    likely = _likely_protocol(messages)
+    likely = likely_protocol(messages)
     if likely in (None, protocol):
         return list(findings)
-    hint = _protocol_hint(likely, protocol)
+    hint = protocol_hint(likely, protocol)
     return [replace(finding, hint=hint) if finding.id == FRAME.id else finding for finding in findings]
 
 
-def _protocol_hint(likely: str | None, protocol: str) -> str:
+def protocol_hint(likely: str | None, protocol: str) -> str:
+    """Return what to do about messages that have another protocol.
+
+    :param likely: the protocol that they look like.
+    :param protocol: with which they were decoded.
+    """
     return f"the messages look like {likely}, and were decoded as {protocol}: set protocol={likely}"
 
 
-def _likely_protocol(messages: Dataset) -> str | None:
+def likely_protocol(messages: Dataset) -> str | None:
     """Return the protocol of most of the first messages; None if it cannot be detected."""
     batches = messages.select("key", "value").batches()
     rows = islice((row for batch in batches for row in batch.slice(0, _SAMPLE).to_pylist()), _SAMPLE)

@@ -1,4 +1,5 @@
-"""The options of a run and of a verification, each declared once, and the combinations that are rejected.
+"""The options of runs, verifications and recordings, each declared once, and the combinations that are
+rejected.
 
 The options of the commands, the fields of the service's requests and the tables of docs/python.md are made of
 these declarations. The signatures of the Python functions repeat name, type and default, for their users and
@@ -61,7 +62,7 @@ class Option:
 _RUNS = ("run", "run_realtime", "run_changes")
 _OF_SCENARIOS = ("run", "run_realtime")
 _AT_ONCE = ("run", "run_changes")
-_ALL = (*_RUNS, "verify")
+_ALL = (*_RUNS, "verify", "record")
 _COMMAND = ()
 
 # fmt: off
@@ -89,7 +90,7 @@ INJECT = Option("inject", list[str], (), "Inject a trap of `traps list`.", "may 
     metavar="TRAP[:rate=R]", field="traps")
 ENGINE = Option("engine", EngineOption, "auto",
     "local: in this process; spark: in Spark's tasks; auto: in Spark's tasks if the work is large.",
-    functions=_ALL, local=True)
+    functions=(*_RUNS, "verify"), local=True)
 SCHEMA_REGISTRY = Option("schema_registry", str | None, None,
     "Schema registry for Avro; sets schema-registry of the sink URI, which is required.",
     metavar="URL", functions=_COMMAND, local=True)
@@ -183,6 +184,20 @@ DIFF = (
     AS_JSON, QUIET,
 )
 """In the order of the help of ``diff``."""
+RECORD = (
+    SINK_URI,
+    replace(FOLDER, functions=("record",)),
+    replace(MESSAGES, functions=("record",)),
+    CONFIG,
+    Option("table", list[str], (), "Record these tables only: a filter rule of TiCDC, such as shop.*.",
+        "may be repeated", metavar="RULE", functions=("record",)),
+    Option("until", str | None, None, "The last commit that is recorded: a TSO, or a time.",
+        metavar="TS", functions=("record",)),
+    Option("skip_damaged", bool, False, "Leave out messages that cannot be recorded, and count them.",
+        functions=("record",)),
+    SCHEMA_REGISTRY, KAFKA_PROPERTIES, AS_JSON, QUIET,
+)
+"""In the order of the help of ``record``."""
 # fmt: on
 
 
@@ -277,6 +292,11 @@ RULES: dict[str, tuple[OptionRule, ...]] = {
         *_apart(["messages", "strict_table_order", "state_at", "from_beginning", "resolved_gap_ms", "inject"],
             [STORAGE], _OF_TOPICS),
     ),
+    "record": (
+        *_apart(["messages"], ["folder"], "a golden folder contains its messages"),
+        *_requires(["messages"], "sink_uri", "it names the protocol and its options; no broker is asked"),
+        *_sources("sink_uri", "folder"),
+    ),
     "coverage": tuple(_sources("sink_uri", "folder")),
     "diff": (
         *_apart(["config_a", "config_b"], [GOLDEN], "it contains its changefeed"),
@@ -286,13 +306,13 @@ RULES: dict[str, tuple[OptionRule, ...]] = {
 }
 """By command, in the order of the checks."""
 # fmt: on
-_OPTIONS = {option.name: option for option in (*RUN, *VERIFY, *DIFF)}
+_OPTIONS = {option.name: option for option in (*RUN, *VERIFY, *DIFF, *RECORD)}
 
 
 def check_options(command: str, values: Mapping[str, object], sink: str = "") -> None:
     """Reject options that cannot be combined, or that would have no effect.
 
-    :param command: ``run``, ``verify``, ``coverage``, ``diff`` or ``decode``.
+    :param command: ``run``, ``verify``, ``record``, ``coverage``, ``diff`` or ``decode``.
     :param values: the options by name.
     :param sink: the kind of the sink; empty: it is not known yet.
     :raises ProducerError: for the first rule that they break.

@@ -91,11 +91,18 @@ class Changes(StrictModel):
     before: str | None = Field(
         default=None, min_length=1, description="Struct column with the old row of updates."
     )
+    canonical: bool = Field(
+        default=False,
+        description="The images are maps of a column's name to the bytes of its value, as docs/design.md has "
+        "them; not with table.",
+    )
 
     @model_validator(mode="after")
     def _of_one_table_or_all(self) -> Changes:
         if self.table is not None and self.order is None:
             raise ValueError("the order of the changes is missing: write order")
+        if self.table is not None and self.canonical:
+            raise ValueError("canonical requires a frame of several tables: leave out table")
         names = [name for name in ("op", "order", "before") if name in self.model_fields_set]
         if self.table is None and names:
             raise ValueError(f"{names[0]} requires table: without it the columns have fixed names")

@@ -171,7 +171,7 @@ def _execute_steps(
                         data.append(bound.plan)
                         warnings += bound.warnings
                 else:
-                    warnings += run_rows(session, step, step.frame.rows, times)
+                    warnings += run_rows(session, step, step.frame.rows, times, resolved)
             elif isinstance(step, DumpStep):
                 data.append(_bind_dump_step(session, step, scenario, times.clock))
             else:

@@ -1,4 +1,6 @@
-"""Loads a scenario: a ``.yaml`` file, a ``.sql`` file, a shipped scenario by name, or one built in Python."""
+"""Loads a scenario: a ``.yaml`` file, a ``.sql`` file, a folder with ``scenario.yaml``, a shipped scenario by
+name, or one built in Python.
+"""
 
 from __future__ import annotations
 
@@ -53,6 +55,8 @@ def _description(entry: Traversable) -> str:
 
 MAX_BYTES = 64 << 20
 _ENDINGS = (".yaml", ".yml", ".sql")
+SCENARIO_FILE = "scenario.yaml"
+"""The scenario of a folder, such as a recording."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +149,8 @@ class ScenarioFile:
     :param every: time from one commit to the next.
     :param build_time: build time in messages; None: each message's commit time.
     :param now: result of ``NOW()``, in UTC; None: the time of each commit.
-    :param resolved_every: time between resolved events; None: one after each transaction.
+    :param resolved_every: time between resolved events; None: one after each transaction; zero: only those of
+        the steps.
     :param changefeed: content of ``changefeed:``, for ``ticdc_producer.config.resolve``.
     :param start_given: whether the scenario sets ``start``.
     :param start_ts: TSO after which the changefeed sends commits; None: from the first commit, or from the
@@ -245,7 +250,7 @@ def _scenario_file(
         database=scenario.session.database,
         time_zone=scenario.session.time_zone,
         now=None if scenario.session.now == "commit" else scenario.session.now,
-        resolved_every=scenario.resolved.every,
+        resolved_every=timedelta() if scenario.resolved.after == "never" else scenario.resolved.every,
         changefeed=_changefeed(tree),
         steps=dump_steps or tuple(steps),
         on_error=scenario.on_error,
@@ -272,8 +277,11 @@ def _find(name: str) -> Traversable:
     library = shipped()
     if name in library:
         return library[name]
+    if (Path(name) / SCENARIO_FILE).is_file():
+        return Path(name) / SCENARIO_FILE
     if Path(name).exists() or Path(name).name != name:
-        raise ScenarioError("a scenario is a .yaml or a .sql file", file=name)
+        what = f"a scenario is a .yaml or a .sql file, or a folder with {SCENARIO_FILE}"
+        raise ScenarioError(what, file=name)
     files = (f"{name}{ending}" for ending in _ENDINGS if Path(f"{name}{ending}").is_file())
     hint = next((f"did you mean the file {file}?" for file in files), nearest(name, library))
     raise ScenarioError(f"there is no shipped scenario {name!r}", hint=hint)

@@ -190,6 +190,7 @@ class Scenario:
         op: str | None = None,
         order: str | Sequence[str] | None = None,
         before: str | None = None,
+        canonical: bool = False,
         commit_ts: int | datetime | None = None,
     ) -> Self:
         """Add changes in the rows of a DataFrame.
@@ -205,10 +206,18 @@ class Scenario:
             with the position in it.
         :param before: struct column with the old row of updates. Without it the old row is the stored one
             with the same key.
+        :param canonical: the images are maps of a column's name to the bytes of its canonical value; without
+            ``table`` only.
         :param commit_ts: time stamp of the first transaction.
         :raises ScenarioError: for an object that is not a DataFrame.
         """
-        keys = {"table": table, "op": op, "order": order, "before": before}
+        keys = {
+            "table": table,
+            "op": op,
+            "order": order,
+            "before": before,
+            "canonical": canonical or None,
+        }
         self._frames.append(frame_of(df))
         given = {key: plain_values(value) for key, value in keys.items() if value is not None}
         return self._add("changes", {"frame": len(self._frames) - 1, **given}, commit_ts)

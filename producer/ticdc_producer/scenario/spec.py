@@ -188,8 +188,8 @@ class Resolved(StrictModel):
 
     model_config = ConfigDict(json_schema_extra=_exactly_one("after", "every"))
 
-    after: Literal["transaction"] | None = Field(
-        default=None, description="One after each transaction and DDL."
+    after: Literal["transaction", "never"] | None = Field(
+        default=None, description="One after each transaction and DDL; never: only those of the steps."
     )
     every: Duration | None = Field(
         default=None,
@@ -199,7 +199,7 @@ class Resolved(StrictModel):
     @model_validator(mode="after")
     def _one_of_them(self) -> Resolved:
         if (self.after is None) == (self.every is None):
-            raise ValueError("write either 'after: transaction' or 'every: DURATION'")
+            raise ValueError("write either 'after: transaction', 'after: never' or 'every: DURATION'")
         return self
 
 

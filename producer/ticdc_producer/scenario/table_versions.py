@@ -74,6 +74,8 @@ def is_rebuilt(job: DDLJob) -> bool:
 
 
 def _new_arch_job(job: DDLJob, *, rebuilt: bool) -> DDLJob:
+    if job.as_sent and job.job_type != Action.EXCHANGE_TABLE_PARTITION:
+        return job
     match job.job_type:
         case Action.EXCHANGE_TABLE_PARTITION:  # named by the table whose rows became the partition
             return replace(
@@ -139,7 +141,7 @@ def rewrite_ddl_text(
 
 
 def _each_sent(catalog: Catalog, file: str, rewrite: Callable[[DDLJob], DDLJob]) -> Catalog:
-    """Rewrite the DDLs of a catalog that are sent; an error names the line of the DDL."""
+    """Rewrite the DDLs of a catalog that are to be sent; an error names the line of the DDL."""
 
     def rewritten(job: DDLJob) -> DDLJob:
         try:
@@ -147,7 +149,10 @@ def _each_sent(catalog: Catalog, file: str, rewrite: Callable[[DDLJob], DDLJob])
         except ScenarioError as error:
             raise error.at(file, job.line) from error.__cause__
 
-    return replace(catalog, ddls=tuple(rewritten(job) if job.sent else job for job in catalog.ddls))
+    return replace(
+        catalog,
+        ddls=tuple(rewritten(job) if job.sent and not job.as_sent else job for job in catalog.ddls),
+    )
 
 
 def _without_escapes(job: DDLJob) -> DDLJob:

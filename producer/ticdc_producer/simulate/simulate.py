@@ -160,7 +160,7 @@ def _control_events(job: Job) -> int:
     resolved = job.stream.resolved
     ddls = sum(ddl.sent for ddl in job.history.catalog.ddls) if job.changefeed.output_ddl else 0
     each = resolved.regular + (len(resolved.explicit) if resolved.sent else 0)
-    if resolved.sent and not resolved.after_transaction:
+    if resolved.sent and resolved.every_ms:
         each += ddls + 1
     return (each + ddls) * len(job.stream.topic_partitions)
 

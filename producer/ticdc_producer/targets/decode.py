@@ -67,7 +67,7 @@ def event_rows(record: Record, decoder: Decoder) -> list[DecodedRow]:
 
 
 def event_columns(
-    messages: Iterable[tuple[bytes | None, bytes | None]], decoder: Decoder
+    messages: Iterable[tuple[bytes | None, bytes | None]], decoder: Decoder, *, row_ids: bool = False
 ) -> tuple[list[int], dict[str, list[object]]]:
     """Return the events of messages, in order.
 
@@ -75,6 +75,7 @@ def event_columns(
     is a tombstone.
 
     :param messages: keys and values.
+    :param row_ids: whether the column ``row_id`` is also returned.
     :return: the number of events of each message; and all columns by name, except those of the record.
     """
     decoded: list[_Decoded | None] = []
@@ -97,6 +98,8 @@ def event_columns(
             column = columns[name]
             for number, value in zip(numbers, values(events), strict=True):
                 column[number] = value
+    if row_ids:
+        columns["row_id"] = [event.row_id if isinstance(event, RowEvent) else 0 for event in decoded]
     return counts, columns
 
 
@@ -251,10 +254,14 @@ def event_decoder(
     return decode
 
 
-def events_decoder(protocol: str, options: Options, claims: str = "") -> EventsFunction:
+def events_decoder(
+    protocol: str, options: Options, claims: str = "", *, row_ids: bool = False
+) -> EventsFunction:
     """Return a function from messages to the same events as ``event_decoder``.
 
     Rows that the protocol decodes to columns remain columns.
+
+    :param row_ids: whether the events have the ids of their rows.
     """
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[DecodedEvents]:
@@ -262,17 +269,22 @@ def events_decoder(protocol: str, options: Options, claims: str = "") -> EventsF
         rows_decoder = registry.batch_decoder(protocol, options)
         for batch in batches:
             for start in range(0, batch.num_rows, _CHUNK):
-                yield decoded_events(batch.slice(start, _CHUNK), decoder, rows_decoder)
+                yield decoded_events(batch.slice(start, _CHUNK), decoder, rows_decoder, row_ids=row_ids)
 
     return decode
 
 
 def decoded_events(
-    messages: StoredMessageBatch, decoder: Decoder, rows_decoder: BatchDecoder | None
+    messages: StoredMessageBatch,
+    decoder: Decoder,
+    rows_decoder: BatchDecoder | None,
+    *,
+    row_ids: bool = False,
 ) -> DecodedEvents:
     """Return the events of a few messages (shape ``MESSAGES``).
 
     :param rows_decoder: decodes rows to columns; None: the decoder decodes all messages.
+    :param row_ids: whether the events have the ids of their rows.
     """
     contents = [*zip(*(messages.column(name).to_pylist() for name in ("key", "value")), strict=True)]
     rows = [] if rows_decoder is None else rows_decoder.rows(contents)
@@ -280,7 +292,9 @@ def decoded_events(
     for group in rows:
         counts[group.messages.to_numpy()] = 1
     others = np.flatnonzero(counts == 0)
-    of_others, of_events = event_columns((contents[number] for number in others.tolist()), decoder)
+    of_others, of_events = event_columns(
+        (contents[number] for number in others.tolist()), decoder, row_ids=row_ids
+    )
     counts[others] = of_others
     columns = {**of_events, **of_messages(messages, np.repeat(others, of_others))}
     return DecodedEvents(
@@ -289,6 +303,7 @@ def decoded_events(
         counts=counts,
         rows=rows,
         others=batch_of_columns(columns, DECODED),
+        row_ids=pa.array(of_events["row_id"], pa.int64()) if row_ids else None,
     )
 
 

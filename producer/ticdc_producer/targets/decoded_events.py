@@ -94,6 +94,7 @@ class DecodedEvents:
     :param counts: the number of events of each message.
     :param rows: events as columns of their tables.
     :param others: the events of all other messages (shape ``DECODED``).
+    :param row_ids: of ``others``, as far as their messages have them, else 0; None: they are not known.
     """
 
     messages: pa.RecordBatch
@@ -101,6 +102,7 @@ class DecodedEvents:
     counts: Numbers
     rows: Sequence[DecodedRows]
     others: DecodedBatch
+    row_ids: pa.Array | None = None
 
     @classmethod
     def of_batch(cls, batch: DecodedBatch) -> Self:

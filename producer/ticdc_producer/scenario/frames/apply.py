@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -10,13 +11,14 @@ import pyarrow as pa
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.hints import nearest
-from ticdc_producer.model.event import Op
+from ticdc_producer.model.event import Op, Value
 from ticdc_producer.model.row_key import index_key
 from ticdc_producer.model.values.coerce import read
 from ticdc_producer.model.values.sql_value import SQLValue
 from ticdc_producer.scenario.data_steps import Changes
 from ticdc_producer.scenario.frames.image_values import frame_value
 from ticdc_producer.scenario.frames.rows import FrameRow, FrameTransaction, Values, text_of, transactions_of
+from ticdc_producer.scenario.sql.dml.image_writer import ImageWriter
 from ticdc_producer.scenario.sql.dml.row_writer import DuplicateRow, Given, RowWriter, has_values
 from ticdc_producer.scenario.sql.session.session import Session
 from ticdc_producer.scenario.sql.store.storage import Row, RowLocation, Table
@@ -25,16 +27,24 @@ _GENERATES = "the changes before this row leave other rows in the table"
 
 
 def run_changes_step(
-    session: Session, spec: Changes, rows: pa.Table, *, file: str, line: int, pin: Callable[[int], None]
+    session: Session,
+    spec: Changes,
+    rows: pa.Table,
+    *,
+    file: str,
+    line: int,
+    pin: Callable[[int], None],
+    resolve: Callable[[int], None],
 ) -> list[str]:
     """Run the rows of a frame.
 
     :param file: the scenario file; with ``line`` the location of the step, for errors.
     :param pin: sets the commit-ts of the next commit.
+    :param resolve: adds a resolved event after the commits so far.
     :return: the warnings of the step.
     :raises ScenarioError: for the first row that cannot run, with its number and content.
     """
-    step = _Step(session, file, line, pin)
+    step = _Step(session, file, line, pin, resolve, spec.canonical)
     try:
         first = session.commits
         for transaction in transactions_of(spec, rows):
@@ -53,6 +63,7 @@ def unchecked_keys(file: str, line: int, table: str) -> str:
 class _Step:
     """A ``changes`` step that runs.
 
+    :param canonical: whether the images have canonical values.
     :ivar origins: numbers of the rows of the frame that wrote the stored rows, by their locations.
     :ivar _positions: numbers of the rows of the open transaction, by table, key and position.
     """
@@ -61,6 +72,8 @@ class _Step:
     file: str
     line: int
     pin: Callable[[int], None]
+    resolve: Callable[[int], None]
+    canonical: bool = False
     origins: dict[RowLocation, int] = field(default_factory=dict)
     _tables: dict[tuple[str, str], Table] = field(default_factory=dict)
     _unchecked: set[str] = field(default_factory=set)
@@ -78,23 +91,44 @@ class _Step:
         """
         if transaction.number is not None:
             self.session.skip_commits(first + transaction.number - self.session.commits)
-        if transaction.commit_ts is not None:
-            with self._described(transaction.rows[0]):
-                self.pin(transaction.commit_ts)
         row = transaction.rows[0]
+        if row.resolved is not None:
+            for row in transaction.rows:
+                self.resolve(row.resolved or 0)
+            return
+        if transaction.commit_ts is not None:
+            with self._described(row):
+                self.pin(transaction.commit_ts)
         self._tables.clear()  # a statement may have replaced a table
         self._positions.clear()
+        if self.canonical and row.statement is not None:
+            with self._described(row):
+                texts = [each.statement or "" for each in transaction.rows]
+                self.session.run_sent(texts, row.schema, line=self.line)
+            return
         if len(transaction.rows) == 1 and row.statement is not None:
             with self._described(row):
                 self.session.run(row.statement, line=self.line)
             return
         with self.session.open_transaction(self.line) as writer:
+            images = ImageWriter(writer.transaction, writer.context, self._inserts(transaction.rows))
             for row in transaction.rows:
                 with self._described(row):
-                    if row.statement is None:
+                    if self.canonical:
+                        self._change_images(images, self._table(row), row)
+                    elif row.statement is None:
                         self._change(writer, row)
                     else:
                         self.session.run_in_transaction(row.statement, line=self.line)
+
+    def _inserts(self, rows: Iterable[FrameRow]) -> Counter[int]:
+        """Return the number of inserted rows by the id of their table."""
+        inserts: Counter[int] = Counter()
+        for row in rows if self.canonical else ():
+            if row.op == Op.INSERT:
+                with self._described(row):
+                    inserts[self._table(row).info.table_id] += 1
+        return inserts
 
     @contextmanager
     def _described(self, row: FrameRow) -> Iterator[None]:
@@ -102,8 +136,9 @@ class _Step:
         try:
             yield
         except ScenarioError as error:
+            origin = f" ({row.origin})" if row.origin else ""
             raise type(error)(
-                f"{error.what}, in row {row.number}: {row.content}",
+                f"{error.what}, in row {row.number}{origin}: {row.content}",
                 file=self.file,
                 line=self.line,
                 column=error.column,
@@ -126,6 +161,24 @@ class _Step:
             return
         with self._with_other_row(table):
             self._note(table, writer.update(table, old, after or {}) or old, row)
+
+    def _change_images(self, writer: ImageWriter, table: Table, row: FrameRow) -> None:
+        before, after = (
+            None if image is None else _values_by_offset(table, image) for image in (row.before, row.after)
+        )
+        if row.op == Op.INSERT:
+            with self._with_other_row(table):
+                self._note(table, writer.insert(table, after or {}, row.row_id), row)
+            return
+        old = writer.stored(table, (after or {}) if before is None else before)
+        if old is None:
+            raise ScenarioError(f"the {row.op.label} of a row that does not exist", hint=_GENERATES)
+        self.origins.pop(old.location, None)
+        if row.op == Op.DELETE:
+            writer.delete(table, old, before or {})
+            return
+        with self._with_other_row(table):
+            self._note(table, writer.update(table, old, before or {}, after or {}, row.row_id), row)
 
     def _table(self, row: FrameRow) -> Table:
         name = row.schema, row.table
@@ -201,3 +254,18 @@ def _given(table: Table, values: Values, row: FrameRow, writer: RowWriter) -> di
             raise ScenarioError(what, column=name, hint=nearest(name, offsets))
         given[offset] = frame_value(table.info.columns[offset], value, writer.context.mode)
     return given
+
+
+def _values_by_offset(table: Table, values: Values) -> dict[int, Value]:
+    """Return the canonical values of an image, by the offsets of their columns."""
+    offsets = table.info.visible_offsets
+    image: dict[int, Value] = {}
+    for name, value in values.items():
+        offset = offsets.get(name.lower())
+        if offset is None:
+            what = f"table {table.info.qualified_name} has no column {name!r}"
+            raise ScenarioError(what, column=name, hint=nearest(name, offsets))
+        if not isinstance(value, bytes | None):
+            raise ScenarioError(f"the value of column {name!r} is not bytes", column=name)
+        image[offset] = value
+    return image

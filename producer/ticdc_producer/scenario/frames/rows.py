@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model import tso
 from ticdc_producer.model.event import OP_OF_LABEL, Op
 from ticdc_producer.scenario.data_steps import Changes
 from ticdc_producer.scenario.frames.columns import FrameColumns
@@ -20,21 +21,27 @@ from ticdc_producer.scenario.generate.table_spec import MOST_EVENTS
 Values: TypeAlias = Mapping[str, object]
 """Python's values of the columns of a row."""
 
-COLUMNS = ("txn", "commit_ts", "seq", "statement", "op", "schema", "table", "before", "after")
+COLUMNS = (
+    "txn", "commit_ts", "seq", "statement", "op", "schema", "table", "before", "after", "row_id", "resolved",
+    "origin",
+)  # fmt: skip
 """The columns of a frame that has no table of its own."""
 _LONGEST_CONTENT = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameRow:
-    """One row of a frame: a statement, or a row change.
+    """One row of a frame: a statement, a row change, or a resolved event.
 
     :param number: its number in the frame, from 0.
     :param position: its position in the transaction; None: the frame has the rows in order.
-    :param schema: empty for the current database.
+    :param schema: empty for the current database; of a statement the database that is current for it.
     :param before: values that the changed row has before; None: they are not given.
     :param after: values that the row has after the change; of a delete without ``before`` those of the row.
     :param others: columns for another purpose, in lower case, which need not be columns of the table.
+    :param row_id: of an inserted row, if the table has hidden row ids; None: the next one.
+    :param resolved: resolved-ts of a resolved event that follows the transactions before it.
+    :param origin: where the row was recorded, for messages.
     """
 
     number: int
@@ -46,6 +53,9 @@ class FrameRow:
     before: Values | None = None
     after: Values | None = None
     others: frozenset[str] = frozenset()
+    row_id: int | None = None
+    resolved: int | None = None
+    origin: str = ""
 
     @property
     def content(self) -> str:
@@ -91,7 +101,7 @@ def transactions_of(spec: Changes, table: pa.Table) -> Iterator[FrameTransaction
     :raises ScenarioError: for a missing column, and for a row that does not say what it does.
     """
     if spec.table is None:
-        return _of_all_tables(table)
+        return _of_all_tables(spec, table)
     return _of_one_table(spec, spec.table, spec.order or (), table)
 
 
@@ -135,9 +145,11 @@ def _of_one_table(
         yield FrameTransaction(rows, number=commit)
 
 
-def _of_all_tables(table: pa.Table) -> Iterator[FrameTransaction]:
+def _of_all_tables(spec: Changes, table: pa.Table) -> Iterator[FrameTransaction]:
     columns = FrameColumns(table)
     columns.check_names(COLUMNS)
+    if columns.has("row_id") and not spec.canonical:
+        raise ScenarioError("a column row_id requires canonical values", column="row_id")
     by_ts = columns.has("commit_ts")
     if by_ts == columns.has("txn"):
         what = "the DataFrame has both txn and commit_ts" if by_ts else "the DataFrame has no column txn"
@@ -147,7 +159,11 @@ def _of_all_tables(table: pa.Table) -> Iterator[FrameTransaction]:
     cells = {name: columns.values(name) for name in COLUMNS if columns.has(name)}
     for commit, members in _by_transaction(numbers, positions):
         rows = [_row(number, {name: cells[name][number] for name in cells}) for number in members]
-        yield FrameTransaction(rows, commit_ts=commit if by_ts else None)
+        changes = [row for row in rows if row.resolved is None]
+        if changes:
+            yield FrameTransaction(changes, commit_ts=commit if by_ts else None)
+        if len(changes) < len(rows):
+            yield FrameTransaction([row for row in rows if row.resolved is not None])
 
 
 def _by_transaction(
@@ -163,14 +179,19 @@ def _by_transaction(
 def _row(number: int, cells: Mapping[str, Any]) -> FrameRow:
     """Return a row of a frame that has no table of its own."""
     content = text_of({name: value for name, value in cells.items() if value is not None})
-    statement = cells.get("statement")
+    statement, resolved = cells.get("statement"), cells.get("resolved")
     before, after = (_mapping(cells.get(name), name, number) for name in ("before", "after"))
+    schema, origin = str(cells.get("schema") or ""), str(cells.get("origin") or "")
+    if resolved is not None:
+        if not isinstance(resolved, int) or not 0 < resolved <= tso.MAX_TS:
+            raise _row_error(f"{resolved!r} is no resolved-ts: 1 to {tso.MAX_TS}", number, content)
+        return FrameRow(number=number, resolved=resolved, origin=origin)
     if statement is not None:
         if not isinstance(statement, str) or not statement.strip():
             raise _row_error("the statement is not SQL text", number, content)
         if before is not None or after is not None or cells.get("op") is not None:
             raise _row_error("a row has either a statement or a row change", number, content)
-        return FrameRow(number=number, statement=statement)
+        return FrameRow(number=number, statement=statement, schema=schema, origin=origin)
     table = cells.get("table")
     if not isinstance(table, str) or not table:
         raise _row_error("the row has neither a statement nor a table", number, content)
@@ -179,10 +200,12 @@ def _row(number: int, cells: Mapping[str, Any]) -> FrameRow:
         number=number,
         position=cells.get("seq"),
         op=op,
-        schema=str(cells.get("schema") or ""),
+        schema=schema,
         table=table,
         before=before,
         after=after,
+        row_id=cells.get("row_id"),
+        origin=origin,
     )
 
 

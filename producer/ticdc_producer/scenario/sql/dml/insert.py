@@ -320,11 +320,15 @@ def new_row(table: Table, values: Sequence[Value]) -> Row:
 
     :raises ScenarioError: for NULL in a NOT NULL column.
     """
-    _check_not_null(table.info, values)
+    check_not_null(table.info, values)
     return table.make_row(values, table.ids.take() if table.has_hidden_id else 0)
 
 
-def _check_not_null(table: TableInfo, values: Sequence[Value]) -> None:
+def check_not_null(table: TableInfo, values: Sequence[Value]) -> None:
+    """Refuse NULL in a NOT NULL column.
+
+    :raises ScenarioError: for the first such column.
+    """
     for offset in table.not_null:
         if values[offset] is None:
             raise null_error(table.columns[offset])
@@ -366,7 +370,7 @@ def update_row(
     fill_generated(scope)
     if tuple(scope.row) == before:
         return None
-    _check_not_null(table.info, scope.row)
+    check_not_null(table.info, scope.row)
     for offset in table.info.auto_increment:
         value = scope.row[offset]
         if value is not None:

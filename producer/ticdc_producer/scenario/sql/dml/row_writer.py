@@ -56,7 +56,7 @@ class RowWriter:
         try:
             self.transaction.insert(table, row)
         except RowConflict as error:
-            raise _duplicate(error, table, values, None) from None
+            raise duplicate_row(error, table, values, None) from None
         return row
 
     def update(self, table: Table, row: Row, given: Given) -> Row | None:
@@ -73,7 +73,7 @@ class RowWriter:
         try:
             new = update_row(table, row, scope, set(assigned), self.transaction)
         except RowConflict as error:
-            raise _duplicate(error, table, scope.row, row.location) from None
+            raise duplicate_row(error, table, scope.row, row.location) from None
         self._check_generated(table, given, scope.row)
         return new
 
@@ -88,19 +88,7 @@ class RowWriter:
 
         :raises ScenarioError: if a value of the key is missing.
         """
-        values = self.canonical(table, given)
-        row: list[Value] = [values.get(offset) for offset in range(len(table.info.columns))]
-        index = table.info.handle_index
-        if index is None:
-            return _first_equal(table, values, row)
-        for offset in index.offsets:
-            if offset not in given:
-                name = table.info.columns[offset].name
-                raise ScenarioError(f"column {name!r} of the row's key has no value", column=name)
-        table.load_conflicting([row])
-        key = index_key(table.info.columns, index, row)
-        location = None if key is None else table.entries.get(index.name, {}).get(key)
-        return None if location is None else table.rows[location]
+        return stored_row(table, self.canonical(table, given))
 
     def canonical(self, table: Table, given: Given) -> dict[int, Value]:
         """Return the canonical values of given values, by offset."""
@@ -116,11 +104,27 @@ class RowWriter:
                 raise ScenarioError(what, column=name)
 
 
+def stored_row(table: Table, values: Mapping[int, Value]) -> Row | None:
+    """Return the row with some canonical values; see ``RowWriter.stored``."""
+    row: list[Value] = [values.get(offset) for offset in range(len(table.info.columns))]
+    index = table.info.handle_index
+    if index is None:
+        return _first_equal(table, values, row)
+    for offset in index.offsets:
+        if offset not in values:
+            name = table.info.columns[offset].name
+            raise ScenarioError(f"column {name!r} of the row's key has no value", column=name)
+    table.load_conflicting([row])
+    key = index_key(table.info.columns, index, row)
+    location = None if key is None else table.entries.get(index.name, {}).get(key)
+    return None if location is None else table.rows[location]
+
+
 def _text(value: Value) -> str:
     return "NULL" if value is None else repr(display_value(value.decode(errors="replace")))
 
 
-def _duplicate(
+def duplicate_row(
     error: RowConflict, table: Table, values: Sequence[Value], ignoring: RowLocation | None
 ) -> RowConflict:
     """Return the error of a duplicate key with the row that has the key."""

@@ -44,6 +44,7 @@ from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.statements import Statement, split_statements, stored_program
 
 _DML = ("INSERT", "REPLACE", "UPDATE", "DELETE")
+_RENAME = "RENAME TABLE "
 
 
 if TYPE_CHECKING:
@@ -170,6 +171,22 @@ class Session:
         :raises ScenarioError: if no table has that name.
         """
         return self._tables.named(name).partitioning
+
+    def run_sent(self, texts: Sequence[str], database: str, *, line: int) -> None:
+        """Run a DDL job that TiCDC has sent.
+
+        :param texts: of its events; those of a RENAME of several tables are one statement.
+        :param database: the current one, which exists and is empty if no statement created it; empty: the job
+            is one of a database.
+        :raises ScenarioError: for several texts that are no RENAME, and if the statement fails.
+        """
+        if database:
+            self._tables.adopt_database(database)
+        first, *others = (text.rstrip("; ") for text in texts)
+        if not all(text.startswith(_RENAME) for text in (first, *others) if others):
+            raise ScenarioError(f"{len(texts)} DDLs have one commit-ts, and only RENAME TABLE can")
+        self.run(", ".join([first, *(text.removeprefix(_RENAME) for text in others)]), line=line)
+        self._recorded.set_sent_texts(texts)
 
     def writable_table(self, database: str, name: str) -> Table:
         """Return a table whose rows are changed without SQL.

@@ -87,6 +87,10 @@ class SessionTables:
         cursor.end()
         self.database = self.cluster.database(name).name
 
+    def adopt_database(self, name: str) -> None:
+        """Change the current database to one that exists, or existed before the first statement."""
+        self.database = self.cluster.databases.setdefault(name.lower(), Database(name)).name
+
     def run_ddl(
         self,
         statement: Statement,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from ticdc_producer.model.catalog import Catalog, DDLJob
@@ -59,6 +59,14 @@ class RecordedHistory:
         """Record a DDL job, which is a commit with one or more events."""
         self._ddls.extend(replace(event, commit_seq=self.commits) for event in events)
         self._count()
+
+    def set_sent_texts(self, texts: Sequence[str]) -> None:
+        """Set the texts of the events of the last job to those that TiCDC has sent."""
+        last = self._ddls[-len(texts) :]
+        if len({event.commit_seq for event in last}) == 1 and last[0].commit_seq == self.commits - 1:
+            self._ddls[-len(texts) :] = [
+                replace(event, query=text, as_sent=True) for event, text in zip(last, texts, strict=True)
+            ]
 
     def skip(self, commits: int) -> None:
         """Count commits whose changes are not in the session."""

@@ -224,7 +224,7 @@ class Table:
         :return: the result of ``conflict``.
         """
         self.load_conflicting([new.values])
-        if old.location != new.location or self.secondary_index or self._changes_key(old, new):
+        if old.location != new.location or self.secondary_index or self.changes_key(old, new):
             conflict = self._holder(self._keys(new.values), old.location)
             if conflict is not None:
                 return conflict
@@ -234,7 +234,8 @@ class Table:
             self.rows[new.location] = new
         return None
 
-    def _changes_key(self, old: Row, new: Row) -> bool:
+    def changes_key(self, old: Row, new: Row) -> bool:
+        """Return whether two rows differ in a column of a unique index."""
         before, after = old.values, new.values
         return any(
             before[offset] != after[offset] for index in self.info.unique_indexes for offset in index.offsets

@@ -1,0 +1,229 @@
+"""The events of messages, as the rows from which a recording is made.
+
+A part reads messages in the order of their partitions and offsets, because what is late in a partition
+follows from the messages before it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.engine.dataset import Batches, Part, Tagged
+from ticdc_producer.model.column import ColumnFlag
+from ticdc_producer.model.event import Op
+from ticdc_producer.model.shapes import EVENT_IMAGE, DecodedBatch
+from ticdc_producer.rows.columns import damage_error, rejected_value
+from ticdc_producer.targets.decode import EventsFunction
+from ticdc_producer.targets.decoded_events import DecodedEvents
+from ticdc_producer.verifier.event_layouts import Descriptions, Images
+from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined, text_hashes, value_hashes
+
+CHANGES = pa.schema([
+    ("commit_ts", pa.int64()), ("rank", pa.int8()), ("topic", pa.string()), ("partition", pa.int32()),
+    ("offset", pa.int64()), ("index", pa.int32()), ("digest", pa.int64()), ("is_late", pa.bool_()),
+    ("has_key", pa.bool_()), ("statement", pa.string()), ("op", pa.string()), ("schema", pa.string()),
+    ("table", pa.string()), ("before", EVENT_IMAGE), ("after", EVENT_IMAGE), ("row_id", pa.int64()),
+])  # fmt: skip
+"""Row changes and DDLs. ``digest`` is equal for equal events, ``is_late`` says that the partition had a
+resolved-ts of the commit-ts or above."""
+RESOLVED = pa.schema([
+    ("resolved", pa.int64()), ("commit_ts", pa.int64()), ("topic", pa.string()), ("partition", pa.int32()),
+    ("offset", pa.int64()),
+])  # fmt: skip
+"""Resolved events. ``commit_ts`` is the TSO after whose commits the event was delivered."""
+DELETED, CHANGED, DDL = range(3)
+"""The ranks of the events with one commit-ts: rows before DDLs, as TiCDC sends them, and deletes before
+others, because a transaction may give the unique keys of deleted rows to others."""
+
+_POSITION = ("topic", "partition", "offset", "index")
+_ONLY_KEY = "the message has the handle key alone, because the row was too large for it"
+_NO_TIME = "the event has no commit-ts"
+Accepts: TypeAlias = Callable[[str, str], bool]
+"""Returns whether the rows and the DDLs of a table are recorded; an empty table: the DDLs of a database."""
+
+
+@dataclass
+class Summary:
+    """What a part of the messages has.
+
+    :ivar events: number of events by kind: ``row``, ``ddl``, ``resolved``.
+    :ivar damaged: number of messages that do not decode, or that have a handle key alone.
+    :ivar without_key: tables with rows of which no handle key is known.
+    """
+
+    events: Counter[str] = field(default_factory=Counter)
+    damaged: int = 0
+    without_key: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventReader:
+    """The function from messages to the rows of a recording, tagged ``changes`` and ``resolved``.
+
+    :param decode: from messages to events with the ids of their rows.
+    :param accepts: the tables that are recorded.
+    :param until: the last commit-ts that is recorded.
+    :param exact: whether the time stamps of rows and DDLs are exact. If not, the order of the events in their
+        partition says more than the time stamps.
+    :param skip_damaged: count messages that cannot be recorded; otherwise the first one is an error.
+    """
+
+    decode: EventsFunction
+    accepts: Accepts
+    until: int
+    exact: bool
+    skip_damaged: bool
+
+    def __call__(self, _part: Part, messages: Batches) -> Generator[Tagged, None, Summary]:
+        """Yield the rows of the messages.
+
+        :raises ProducerError: for a message that cannot be recorded.
+        """
+        summary, marks = Summary(), _Marks()
+        for events in self.decode(messages):
+            batch, row_ids = self._recorded(events, summary)
+            if not batch.num_rows:
+                continue
+            kinds = batch.column("kind").to_numpy(zero_copy_only=False)
+            summary.events.update(kinds.tolist())
+            is_resolved = kinds == "resolved"
+            delivered_after, is_late = marks.advance(batch, is_resolved)
+            if is_resolved.any():
+                yield "resolved", _resolved(batch, is_resolved, delivered_after)
+            if not is_resolved.all():
+                keyless = (kinds == "row") & ~_have_key(batch)
+                summary.without_key |= _names(batch, keyless)
+                changes = _changes(batch, row_ids, ~keyless | (row_ids != 0), is_late, exact=self.exact)
+                yield "changes", changes.filter(pa.array(~is_resolved))
+        return summary
+
+    def _recorded(self, events: DecodedEvents, summary: Summary) -> tuple[DecodedBatch, Numbers]:
+        """Return the events that are recorded, and the ids of their rows."""
+        batch = events.batch
+        row_ids = np.zeros(batch.num_rows, np.int64)
+        if events.row_ids is not None:
+            row_ids[events.numbers[-1]] = events.row_ids.to_numpy()
+        damaged = self._damaged(batch)
+        summary.damaged += int(damaged.sum())
+        texts = (pc.fill_null(batch.column(name), "").to_pylist() for name in ("kind", "schema", "table"))
+        names = [*zip(*texts, strict=True)]
+        accepted = {name: self._accepts(*name) for name in {*names}}
+        recorded = np.fromiter((accepted[name] for name in names), np.bool_, len(names)) & ~damaged
+        recorded &= pc.fill_null(batch.column("commit_ts"), 0).to_numpy() <= self.until
+        return batch.filter(pa.array(recorded)), row_ids[recorded]
+
+    def _accepts(self, kind: str, schema: str, table: str) -> bool:
+        return kind == "resolved" or (kind in ("row", "ddl") and self.accepts(schema, table))
+
+    def _damaged(self, batch: DecodedBatch) -> Flags:
+        """Return which events cannot be recorded.
+
+        :raises ProducerError: for the first one, if they are not to be left out.
+        """
+        error: Flags = pc.equal(batch.column("kind"), "error").to_numpy(zero_copy_only=False)
+        is_row = pc.equal(batch.column("kind"), "row").to_numpy(zero_copy_only=False)
+        deleted = pc.fill_null(pc.equal(batch.column("op"), Op.DELETE.label), False)
+        only_key = pc.fill_null(pc.equal(batch.column("handle_key_only"), 1), False)
+        only_key = is_row & pc.and_not(only_key, deleted).to_numpy(zero_copy_only=False)
+        timeless = is_row & pc.fill_null(pc.equal(batch.column("commit_ts"), 0), True).to_numpy(
+            zero_copy_only=False
+        )
+        damaged: Flags = error | only_key | timeless
+        if damaged.any() and not self.skip_damaged:
+            first = int(np.argmax(damaged))
+            if error[first]:
+                raise damage_error(batch, first)
+            what, hint = (
+                (_ONLY_KEY, "the row is known to the upstream alone; `skip_damaged` leaves it out")
+                if only_key[first]
+                else (_NO_TIME, "record a topic of a changefeed with enable-tidb-extension=true")
+            )
+            raise rejected_value(batch, first, what, hint).about("skip_damaged")
+        return damaged
+
+
+class _Marks:
+    """The highest commit-ts and resolved-ts of each partition so far."""
+
+    def __init__(self) -> None:
+        self._commit_ts: dict[tuple[str, int], int] = {}
+        self._resolved: dict[tuple[str, int], int] = {}
+
+    def advance(self, batch: DecodedBatch, is_resolved: Flags) -> tuple[Numbers, Flags]:
+        """Return for each event the highest commit-ts before it, and whether a resolved-ts before it is not
+        lower than its own.
+        """
+        ts = pc.fill_null(batch.column("commit_ts"), 0).to_numpy()
+        names = [*zip(*(batch.column(name).to_pylist() for name in ("topic", "partition")), strict=True)]
+        codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
+        of_partition = np.fromiter((codes[name] for name in names), np.int64, len(names))
+        highest, late = np.zeros(len(ts), np.int64), np.zeros(len(ts), np.bool_)
+        for name, code in codes.items():
+            rows = np.flatnonzero(of_partition == code)
+            resolved = is_resolved[rows]
+            highest[rows] = _maxima(np.where(resolved, 0, ts[rows]), self._commit_ts, name)
+            late[rows] = _maxima(np.where(resolved, ts[rows], 0), self._resolved, name) >= ts[rows]
+        return highest, late
+
+
+def _maxima(values: Numbers, highest: dict[tuple[str, int], int], name: tuple[str, int]) -> Numbers:
+    """Return the highest value up to each, and keep the last one for the next values of this name."""
+    maxima: Numbers = np.maximum.accumulate(np.maximum(values, highest.get(name, 0)))
+    before = np.concatenate([[highest.get(name, 0)], maxima[:-1]])
+    highest[name] = int(maxima[-1])
+    return before
+
+
+def _resolved(batch: DecodedBatch, rows: Flags, delivered_after: Numbers) -> pa.RecordBatch:
+    resolved = batch.filter(pa.array(rows))
+    ts = resolved.column("commit_ts")
+    after = pa.array(np.maximum(delivered_after[rows], ts.to_numpy()))
+    positions = [resolved.column(name) for name in ("topic", "partition", "offset")]
+    return pa.RecordBatch.from_arrays([ts, after, *positions], schema=RESOLVED)
+
+
+def _changes(
+    batch: DecodedBatch, row_ids: Numbers, has_key: Flags, is_late: Flags, *, exact: bool
+) -> pa.RecordBatch:
+    is_ddl = pc.equal(batch.column("kind"), "ddl").to_numpy(zero_copy_only=False)
+    is_delete = pc.fill_null(pc.equal(batch.column("op"), Op.DELETE.label), False)
+    ranks = np.where(is_ddl, DDL, np.where(is_delete.to_numpy(zero_copy_only=False), DELETED, CHANGED))
+    columns = {
+        **{name: batch.column(name) for name in (*_POSITION, "commit_ts", "op", "table", "before", "after")},
+        "rank": pa.array((ranks if exact else np.full(len(ranks), CHANGED)).astype(np.int8)),
+        "digest": pa.array(_digests(batch, row_ids)),
+        "is_late": pa.array(is_late),
+        "has_key": pa.array(has_key),
+        "statement": batch.column("query"),
+        # The database of a DDL of a database may not exist before it.
+        "schema": pc.if_else(pc.equal(batch.column("table"), ""), None, batch.column("schema")),
+        "row_id": pa.array(row_ids, mask=row_ids == 0),
+    }
+    return pa.RecordBatch.from_arrays([columns[name] for name in CHANGES.names], schema=CHANGES)
+
+
+def _digests(batch: DecodedBatch, row_ids: Numbers) -> Numbers:
+    texts = [text_hashes(batch.column(name)) for name in ("kind", "schema", "table", "op")]
+    images = [Images(batch.column(name)).hashes for name in ("before", "after")]
+    return combined(*texts, value_hashes(batch.column("query")), *images, row_ids).view(np.int64)
+
+
+def _have_key(batch: DecodedBatch) -> Flags:
+    """Return whether the handle key of each row's table is known."""
+    columns = Descriptions(batch.column("columns"))
+    flags = columns.flags.to_numpy(zero_copy_only=False).astype(np.int64)
+    marked: Flags = columns.lists.sums((flags & ColumnFlag.HANDLE_KEY).astype(np.uint64)) > 0
+    return marked
+
+
+def _names(batch: DecodedBatch, rows: Flags) -> set[str]:
+    """Return the tables of some rows, as ``SCHEMA.TABLE``."""
+    chosen = batch.filter(pa.array(rows))
+    return {*pc.binary_join_element_wise(chosen.column("schema"), chosen.column("table"), ".").to_pylist()}

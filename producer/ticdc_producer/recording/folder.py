@@ -1,0 +1,72 @@
+"""The folder of a recording: ``scenario.yaml``, and the rows as Parquet beside it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from ticdc_producer.config import Changefeed
+from ticdc_producer.config.changefeed_toml import changefeed_toml, sink_uri_with_options
+from ticdc_producer.config.sink_uri import parse_sink_uri
+from ticdc_producer.model.parameter import SinkKind
+from ticdc_producer.recording.history import RECORDED
+from ticdc_producer.scenario.load import SCENARIO_FILE
+from ticdc_producer.scenario.scenario import literal, plain_values, yaml_text
+
+ROWS = "changes.parquet"
+_SETTINGS = "SET sql_mode = '', foreign_key_checks = 0"
+"""The upstream has accepted the statements and rows already, under settings that no message has."""
+
+
+def write_rows(folder: Path, batches: Iterable[pa.RecordBatch]) -> int:
+    """Write the rows of a recording (shape ``RECORDED``).
+
+    :return: their number.
+    """
+    number = 0
+    with parquet.ParquetWriter(folder / ROWS, RECORDED, compression="zstd") as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+            number += batch.num_rows
+    return number
+
+
+def write_scenario(
+    folder: Path, name: str, changefeed: Changefeed, *, has_resolved: bool, force_replicate: bool
+) -> Path:
+    """Write the scenario of a recording.
+
+    :param changefeed: of the messages; the recording has its options and dispatch rules, and no broker.
+    :param has_resolved: whether resolved events were recorded; otherwise one follows each transaction.
+    :param force_replicate: whether rows of a table without a handle key were recorded.
+    :return: its file.
+    """
+    document = {
+        "version": 1,
+        "name": name,
+        "session": {"time-zone": changefeed.time_zone},
+        "resolved": {"after": "never" if has_resolved else "transaction"},
+        "changefeed": _changefeed(changefeed, force_replicate=force_replicate),
+        "steps": [{"sql": _SETTINGS}, {"changes": {"path": ROWS, "canonical": True}}],
+    }
+    file = folder / SCENARIO_FILE
+    text = yaml_text({key: plain_values(value) for key, value in document.items()})
+    file.write_text(text, "utf-8")
+    return file
+
+
+def _changefeed(changefeed: Changefeed, *, force_replicate: bool) -> dict[str, Any]:
+    """Return the changefeed section: no brokers, no credentials."""
+    if changefeed.sink_uri.kind is SinkKind.KAFKA:
+        topic = changefeed.sink_uri.topic
+        target = parse_sink_uri(f"kafka:///{topic}").target
+        changefeed = changefeed.model_copy(update={"sink_uri": target, "claim_check_storage_uri": ""})
+    content = tomllib.loads(changefeed_toml(changefeed))
+    if force_replicate:
+        content["force-replicate"] = True
+    return {"sink-uri": literal(sink_uri_with_options(changefeed)), **content}
