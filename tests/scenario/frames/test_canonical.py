@@ -9,6 +9,7 @@ import pytest
 
 from ticdc_producer import ProducerError, Scenario
 from ticdc_producer.scenario.execute import execute
+from ticdc_producer.scenario.frames.frame_rows import FrameColumnNames
 from ticdc_producer.scenario.history import History
 from ticdc_producer.simulate.job import prepare
 from ticdc_producer.simulate.simulate import simulated_topic
@@ -123,6 +124,20 @@ def test_an_old_image_counts_where_the_row_differs() -> None:
     assert made.state["test", "t"].rows == ((b"1", b"b"),)
 
 
+def test_an_old_image_may_have_the_changed_columns_alone() -> None:
+    made = history(CREATE, insert({"id": b"1", "v": b"a"}), update({"v": b"a"}, {"id": b"1", "v": b"b"}))
+    assert (made.changes[1].before, made.changes[1].after) == ((b"1", b"a"), (b"1", b"b"))
+
+
+def test_zeros_at_the_end_of_a_fraction_are_added() -> None:
+    create = {
+        "statement": "CREATE TABLE t (id INT PRIMARY KEY, v DECIMAL(8,2), w DATETIME(3))",
+        "schema": "test",
+    }
+    made = history(create, insert({"id": b"1", "v": b"1.5", "w": b"2024-01-01 00:00:00"}))
+    assert made.changes[0].after == (b"1", b"1.50", b"2024-01-01 00:00:00.000")
+
+
 def test_an_old_image_that_is_not_given_is_the_stored_row() -> None:
     changed = {"op": "update", "table": "t", "after": [("id", b"1"), ("v", b"b")]}
     made = history(CREATE, insert({"id": b"1", "v": b"a"}), changed)
@@ -209,3 +224,9 @@ def test_canonical_values_require_a_frame_of_all_tables() -> None:
     made = Scenario("s").changes(frame(CREATE), table="t", order="seq", canonical=True)
     with pytest.raises(ProducerError, match="canonical requires a frame of several tables"):
         made.load()
+
+
+@pytest.mark.parametrize("name", ["resolved", "row_id"])
+def test_a_large_frame_has_no_columns_of_small_ones(name: str) -> None:
+    with pytest.raises(ProducerError, match=f"100,000 rows cannot have a column '{name}'"):
+        FrameColumnNames.of(["txn", name])

@@ -170,7 +170,7 @@ class _Step:
             with self._with_other_row(table):
                 self._note(table, writer.insert(table, after or {}, row.row_id), row)
             return
-        old = writer.stored(table, (after or {}) if before is None else before)
+        old = writer.stored(table, {**(after or {}), **(before or {})})  # either may lack columns
         if old is None:
             raise ScenarioError(f"the {row.op.label} of a row that does not exist", hint=_GENERATES)
         self.origins.pop(old.location, None)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.engine import SMALL_EVENTS
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, Part
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
@@ -28,6 +29,9 @@ Statement: TypeAlias = tuple[int, int, str]
 MOST_STATEMENTS = 5_000
 MOST_TABLES = 10_000
 _LARGE = "a DataFrame of more than 100,000 rows"
+
+
+_OF_SMALL_FRAMES = ("resolved", "row_id")
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,9 @@ class FrameColumnNames:
                 raise ScenarioError(what, column=name, hint=nearest(name, COLUMNS))
             if lower in actual:
                 raise ScenarioError(f"column {name!r} is not unique", column=name)
+            if lower in _OF_SMALL_FRAMES:
+                what = f"a DataFrame of more than {SMALL_EVENTS:,} rows cannot have a column {name!r}"
+                raise ScenarioError(what, column=name)
             actual[lower] = name
         if ("commit_ts" in actual) == ("txn" in actual):
             both = "commit_ts" in actual

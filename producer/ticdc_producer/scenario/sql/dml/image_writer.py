@@ -172,7 +172,16 @@ class ImageWriter:
             stored = coerce(column, read(column, value, mode), mode)
         except (ScenarioError, ValueError, ArithmeticError, LookupError):
             stored = None
-        if stored != value:
+        if stored is None or _without_zeros(stored) != _without_zeros(value):
             text = value.decode("utf-8", "backslashreplace")
             raise value_error(column.name, text, f"This is not a value of type {column.type_name}")
-        return value
+        return stored
+
+
+def _without_zeros(value: bytes) -> bytes:
+    """Return the text of a value without the zeros at the end of a fraction, which some protocols leave out.
+
+    >>> _without_zeros(b"1.50"), _without_zeros(b"10")
+    (b'1.5', b'10')
+    """
+    return value.rstrip(b"0").rstrip(b".") if b"." in value else value
