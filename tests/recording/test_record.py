@@ -229,11 +229,23 @@ def test_what_is_no_topic_of_ticdc_is_refused(tmp_path: Path) -> None:
     assert "shop/0@0: OPEN-" in _refused(tmp_path, [line])
 
 
-def test_a_protocol_without_times_is_refused(tmp_path: Path) -> None:
+REGISTRY = "schema-registry=http://127.0.0.1:1"
+
+
+@pytest.mark.parametrize(
+    ("protocol", "what", "hint"),
+    [
+        (f"avro&{REGISTRY}", "avro has rows without a commit-ts", "enable-tidb-extension=true"),
+        (f"avro&enable-tidb-extension=true&{REGISTRY}", "avro has rows without", "record another protocol"),
+        ("debezium&enable-tidb-extension=true", "debezium sends DECIMAL as floating", "another protocol"),
+        ("maxwell", "maxwell sends byte strings as Base64", "record another protocol"),
+    ],
+)
+def test_a_protocol_without_a_history_is_refused(tmp_path: Path, protocol: str, what: str, hint: str) -> None:
     line = {"topic": "shop", "partition": 0, "offset": 0, "key": None, "value": None}
-    error = _refused(tmp_path, [line], "avro&schema-registry=http://127.0.0.1:1")
-    assert "avro has no commit-ts" in error
-    assert "enable-tidb-extension=true" in error
+    error = _refused(tmp_path, [line], protocol)
+    assert what in error
+    assert hint in error
 
 
 def test_a_topic_without_events_is_refused(tmp_path: Path, lines: list[dict[str, Any]]) -> None:

@@ -32,6 +32,7 @@ from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.recording.events import CHANGES, RESOLVED, Accepts, EventReader, Summary
 from ticdc_producer.recording.folder import write_rows, write_scenario
 from ticdc_producer.recording.history import Deliveries, recorded_changes, recorded_resolved
+from ticdc_producer.rows.changes import sends_base64
 from ticdc_producer.rows.origin import Origin, golden_folder
 from ticdc_producer.rows.topics import messages_of_topics
 from ticdc_producer.runs.decode import likely_protocol, protocol_hint
@@ -140,7 +141,7 @@ def record(
     last = tso.MAX_TS if until is None else _tso(until)
     source = _source(sink_uri, folder, messages, config, kafka_properties, on_status)
     origin, fidelity = source.origin, source.origin.fidelity
-    _check_times(origin.changefeed, fidelity)
+    _check_protocol(origin.changefeed, fidelity)
     options = with_table_schemas(origin.messages, origin.changefeed.protocol, origin.options)
     reader = EventReader(
         decode=events_decoder(origin.changefeed.protocol, options, origin.claims, row_ids=True),
@@ -273,17 +274,23 @@ def _tso(text: str) -> int:
         raise ArgumentError(f"`until`: {error}", argument="until").about("until") from None
 
 
-def _check_times(changefeed: Changefeed, fidelity: Fidelity) -> None:
-    """Refuse a protocol whose rows have no commit-ts.
+def _check_protocol(changefeed: Changefeed, fidelity: Fidelity) -> None:
+    """Refuse a protocol from which no history follows.
 
-    :raises ChangefeedError: with the option that adds it.
+    :raises ChangefeedError: with the option that adds what its messages lack.
     """
-    if has_commit_ts(fidelity.commit_ts):
+    hint = "record another protocol"
+    if not has_commit_ts(fidelity.commit_ts):
+        what = "has rows without a commit-ts, so that the order of the changes is not known"
+        if has_parameter(changefeed.spec, BY_NAME[_EXTENSION]) and not changefeed.enable_tidb_extension:
+            hint = f"record a topic of a changefeed with {_EXTENSION}=true"
+    elif fidelity.float_decimals:
+        what = "sends DECIMAL as floating-point numbers, which have other digits"
+    elif sends_base64(fidelity):
+        what = "sends byte strings as Base64, which its messages do not distinguish from texts"
+    else:
         return
-    what = f"{changefeed.protocol} has no commit-ts, so that the order of the changes is not known"
-    extended = has_parameter(changefeed.spec, BY_NAME[_EXTENSION])
-    hint = f"record a topic of a changefeed with {_EXTENSION}=true" if extended else "record another protocol"
-    raise ChangefeedError(what, parameter="protocol", hint=hint)
+    raise ChangefeedError(f"{changefeed.protocol} {what}", parameter="protocol", hint=hint)
 
 
 def _source(
