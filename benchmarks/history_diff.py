@@ -1,6 +1,6 @@
-"""The cost of ``diff``: the CPU time of the comparison of two streams, divided by that of decoding both.
+"""The cost of ``diff``: the CPU time of the comparison of two folders, divided by that of decoding both.
 
-The streams are a history of sysbench in two protocols, in memory.
+The folders have a history of sysbench in two protocols.
 
     python -m benchmarks.history_diff --transactions 5000 --json
 """
@@ -11,13 +11,15 @@ import argparse
 import json
 import os
 from collections import deque
+from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from time import process_time
 from typing import Any
 
-from tests.verifier.history.sides import ENGINE, job_of, side_of
-from ticdc_producer.verifier.history.history_diff import diff_histories
-from ticdc_producer.verifier.history.history_side import HistorySide
+from ticdc_producer.rows.origin import golden_folder
+from ticdc_producer.runs.diff import diff
+from ticdc_producer.runs.run import run
 
 PAIRS = (
     ("open-protocol", "open-protocol"),
@@ -26,34 +28,44 @@ PAIRS = (
     ("debezium", "simple"),
     ("avro", "maxwell"),
 )
+OPTIONS = {"avro": "&enable-tidb-extension=true"}
 WANTED = 2.0
-ROWS_PER_TRANSACTION = 4
+ROWS_PER_TRANSACTION = 4  # changes of a transaction of sysbench: two updates, a delete, an insert
 
 
-def cpu_of_decoding(sides: tuple[HistorySide, HistorySide]) -> float:
+def written(folder: Path, protocol: str, partitions: int, transactions: int) -> Path:
+    """Write the messages of sysbench, and return their folder."""
+    uri = f"kafka:///t?protocol={protocol}&partition-num={partitions}{OPTIONS.get(protocol, '')}"
+    overrides = [f"steps[1].generate.transactions={transactions}"]
+    path = folder / f"{protocol}-{partitions}"
+    if not path.exists():
+        run("sysbench", overrides=overrides, sink_uri=uri, out=path, messages_only=True)
+    return path
+
+
+def cpu_of_decoding(*folders: Path) -> float:
     start = process_time()
-    for side in sides:
-        deque(side.events.batches(), 0)
+    for folder in folders:
+        deque(golden_folder(folder).events.batches(), 0)
     return process_time() - start
 
 
-def cpu_of_diff(sides: tuple[HistorySide, HistorySide]) -> float:
+def cpu_of_diff(*folders: Path) -> float:
     start = process_time()
-    if not diff_histories(ENGINE, sides).equal:
+    if not diff(*folders, engine="local").equal:
         raise AssertionError("the histories differ")
     return process_time() - start
 
 
-def measured(protocols: tuple[str, str], transactions: int, rounds: int) -> dict[str, Any]:
+def measured(folder: Path, protocols: tuple[str, str], transactions: int, rounds: int) -> dict[str, Any]:
     """Measure decoding and comparison in alternation, after one warm-up of each."""
-    overrides = [f"steps[1].generate.transactions={transactions}"]
     first, second = (
-        side_of(job_of("sysbench", name, partitions=partitions, overrides=overrides))
-        for name, partitions in zip(protocols, (3, 4), strict=True)
+        written(folder, protocol, partitions, transactions)
+        for protocol, partitions in zip(protocols, (3, 4), strict=True)
     )
     cpu: dict[str, list[float]] = {"decode": [], "diff": []}
     for number in range(rounds + 1):
-        used = {"decode": cpu_of_decoding((first, second)), "diff": cpu_of_diff((first, second))}
+        used = {"decode": cpu_of_decoding(first, second), "diff": cpu_of_diff(first, second)}
         if number:
             for name, seconds in used.items():
                 cpu[name].append(round(seconds, 3))
@@ -72,8 +84,10 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     report: dict[str, Any] = {"wanted": WANTED, "load": os.getloadavg()[0], "pairs": {}}
-    for pair in PAIRS:
-        report["pairs"][" | ".join(pair)] = measured(pair, arguments.transactions, arguments.rounds)
+    with TemporaryDirectory() as folder:
+        for pair in PAIRS:
+            of_pair = measured(Path(folder), pair, arguments.transactions, arguments.rounds)
+            report["pairs"][" | ".join(pair)] = of_pair
     if arguments.json:
         print(json.dumps(report, indent=2))
         return

@@ -11,7 +11,7 @@ import numpy as np
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Op, Value
-from ticdc_producer.model.fidelity import COARSE, Fidelity, has_commit_ts
+from ticdc_producer.model.fidelity import COARSE, Fidelity, has_commit_ts, replace_invalid
 from ticdc_producer.model.mysql_type import TYPES, MySQLType, integer_range
 from ticdc_producer.model.tso import LOGICAL_BITS
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
@@ -123,7 +123,7 @@ class CommonForm:
             return None, None
         if column.type in _MEMBERS and not column.elements:
             return None
-        carried = first.full_projection(column), second.full_projection(column)
+        carried = _projection(first, column), _projection(second, column)
         values = [*_samples(column)]
         for second_too, first_too in product((False, True), repeat=2):
             chosen = carried[1] if first_too else None, carried[0] if second_too else None
@@ -138,17 +138,30 @@ def _are_equal(first: Fidelity, second: Fidelity, column: ColumnInfo) -> bool:
     return unchanged and first.replaces_invalid_utf8(column) == second.replaces_invalid_utf8(column)
 
 
-def _agree(values: list[Value], carried: tuple[Projection, Projection], chosen: Projections) -> bool:
+def _agree(values: list[Value], carried: Projections, chosen: Projections) -> bool:
     try:
         return all(
-            applied(chosen[0], carried[0](value)) == applied(chosen[1], carried[1](value)) for value in values
+            applied(chosen[0], applied(carried[0], value)) == applied(chosen[1], applied(carried[1], value))
+            for value in values
         )
     except _UNFIT:
         return False
 
 
+def _projection(fidelity: Fidelity, column: ColumnInfo) -> Projection | None:
+    """Return how a protocol changes the values of a column; None: it changes none."""
+    if fidelity.value_projection(column) is not None:
+        return fidelity.full_projection(column)
+    return repaired if fidelity.replaces_invalid_utf8(column) else None
+
+
+def repaired(value: Value) -> Value:
+    """Replace bytes that are not UTF-8; a text of UTF-8 is unchanged."""
+    return value if value is None else replace_invalid(value)
+
+
 def applied(projection: Projection | None, value: Value) -> Value:
-    """Return a value in the common form; one that the projection cannot read is unchanged."""
+    """Return what becomes of a value."""
     return value if projection is None else projection(value)
 
 

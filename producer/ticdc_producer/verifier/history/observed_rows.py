@@ -37,7 +37,7 @@ from ticdc_producer.verifier.fingerprint import (
     value_hashes,
 )
 from ticdc_producer.verifier.history.column_projections import ColumnProjections, readable
-from ticdc_producer.verifier.history.common_form import Projection
+from ticdc_producer.verifier.history.common_form import Projection, repaired
 from ticdc_producer.verifier.history.definitions import TableDefinition
 from ticdc_producer.verifier.history.history_rows import HistoryRows, HistoryStats, TableName, ddl_of
 from ticdc_producer.verifier.history.known_side import KnownSide
@@ -126,8 +126,8 @@ class HistoryBatch:
                 if projection is None and is_compared:
                     continue
                 for images, members in ((self.old, layout.before), (self.new, layout.after)):
-                    if name in members:
-                        at = images.lists.starts[layout.rows[own]] + members[name]
+                    at = images.lists.starts[layout.rows[own]] + members.get(name, 0)
+                    if name in members and not _stays(images.values, at, projection, is_compared):
                         images.pairs[at] = _pairs(name, images.values, at, projection, is_compared)
 
     def _definitions(self, layout: EventLayout) -> list[tuple[TableDefinition, Numbers]]:
@@ -254,6 +254,17 @@ def _completed(layout: EventLayout, fidelity: Fidelity) -> Numbers:
         for name in others:
             total = total + layout.new_pair(name)
     return not_zero(combined(total, np.full(len(total), len(layout.before) + len(others))))
+
+
+def _stays(values: pa.Array, at: Numbers, projection: Projection | None, is_compared: bool) -> bool:
+    """Return whether a projection leaves all values as they are, which is fast to see in texts."""
+    if projection is not repaired or not is_compared:
+        return False
+    try:
+        values.take(pa.array(at)).cast(pa.string())
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _pairs(
