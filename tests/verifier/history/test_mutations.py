@@ -29,6 +29,7 @@ UPDATE test.items SET n = 3 WHERE id = 3;
 UPDATE test.items SET n = n + 5 WHERE id = 1;
 """
 SECOND = 1000 << 18
+RAW = "changefeed.sink.kafka-config.output-raw-change-event=true"
 WITHOUT_TIME = ("avro, plain",)
 
 
@@ -208,3 +209,29 @@ def test_only_the_named_tables_are_compared() -> None:
     alone = side_of(job_of(Scenario("one").sql(SQL), "simple"))
     assert {table.name for table in compared(both, alone, ["test.it*"]).tables} == {"test.items"}
     assert not compared(both, alone).equal
+
+
+@pytest.mark.parametrize("protocol", ["debezium", "maxwell", "canal-json, extension"])
+def test_a_ddl_whose_type_a_protocol_does_not_carry_is_missed(protocol: str) -> None:
+    other = side(protocol, 3)
+    events = decoded_of(other).to_pylist()
+    missing_ddl(events)
+    diff = compared(side("canal-json", 2), with_events(other, pa.Table.from_pylist(events, DECODED)))
+    assert the_difference(diff).kind == "DDL, only in A"
+
+
+def test_a_row_that_leaves_its_key_is_named_by_the_old_key() -> None:
+    scenario = Scenario("moved").sql(
+        "CREATE TABLE test.m (id INT PRIMARY KEY NONCLUSTERED);"
+        "INSERT INTO test.m VALUES (1); UPDATE test.m SET id = 2;"
+    )
+    whole = side_of(job_of(scenario, "open-protocol", overrides=[RAW]))
+    events = [
+        event
+        for event in decoded_of(side_of(job_of(scenario, "simple"))).to_pylist()
+        if (event["kind"], event["op"]) != ("row", "delete")
+    ]
+    cut = with_events(side("simple", 3), pa.Table.from_pylist(events, DECODED))
+    difference = the_difference(compared(whole, cut))
+    assert (difference.kind, difference.key) == ("only in A", "id=1")
+    assert " update test.m id='2' (was id='1')" in difference.event_a

@@ -46,7 +46,7 @@ class DifferenceTexts:
         difference = HistoryDifference(
             table=".".join(table),
             kind=str(first.kind),
-            key=self._key_text(keys, some),
+            key=self._key_text(keys, some, deletes=first.deletes),
             before=first.number,
             **{f"position_{side}": _position(row) for side, row in zip("ab", rows, strict=True)},
             **{f"event_{side}": _text(row) for side, row in zip("ab", rows, strict=True)},
@@ -64,8 +64,11 @@ class DifferenceTexts:
                     return replace(difference, column=column, a=values[0], b=values[1])
         return difference
 
-    def _key_text(self, keys: Sequence[tuple[str, ...]], row: DecodedRow) -> str:
-        image = self._common_names(row["before"] if row["op"] == "delete" else row["after"])
+    def _key_text(self, keys: Sequence[tuple[str, ...]], row: DecodedRow, *, deletes: bool) -> str:
+        """Return the row key; an update that changes it deletes the row with the old key."""
+        image = self._common_names(row["after"])
+        if deletes:
+            image |= self._common_names(row["before"])
         for key in keys:
             if key and image.keys() >= {*key}:
                 return " ".join(f"{name}={_value_text(image[name])}" for name in key)

@@ -34,6 +34,8 @@ class DifferenceKind(StrEnum):
 
 
 _KINDS = tuple(DifferenceKind)
+_ALONE = {DifferenceKind.ONLY_A: 0, DifferenceKind.ONLY_B: 1}
+"""The only side that has a change."""
 _Position: TypeAlias = EventID | None
 
 
@@ -44,6 +46,7 @@ class FirstDifference:
     :param time: its commit-ts, as far as both sides carry it.
     :param key: 64 bits of the row key.
     :param number: how many changes of the key are equal before it.
+    :param deletes: whether the change deletes the row, also that of an old key which an update leaves.
     :param a, b: the events; None: the side has no such change.
     """
 
@@ -51,6 +54,7 @@ class FirstDifference:
     key: int
     kind: DifferenceKind = field(compare=False)
     number: int = field(compare=False)
+    deletes: bool = field(compare=False)
     a: _Position = field(compare=False)
     b: _Position = field(compare=False)
 
@@ -218,18 +222,20 @@ class HistoryComparison:
         earliest = pairs[np.lexsort((rows.key[first[pairs]], time))][: self.limit]
         examples = []
         for pair in earliest.tolist():
-            of_kind, events = _KINDS[kind[pair]], dict[int, EventID]()
-            for row in {int(first[pair]), int(other[pair])}:
-                events[int(side[row])] = _event(rows, row)
-            if of_kind is DifferenceKind.ONLY_A:
-                events.pop(1, None)
-            if of_kind is DifferenceKind.ONLY_B:
-                events.pop(0, None)
-            row = int(first[pair])
-            least = int(min(rows.time[row], rows.time[other[pair]]))
+            of_kind = _KINDS[kind[pair]]
+            events = {int(side[row]): int(row) for row in (other[pair], first[pair])}
+            if of_kind in _ALONE:
+                events = {number: row for number, row in events.items() if _ALONE[of_kind] == number}
+            some = events[min(events)]
             examples.append(
                 FirstDifference(
-                    least, int(rows.key[row]), of_kind, int(turn[row]), events.get(0), events.get(1)
+                    time=int(min(rows.time[first[pair]], rows.time[other[pair]])),
+                    key=int(rows.key[some]),
+                    kind=of_kind,
+                    number=int(turn[some]),
+                    deletes=bool(rows.op[some] == Op.DELETE),
+                    a=_event(rows, events[0]) if 0 in events else None,
+                    b=_event(rows, events[1]) if 1 in events else None,
                 )
             )
         return examples
