@@ -44,7 +44,8 @@ MAY_IMPORT = {
     "faults": {"model", "pipeline", "protocols", "resources"},
     "targets": {"config", "engine", "kafka", "model", "protocols"},
     "simulate": {
-        "config", "dispatch", "engine", "faults", "model", "pipeline", "protocols", "scenario", "targets",
+        "config", "dispatch", "engine", "faults", "model", "pipeline", "protocols", "scenario", "spark",
+        "targets",
     },
     # The way back: target → protocol → verifier.
     "replica": {"model", "scenario"},  # of the scenario the parser alone: see ENGINE
@@ -83,8 +84,8 @@ MAY_IMPORT = {
     "__main__": {"cli"},
     # The data source of Spark, a package of its own.
     SOURCE: {
-        "config", "engine", "kafka", "model", "protocols", "rows", "runs", "scenario", "simulate", "targets",
-        "verifier",
+        "config", "engine", "kafka", "model", "protocols", "rows", "runs", "scenario", "simulate", "spark",
+        "targets", "verifier",
     },
 }  # fmt: skip
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from pyspark_ticdc.options import READS, GivenOptions, given_options
@@ -15,6 +14,7 @@ from pyspark_ticdc.rows import columns_of, row_function
 from ticdc_producer.engine.local import Source, local
 from ticdc_producer.rows.origin import Origin
 from ticdc_producer.rows.state import one_part
+from ticdc_producer.spark.arrow_schema import arrow_schema
 
 
 def schema(given: Mapping[str, str]) -> StructType:
@@ -50,7 +50,7 @@ class TicdcReader(DataSourceReader):
     def __init__(self, given: Mapping[str, str], columns: StructType) -> None:
         options = given_options(given, "read")
         read = _origin(options)
-        shape = to_arrow_schema(columns, timezone="UTC")
+        shape = arrow_schema(columns)
         messages = one_part(read.messages) if options.values["rows"] == "state" else read.messages
         self._sources = local(messages.map(row_function(options, read, columns), shape)).sources
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from pyspark_ticdc.duplicates import ResolvedTS, without_duplicates
@@ -18,6 +18,7 @@ from ticdc_producer.rows.changes import OF_CHANGES, OF_ERRORS, ChangeReader
 from ticdc_producer.rows.columns import OnError, table_name, table_schema, undamaged
 from ticdc_producer.rows.origin import Origin
 from ticdc_producer.rows.state import StateReader
+from ticdc_producer.spark.arrow_schema import arrow_schema
 
 OriginOf: TypeAlias = Callable[[GivenOptions], Origin]
 _HINT = "read it as another type with .schema(…), or set the option on-error=rows"
@@ -122,7 +123,7 @@ def _state(options: GivenOptions, read: Origin, changes: ChangeReader) -> StateR
 
 
 def _changes(options: GivenOptions, read: Origin, columns: StructType) -> ChangeReader:
-    schema = to_arrow_schema(columns, timezone="UTC")
+    schema = arrow_schema(columns)
     return ChangeReader.of(read, table_name(_text(options, "table")), schema, on_error(options), _HINT)
 
 
@@ -152,7 +153,7 @@ def selected(columns: StructType, available: pa.Schema) -> BatchFunction:
         if name not in available.names:
             what = f"the rows have no column {name!r}"
             raise ArgumentError(what, argument="schema", hint=nearest(name, available.names))
-    schema = to_arrow_schema(columns, timezone="UTC")
+    schema = arrow_schema(columns)
 
     def select(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

@@ -12,7 +12,6 @@ from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from pyspark_ticdc.offsets import Partitions
@@ -28,6 +27,7 @@ from ticdc_producer.engine.local import local
 from ticdc_producer.errors import TopicError
 from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS, Origin
 from ticdc_producer.runs.targets.run_topics import offset_ranges
+from ticdc_producer.spark.arrow_schema import arrow_schema
 from ticdc_producer.targets.kafka.read import OffsetRange
 from ticdc_producer.targets.record_batches import with_table_schemas
 
@@ -128,7 +128,7 @@ class TicdcStreamReader(DataSourceStreamReader, TriggerAvailableNow):
         starts = self._with_new_partitions(starts, ends)
         read = self._origin_of(self._topics.starts(), starts, ends)
         rows = row_function(self._options, read, self._columns, partial(dict, resolved))
-        shape = to_arrow_schema(self._columns, timezone="UTC")
+        shape = arrow_schema(self._columns)
         return [TaskPartition(source) for source in local(read.messages.map(rows, shape)).sources]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

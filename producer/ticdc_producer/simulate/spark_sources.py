@@ -88,9 +88,8 @@ def computed_parts(
     :raises ArgumentError: for another engine than Spark's.
     """
     spark = _on_spark(engine, "a column with an `expression`, which is Spark SQL,")
-    from pyspark.sql.pandas.types import to_arrow_schema
-
     from ticdc_producer.scenario.generate.expressions import ExpressionValues, expression_values
+    from ticdc_producer.spark.arrow_schema import arrow_schema
 
     def rows(batches: Batches) -> Batches:
         values = ExpressionValues(plans, batches)
@@ -99,4 +98,4 @@ def computed_parts(
 
     tasks = spark.spark.range(0, count, 1, count)
     frame = expression_values(tasks, plans, draws)
-    return spark.of_frame(frame, to_arrow_schema(frame.schema, timezone="UTC")).map(rows, schema)
+    return spark.of_frame(frame, arrow_schema(frame.schema)).map(rows, schema)

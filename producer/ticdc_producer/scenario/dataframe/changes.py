@@ -11,7 +11,6 @@ from weakref import WeakKeyDictionary
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from ticdc_producer.engine.dataset import Batches, Dataset
 from ticdc_producer.engine.spark import SparkDataset, on_spark
@@ -22,6 +21,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.dataframe.change_columns import partial_changes
 from ticdc_producer.scenario.dataframe.change_form import ChangeForm
 from ticdc_producer.scenario.dataframe.row_histories import RowHistories
+from ticdc_producer.spark.arrow_schema import arrow_schema
 
 Location: TypeAlias = tuple[str, int]
 """Scenario file and line of the step whose changes are read; empty and 0 if there is none."""
@@ -79,7 +79,7 @@ class FrameChanges:
     @property
     def log(self) -> Dataset:
         """The change log (shape ``CHANGE_LOG``)."""
-        rows = SparkDataset(self.rows, to_arrow_schema(self.rows.schema, timezone="UTC"))
+        rows = SparkDataset(self.rows, arrow_schema(self.rows.schema))
         log = rows.map(partial(_partial, self.form), CHANGE_LOG)
         if self.is_by_row:
             by_row = RowHistories(self.form.key, "previous", self.form.number)

@@ -1,0 +1,16 @@
+"""Arrow's types of Spark's columns, in each release of Spark."""
+
+from __future__ import annotations
+
+from inspect import signature
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+
+def arrow_schema(columns: StructType) -> pa.Schema:
+    """Return columns of Spark as those of Arrow, with time stamps in UTC."""
+    # Spark 4.1 has no such parameter, and always converts to UTC.
+    zone = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+    return to_arrow_schema(columns, **zone)
