@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from ticdc_producer.config import resolve
 from ticdc_producer.config.changefeed_toml import changefeed_toml, parse_changefeed_toml
 from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.model.parameter import PROTOCOLS
 
 KAFKA, STORAGE = "kafka://h:1/t?protocol=canal-json", "file:///tmp/x?protocol=csv"
 
@@ -88,6 +91,128 @@ def test_include_start_ts_is_the_parameter_of_the_uri() -> None:
 )
 def test_options_of_other_protocols_that_ticdc_accepts(uri: str, text: str) -> None:
     assert resolve(uri, parse_changefeed_toml(text, "changefeed.toml")) == resolve(uri.partition("&")[0])
+
+
+_CODEC = "[sink.kafka-config.codec-config]\n"
+_LARGE = "[sink.kafka-config.large-message-handle]\n"
+_OF_PROTOCOLS = {
+    "avro-decimal-handling-mode": (f"{_CODEC}avro-decimal-handling-mode = 'string'", {"avro"}),
+    "avro-bigint-unsigned-handling-mode": (
+        f"{_CODEC}avro-bigint-unsigned-handling-mode = 'string'", {"avro"}
+    ),
+    "avro-enable-watermark": (f"{_CODEC}avro-enable-watermark = true", {"avro"}),
+    "avro-include-before-value": (f"{_CODEC}avro-include-before-value = true", {"avro"}),
+    "encoding-format": (f"{_CODEC}encoding-format = 'avro'", {"simple"}),
+    "send-bootstrap-interval-in-sec": ("[sink]\nsend-bootstrap-interval-in-sec = 10", {"simple"}),
+    "send-bootstrap-in-msg-count": ("[sink]\nsend-bootstrap-in-msg-count = 10", {"simple"}),
+    "send-bootstrap-to-all-partition": ("[sink]\nsend-bootstrap-to-all-partition = false", {"simple"}),
+    "content-compatible": ("[sink]\ncontent-compatible = true", {"canal-json", "open-protocol"}),
+    "debezium-disable-schema": ("[sink]\ndebezium-disable-schema = true", {"debezium"}),
+    "only-output-updated-columns": (
+        "[sink]\nonly-output-updated-columns = true", {"open-protocol", "canal-json"}
+    ),
+    "delete-only-output-handle-key-columns": (
+        "[sink]\ndelete-only-output-handle-key-columns = true",
+        {"open-protocol", "canal-json", "craft", "maxwell", "canal"},
+    ),
+    "sink.open.output-old-value": ("[sink.open]\noutput-old-value = false", {"open-protocol"}),
+    "sink.debezium.output-old-value": ("[sink.debezium]\noutput-old-value = false", {"debezium"}),
+    "large-message-handle-compression": (
+        f"{_LARGE}large-message-handle-compression = 'lz4'",
+        {"open-protocol", "canal-json", "debezium", "simple"},
+    ),
+    "claim-check-storage-uri": (
+        f"{_LARGE}claim-check-storage-uri = 'file:///x'", {"open-protocol", "canal-json", "simple"}
+    ),
+    "claim-check-raw-value": (f"{_LARGE}claim-check-raw-value = true", {"canal-json", "simple"}),
+}  # fmt: skip
+"""The options that TiCDC ignores under other protocols: key, a file, and the protocols that have it.
+
+Source: ticdc and tiflow ``pkg/sink/codec/common/config.go``."""
+
+
+_ONLY_CLASSIC = {"craft", "maxwell", "canal"}
+_ELSEWHERE = [
+    (key, protocol, profile)
+    for key, (_, protocols) in _OF_PROTOCOLS.items()
+    for protocol, profile in product(PROTOCOLS, ("classic", "new"))
+    if protocol not in protocols
+    and not (protocol in _ONLY_CLASSIC and profile == "new")
+    and not (key == "avro-include-before-value" and profile == "classic")
+]
+
+
+@pytest.mark.parametrize(("key", "protocol", "profile"), _ELSEWHERE)
+def test_options_of_another_protocol_have_no_effect_and_are_reported(
+    key: str, protocol: str, profile: str
+) -> None:
+    text, _ = _OF_PROTOCOLS[key]
+    uri = f"kafka:///t?protocol={protocol}&profile={profile}"
+    changefeed = resolve(uri, parse_changefeed_toml(text, "changefeed.toml"))
+    (note,) = (word for word in changefeed.warnings if "no effect" in word)
+    assert key in note
+    assert changefeed == resolve(uri).model_copy(update={"warnings": changefeed.warnings})
+
+
+@pytest.mark.parametrize("name", ["output-row-key", "avro-enable-watermark", "content-compatible"])
+@pytest.mark.parametrize("sink", ["kafka:///t?protocol=simple&profile=new", f"{STORAGE}&profile=new"])
+def test_parameters_of_another_protocol_have_no_effect(name: str, sink: str) -> None:
+    changefeed = resolve(f"{sink}&{name}=true")
+    (note,) = changefeed.warnings
+    assert note.startswith(f"{name} has no effect: ")
+
+
+def test_content_compatible_of_a_file_implies_updated_columns_in_open_protocol() -> None:
+    content = {"sink": {"content-compatible": True}}
+    assert resolve("kafka:///t", content).only_output_updated_columns
+    assert not resolve("kafka:///t?content-compatible=true").only_output_updated_columns
+    assert not resolve("kafka:///t?only-output-updated-columns=false", content).only_output_updated_columns
+
+
+def test_conditions_of_options_apply_under_each_protocol() -> None:
+    content = {"force-replicate": True, "sink": {"delete-only-output-handle-key-columns": True}}
+    with pytest.raises(ChangefeedError, match="force-replicate must be off"):
+        resolve("kafka:///t?protocol=debezium", content)
+    claims = {"large-message-handle-option": "claim-check", "claim-check-storage-uri": "file:///x"}
+    handle = {"large-message-handle": {**claims, "claim-check-raw-value": True}}
+    with pytest.raises(ChangefeedError, match="has no option claim-check-raw-value"):
+        resolve("kafka:///t", {"sink": {"kafka-config": handle}})
+
+
+def test_kafka_ssl_is_kafka() -> None:
+    changefeed = resolve("kafka+ssl://h:1/t")
+    assert changefeed.warnings == ("kafka+ssl:// is kafka://, without TLS: set enable-tls=true",)
+    assert changefeed == resolve("kafka://h:1/t").model_copy(update={"warnings": changefeed.warnings})
+    assert resolve("kafka+ssl://h:1/t?enable-tls=true") == resolve("kafka://h:1/t?enable-tls=true")
+
+
+@pytest.mark.parametrize(
+    ("uri", "text", "word"),
+    [
+        (KAFKA, "[sink]\nprotocol = 'avro'", "protocol is canal-json, as in the sink URI"),
+        (f"{STORAGE}&transaction-atomicity=none", "[sink]\ntransaction-atomicity = 'table'",
+         "transaction-atomicity is none, as in the sink URI"),
+        (f"{STORAGE}&file-size=10", "", "file-size: 10 bytes are not allowed; TiCDC takes 1048576 bytes"),
+        (f"{STORAGE}&flush-interval=1s", "", "flush-interval: 1000 ms are not allowed; TiCDC takes 2000 ms"),
+        (f"{STORAGE}&profile=new&flush-interval=1h", "",
+         "flush-interval: 3600000 ms are not allowed; TiCDC takes 600000 ms"),
+    ],
+)  # fmt: skip
+def test_what_ticdc_logs_is_reported(uri: str, text: str, word: str) -> None:
+    (note,) = resolve(uri, parse_changefeed_toml(text, "changefeed.toml")).warnings
+    assert note.startswith(word)
+
+
+@pytest.mark.parametrize(
+    ("uri", "text", "message"),
+    [
+        ("kafka:///t?protocol=simple", "[sink]\nsend-all-bootstrap-at-start = true", "is not simulated"),
+        ("kafka:///t?protocol=simple", "[integrity]\nintegrity-check-level = 'correctness'", "not simulated"),
+    ],
+)
+def test_what_cannot_be_simulated_is_refused_by_name(uri: str, text: str, message: str) -> None:
+    with pytest.raises(ChangefeedError, match=message):
+        resolve(uri, parse_changefeed_toml(text, "changefeed.toml"))
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,6 @@ def test_an_error_names_the_bad_parameter_and_the_allowed_values(
     ("uri", "message"),
     [
         ("mysql://h:4000/", "scheme 'mysql' is not supported"),
-        ("kafka+ssl://h:1/t", "write kafka:// and enable-tls=true"),
         ("h:9092/t", "does not start with kafka://"),
         ("", "it is empty"),
         ("kafka://:9092/t", "':9092' names no host"),

@@ -158,7 +158,7 @@ def test_its_options_are_parameters_of_the_sink_uri(installed: str) -> None:
         ("acme-level=12", "a whole number from 1 to 9"),
         ("acme-height=1", "unknown parameter 'acme-height'"),
         ("output-old-value=false", "is not a parameter of a sink URI"),
-        ("content-compatible=true", "has no option content-compatible"),
+        ("output-row-id=false", "has no option output-row-id"),
     ],
 )
 def test_options_that_it_does_not_have_are_rejected(installed: str, parameter: str, what: str) -> None:

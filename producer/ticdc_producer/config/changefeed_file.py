@@ -211,21 +211,11 @@ class SinkSection(ConfigSection):
     integrity: object = _option("integrity")
 
     def of(self, protocol: str, kind: SinkKind) -> SinkSection:
-        """Return the section without the keys that have no effect for a protocol and a kind of sink.
-
-        :raises ChangefeedError: if a subsection of another protocol sets an option, since it has no effect.
-        """
+        """Return the section without the keys that have no effect for a protocol and a kind of sink."""
         lost = (key.removeprefix("sink.").replace("-", "_") for key in KEYS_OF_NO_API)
         overrides: dict[str, Any] = dict.fromkeys(lost)
         for spec in BUILT_IN.values():
             part = getattr(self, spec.section) if spec.section and spec.name != protocol else None
-            default = spec.defaults.get("output-old-value", True)
-            if part is not None and part.output_old_value is False and default:
-                raise ChangefeedError(
-                    f"sink.{spec.section} has no effect for protocol {protocol}",
-                    parameter=f"sink.{spec.section}.output-old-value",
-                    hint=f"it belongs to {spec.name}; leave it out",
-                )
             if part is not None:
                 ignored = part.model_fields_set - _OF_ALL_PROTOCOLS
                 overrides[spec.section] = part.model_copy(update=dict.fromkeys(ignored))
@@ -294,8 +284,13 @@ class ChangefeedFile(ConfigSection):
     def column_selectors(self) -> tuple[ColumnSelector, ...]:
         return self.sink.column_selectors if self.sink else ()
 
-    def warnings(self) -> Iterator[str]:
+    def warnings(self, protocol: str) -> Iterator[str]:
         """Yield what has no effect although TiCDC accepts it (``pkg/sink/codec/common/config.go``)."""
+        for spec in BUILT_IN.values():
+            part = getattr(self.sink, spec.section, None) if spec.section and spec.name != protocol else None
+            default = spec.defaults.get("output-old-value", True)
+            if part is not None and part.output_old_value is False and default:
+                yield f"sink.{spec.section}.output-old-value has no effect: it is an option of {spec.name}"
         kafka = self.sink and self.sink.kafka_config
         if kafka and kafka.codec_config and kafka.codec_config.output_row_key is not None:
             yield "codec-config.output-row-key has no effect: TiCDC reads it in the sink URI only"
@@ -309,7 +304,6 @@ class ChangefeedFile(ConfigSection):
 
         :param protocol: the changefeed's protocol; sections of other protocols are ignored.
         :param kind: the kind of sink that the changefeed writes to.
-        :raises ChangefeedError: if a section of another protocol sets an option.
         """
         sink = self.sink and self.sink.of(protocol, kind)
         return _set_options(self.model_copy(update={"sink": sink}))

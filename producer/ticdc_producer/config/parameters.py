@@ -78,6 +78,7 @@ _MESSAGES = (
     Parameter(
         name="only-output-updated-columns", value=Boolean(), default=False,
         file_key="sink.only-output-updated-columns", of_codec=True,
+        ignored_elsewhere=True,
         effect="Old images of updates hold the changed columns only.",
     ),
     Parameter(
@@ -89,6 +90,7 @@ _MESSAGES = (
     Parameter(
         name="delete-only-output-handle-key-columns", value=Boolean(), default=False, in_uri=False,
         file_key="sink.delete-only-output-handle-key-columns", of_codec=True,
+        ignored_elsewhere=True,
         effect="Deletes carry the handle key columns only.",
     ),
     Parameter(
@@ -107,18 +109,21 @@ _MESSAGES = (
         name="large-message-handle-compression", value=MESSAGE_COMPRESSION, default="none", in_uri=False,
         file_key=LARGE + "large-message-handle-compression",
         of_codec=True, sinks=_ONLY_KAFKA,
+        ignored_elsewhere=True,
         effect="Compression of the content of every message, of any size.",
     ),
     Parameter(
         name="claim-check-storage-uri", value=StorageURI(), default="", in_uri=False,
         file_key=LARGE + "claim-check-storage-uri", of_codec=True,
         sinks=_ONLY_KAFKA,
+        ignored_elsewhere=True,
         effect="Where claim-check stores the rows that are too large.",
     ),
     Parameter(
         name="claim-check-raw-value", value=Boolean(), default=False, in_uri=False,
         file_key=LARGE + "claim-check-raw-value", of_codec=True,
         sinks=_ONLY_KAFKA,
+        ignored_elsewhere=True,
         effect="Claim-check stores bare values, not wrapped in JSON.",
     ),
 )  # fmt: skip

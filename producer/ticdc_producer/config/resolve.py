@@ -59,24 +59,26 @@ def resolve(
     uri = parse_sink_uri(next(named, default_sink_uri(name)))
     protocol = str(uri.parameters.get("protocol") or file.protocol or BY_NAME["protocol"].default)
     spec, kind = protocol_spec(protocol), uri.target.kind
-    of_file = file.options(protocol, kind)
+    of_file = _implied(spec, file.options(protocol, kind))
     _check_same(of_file, uri.parameters, kind)
     given = {**of_file, **_of_scheduler(of_file), **uri.parameters}
     ignored, unused = _of_other_sinks(given, kind), _unused_registry(spec, given)
-    options = {**_defaults(spec), **{name: given[name] for name in given if name not in (*ignored, *unused)}}
+    of_others = [name for name in _of_other_protocols(spec, given) if name not in ignored]
+    left_out = {*ignored, *unused, *of_others}
+    options = {**_defaults(spec), **{name: given[name] for name in given if name not in left_out}}
     _check_sink(spec, kind)
     _check_atomicity(options, kind)
     if options["output-ddl"] is None:
         options["output-ddl"] = spec.sends_ddl(options)
     _check_protocol(spec, options)
-    _check_together(options)
+    _check_together({**options, **{name: given[name] for name in of_others}})
     _check_large_messages(options)
     spec.check(
         {**options, **{name: given[name] for name in unused}},
         [rule.topic for rule in file.dispatchers],
         not uri.target.embedded,
     )
-    _check_profile(spec, options)
+    _check_profile(spec, {**options, **{name: given[name] for name in of_others}})
     properties = {**security_properties(options), **parse_kafka_properties(kafka_properties)}
     if kind is SinkKind.STORAGE:
         options.update(storage_limits(options))
@@ -96,9 +98,13 @@ def resolve(
             *_warnings(spec, options),
             *_ignored_client(uri.target, properties),
             *_ignored_options(ignored, kind),
+            *(f"{name} has no effect: {spec.name} has no such option" for name in of_others),
+            *_overridden(of_file, uri.parameters),
+            *(_limited(options, given) if kind is SinkKind.STORAGE else ()),
             *_ignored_rules(file, kind, selects=_selects_columns(options, kind)),
             *(f"{name} has no effect: {spec.name} registers no schemas" for name in unused),
-            *file.warnings(),
+            *uri.warnings,
+            *file.warnings(protocol),
         ),
         **values,
     )
@@ -113,6 +119,61 @@ def _check_same(of_file: Mapping[str, Plain], of_uri: Mapping[str, Plain], kind:
     if kind is SinkKind.STORAGE and len(values) > 1:
         what = "the sink URI and the changefeed file have different values"
         raise ChangefeedError(what, parameter=name, hint="leave one of them out")
+
+
+def _implied(spec: ProtocolSpec, of_file: dict[str, Plain]) -> dict[str, Plain]:
+    """Return the file's options with those that they imply under other protocols than their own.
+
+    Source: ticdc ``pkg/sink/codec/common/config.go`` (``mergeConfig``).
+    """
+    set_options = [
+        option for option in map(parameter, of_file) if option is not None and of_file[option.name]
+    ]
+    implied = {
+        option.implies: True
+        for option in set_options
+        if option.implies and not has_parameter(spec, option) and has_parameter(spec, BY_NAME[option.implies])
+    }
+    return {**of_file, **implied}
+
+
+def _of_other_protocols(spec: ProtocolSpec, given: Mapping[str, Plain]) -> list[str]:
+    """Return the options that are set and that only other protocols have, if TiCDC ignores them.
+
+    ``claim-check-raw-value`` is an error together with claim-check (ticdc ``pkg/config/large_message.go``).
+    """
+    claims = given.get("large-message-handle-option") == "claim-check"
+    names = (name for name in given if not (claims and name == "claim-check-raw-value"))
+    options = [option for option in map(parameter, names) if option is not None]
+    return [
+        option.name
+        for option in options
+        if option.ignored_elsewhere
+        and given[option.name] != option.default
+        and not has_parameter(spec, option)
+    ]
+
+
+def _overridden(of_file: Mapping[str, Plain], of_uri: Mapping[str, Plain]) -> Iterator[str]:
+    """Yield the options with two values of which TiCDC logs that it takes that of the URI.
+
+    Source: ticdc ``pkg/config/sink.go`` (``applyParameterBySinkURI``).
+    """
+    for name in ("protocol", "transaction-atomicity"):
+        if name in of_file and name in of_uri and of_file[name] != of_uri[name]:
+            yield (
+                f"{name} is {of_uri[name]}, as in the sink URI; the changefeed file has {of_file[name]}, "
+                "which has no effect"
+            )
+
+
+def _limited(options: Mapping[str, Plain], given: Mapping[str, Plain]) -> Iterator[str]:
+    """Yield the options of a storage that TiCDC replaces by the nearest value that it allows."""
+    limits = storage_limits({**options, **given})
+    for name in ("file-size", "flush-interval"):
+        if given.get(name) is not None and limits[name] != given[name]:
+            unit = "bytes" if name == "file-size" else "ms"
+            yield f"{name}: {given[name]} {unit} are not allowed; TiCDC takes {limits[name]} {unit}"
 
 
 _ACROSS_NODES = "enable-table-across-nodes"
@@ -261,10 +322,10 @@ def _check_large_messages(options: Mapping[str, Plain]) -> None:
 
 
 def _check_protocol(spec: ProtocolSpec, options: Mapping[str, Plain]) -> None:
-    """Reject options of other protocols that are set to something else than their default."""
+    """Reject options of other protocols that TiCDC rejects, or that are set and that only this tool has."""
     for option in (*PARAMETERS, *spec.parameters):
         is_set = option.state == State.HONOURED and options[option.name] != option.default
-        if is_set and not option.ignored_elsewhere and not has_parameter(spec, option):
+        if is_set and not has_parameter(spec, option):
             raise ChangefeedError(
                 f"protocol {spec.name} has no option {option.name}",
                 parameter=option.name,

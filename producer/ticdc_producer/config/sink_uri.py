@@ -31,6 +31,7 @@ _OTHER_SINKS = (
     "pulsar",
     "pulsar+ssl",
 )
+_KAFKA = ("kafka", "kafka+ssl")
 STORAGES = ("file", "s3", "gcs", "gs", "azure", "azblob", "hdfs", "sftp", "smb", "webdav", "oss", "dbfs")
 """TiCDC's storages, and others that fsspec supports. Not ``memory``: each process has its own."""
 
@@ -73,12 +74,16 @@ class SinkURI(BaseModel):
 
 
 class ParsedSinkURI(BaseModel):
-    """A sink URI and its parameters by name, each checked."""
+    """A sink URI and its parameters by name, each checked.
+
+    :param warnings: what has no effect although TiCDC accepts it.
+    """
 
     model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
 
     target: SinkURI
     parameters: Mapping[str, Plain] = Field(repr=False)
+    warnings: tuple[str, ...] = ()
 
 
 def parse_sink_uri(text: str) -> ParsedSinkURI:
@@ -96,15 +101,21 @@ def parse_sink_uri(text: str) -> ParsedSinkURI:
     except ValueError:
         raise _error("it cannot be read", hint="kafka://HOST:PORT/TOPIC?protocol=open-protocol") from None
     _check_scheme(parts.scheme)
-    if parts.scheme == "kafka":
+    if parts.scheme in _KAFKA:
         _refuse_user(parts)
     if parts.fragment:
         raise _error("it holds a '#'", hint="write %23")
-    if parts.scheme == "kafka":
+    if parts.scheme in _KAFKA:
         target = SinkURI(hosts=tuple(_hosts(parts.netloc)), topic=_topic(parts.path.strip("/")))
     else:
         target = _storage(parts.scheme, parts.netloc, unquote(parts.path))
-    return ParsedSinkURI(target=target, parameters=MappingProxyType(_parameters(parts.query)))
+    parameters = _parameters(parts.query)
+    plain = parts.scheme == "kafka+ssl" and not parameters.get("enable-tls") and not parameters.get("ca")
+    return ParsedSinkURI(
+        target=target,
+        parameters=MappingProxyType(parameters),
+        warnings=("kafka+ssl:// is kafka://, without TLS: set enable-tls=true",) if plain else (),
+    )
 
 
 def default_sink_uri(name: str) -> str:
@@ -130,11 +141,8 @@ def _error(what: str, *, parameter: str = "", hint: str = "") -> ChangefeedError
 
 
 def _check_scheme(scheme: str) -> None:
-    if scheme == "kafka" or scheme in STORAGES:
+    if scheme in _KAFKA or scheme in STORAGES:
         return
-    if scheme == "kafka+ssl":
-        hint = "TiCDC treats it as kafka://, without TLS; write kafka:// and enable-tls=true"
-        raise _error("scheme 'kafka+ssl' is not supported", hint=hint)
     if scheme in _OTHER_SINKS:
         raise _error(
             f"scheme {scheme!r} is not supported",

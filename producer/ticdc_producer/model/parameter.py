@@ -62,6 +62,7 @@ class Parameter:
     :param file_key: its dotted key in a changefeed file; empty if it has none.
     :param of_codec: only protocols whose codec has an option of this name support it; otherwise all do.
     :param ignored_elsewhere: whether protocols that do not have it ignore it; otherwise they refuse it.
+    :param implies: the switch that it turns on under protocols that do not have it; empty: none.
     :param profiles: the profiles that support it; empty for both.
     :param sinks: the sinks that support it; empty for both. In other sinks it has its default.
     :param of_client: it configures the connection to Kafka or the schema registry, and is never written to a
@@ -78,6 +79,7 @@ class Parameter:
     file_key: str = ""
     of_codec: bool = False
     ignored_elsewhere: bool = False
+    implies: str = ""
     profiles: tuple[Profile, ...] = ()
     sinks: tuple[SinkKind, ...] = ()
     of_client: bool = False

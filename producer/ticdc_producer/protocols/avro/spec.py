@@ -134,6 +134,7 @@ SPEC = ProtocolSpec(
             value=Choice(choices=("precise", "string")),
             default="precise",
             file_key=CODEC + "avro-decimal-handling-mode",
+            ignored_elsewhere=True,
             effect="DECIMAL as Avro's decimal, or as text.",
         ),
         Parameter(
@@ -141,6 +142,7 @@ SPEC = ProtocolSpec(
             value=Choice(choices=("long", "string")),
             default="long",
             file_key=CODEC + "avro-bigint-unsigned-handling-mode",
+            ignored_elsewhere=True,
             effect="BIGINT UNSIGNED as 64 bits that readers interpret as signed, or as text.",
         ),
         Parameter(
@@ -148,6 +150,7 @@ SPEC = ProtocolSpec(
             value=Boolean(),
             default=False,
             file_key=CODEC + "avro-enable-watermark",
+            ignored_elsewhere=True,
             effect="With the TiDB extension: DDL and watermark messages, in a form that TiCDC uses in its "
             "own tests.",
         ),
@@ -157,6 +160,7 @@ SPEC = ProtocolSpec(
             default=False,
             file_key=CODEC + "avro-include-before-value",
             profiles=("new",),
+            ignored_elsewhere=True,
             effect="Values have the old image and the operation, and deletes have values.",
         ),
         Parameter(

@@ -95,6 +95,8 @@ SPEC = ProtocolSpec(
             value=Boolean(),
             default=False,
             file_key="sink.content-compatible",
+            ignored_elsewhere=True,
+            implies="only-output-updated-columns",
             effect="As official Canal: types with their parameters, old images with the changed columns "
             "only.",
         ),
@@ -103,6 +105,7 @@ SPEC = ProtocolSpec(
             value=Boolean(),
             default=False,
             profiles=("new",),
+            ignored_elsewhere=True,
             effect="TiKV's key of the row in _tidb; without the extension no effect.",
         ),
         own_parameter("legacy-delete-old", Boolean(), False, "Before v5.4.0: deletes repeat data in old."),

@@ -73,6 +73,7 @@ SPEC = ProtocolSpec(
             value=Boolean(),
             default=False,
             file_key="sink.debezium-disable-schema",
+            ignored_elsewhere=True,
             effect="Messages without their schema.",
         ),
         Parameter(

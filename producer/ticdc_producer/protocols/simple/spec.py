@@ -124,6 +124,7 @@ SPEC = ProtocolSpec(
             value=Choice(choices=("json", "avro")),
             default="json",
             file_key=CODEC + "encoding-format",
+            ignored_elsewhere=True,
             effect="Format of the messages.",
         ),
         Parameter(
@@ -132,6 +133,7 @@ SPEC = ProtocolSpec(
             default=120,
             in_uri=False,
             file_key="sink.send-bootstrap-interval-in-sec",
+            ignored_elsewhere=True,
             effect="Seconds of the commit clock after which a table's schema is sent again; 0: never.",
         ),
         Parameter(
@@ -140,6 +142,7 @@ SPEC = ProtocolSpec(
             default=10_000,
             in_uri=False,
             file_key="sink.send-bootstrap-in-msg-count",
+            ignored_elsewhere=True,
             effect="Number of a table's rows after which its schema is sent again; 0: never.",
         ),
         Parameter(
@@ -149,8 +152,7 @@ SPEC = ProtocolSpec(
             in_uri=False,
             file_key="sink.send-bootstrap-to-all-partition",
             ignored_elsewhere=True,
-            effect="Each partition has the schemas of its rows; false: partition 0 has those of all rows. "
-            "Other protocols ignore it.",
+            effect="Each partition has the schemas of its rows; false: partition 0 has those of all rows.",
         ),
     ),
     check=_check,
