@@ -55,7 +55,8 @@ MAY_IMPORT = {
         "verifier",
     },
     "rows": {
-        "config", "engine", "kafka", "model", "oracle", "protocols", "spark", "targets", "verifier",
+        "config", "dispatch", "engine", "kafka", "model", "oracle", "protocols", "spark", "targets",
+        "verifier",
     },
     "recording": {
         "config", "engine", "model", "rows", "scenario", "targets", "verifier",

@@ -9,7 +9,7 @@ Source: tiflow ``pkg/filter``, ``cdc/puller/ddl_puller.go``,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ticdc_producer.config import Changefeed
@@ -153,6 +153,13 @@ class ColumnSelection:
             if matcher.accepts(table.schema, table.name):
                 return self._without(table, columns)
         return table
+
+    def names(self, schema: str, table: str, columns: Sequence[str]) -> Sequence[str]:
+        """Return the names of the columns that row events of a table contain."""
+        for matcher, selected in self._selectors:
+            if matcher.accepts(schema, table):
+                return [name for name in columns if selected.accepts(name)]
+        return columns
 
     def apply(self, catalog: Catalog) -> Catalog:
         """Return the catalog with ``of`` applied to every table."""

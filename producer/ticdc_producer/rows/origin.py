@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ticdc_producer.config import Changefeed
+from ticdc_producer.dispatch.table_filter import ColumnSelection
 from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.engine.local import LocalDataset, LocalEngine, local
 from ticdc_producer.errors import FolderError
@@ -24,7 +25,7 @@ from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.targets.golden.parquet import message_groups, parquet_parts, read_group
 from ticdc_producer.targets.golden.write import MESSAGE_FILES
 from ticdc_producer.targets.record_batches import record_batches, with_table_schemas
-from ticdc_producer.targets.storage.read import listing_of, reading_options, storage_rows
+from ticdc_producer.targets.storage.read import Listing, Names, listing_of, reading_options, storage_rows
 from ticdc_producer.verifier.consumer_state.plan import expected_tables
 
 TABLE_DESCRIPTIONS = "table_descriptions"
@@ -165,6 +166,20 @@ def _folder_messages(folder: Path) -> LocalDataset:
     return local(engine.of_parts(1, lambda _: record_batches(golden.message_lines(lines)), MESSAGES))
 
 
+def selected_names(changefeed: Changefeed, listing: Listing) -> Names | None:
+    """Return the columns that selectors leave in the rows of each directory; None without selectors.
+
+    Schema files have all columns. Source: ticdc ``pkg/sink/codec/csv/csv_decoder.go``.
+    """
+    if not changefeed.column_selectors:
+        return None
+    selection = ColumnSelection(changefeed)
+    return {
+        folder: selection.names(file.schema, file.table, [name for name, _ in file.columns])
+        for folder, file in listing.tables.items()
+    }
+
+
 def storage_folder(
     changefeed: Changefeed,
     tables: Mapping[str, KnownTable] | None = None,
@@ -178,7 +193,7 @@ def storage_folder(
     listing = listing_of(changefeed)
     options = changefeed.codec_options()
     rows = storage_rows(LocalEngine(), listing, changefeed.protocol, options)
-    reading = reading_options(listing, options)
+    reading = reading_options(listing, options, selected_names(changefeed, listing))
     return Origin(
         changefeed=changefeed,
         messages=local(rows),

@@ -21,7 +21,7 @@ from ticdc_producer.oracle import Oracle
 from ticdc_producer.oracle.scenario import expected_messages, rows_of_table
 from ticdc_producer.protocols.registry import file_format
 from ticdc_producer.protocols.storage_files import SchemaFile
-from ticdc_producer.rows.origin import Origin, known_tables, storage_folder
+from ticdc_producer.rows.origin import Origin, known_tables, selected_names, storage_folder
 from ticdc_producer.runs.run_options import OnStatus
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.targets.target import Target
@@ -322,7 +322,8 @@ def _verdict(
 ) -> Verdict:
     on_status(f"verifying {len(listing.data):,} data files of {changefeed.sink_uri.path}")
     if job is None:
-        return storage_verdict(engine, changefeed, listing, on_verdict=on_verdict)
+        names = selected_names(changefeed, listing)
+        return storage_verdict(engine, changefeed, listing, names=names, on_verdict=on_verdict)
     plan, simulation = layout_of(job), Simulation.of(job, engine)
     with ExitStack() as stack:
         rows = simulation.log.rows(engine, job.stream, stack)
