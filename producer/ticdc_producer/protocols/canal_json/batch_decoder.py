@@ -52,10 +52,12 @@ class CanalJSONBatchDecoder:
     :param max_bytes: limit of the decompressed value of a message.
     :param least: rows of a group. Fewer rows are left out: the columns of a group cost as much time as some
         hundred messages.
+    :param extended: whether messages have the TiDB extension.
     """
 
-    def __init__(self, max_bytes: int = DEFAULT_LIMIT, *, least: int = 256) -> None:
+    def __init__(self, max_bytes: int = DEFAULT_LIMIT, *, least: int = 256, extended: bool = False) -> None:
         self._max_bytes, self._least, self._pause = max_bytes, least, 0
+        self._extended = extended
 
     def rows(self, messages: Iterable[tuple[bytes | None, bytes | None]]) -> Sequence[DecodedRows]:
         """Decode the messages that have one row; those with several rows, as of Alibaba canal, are left out.
@@ -71,7 +73,7 @@ class CanalJSONBatchDecoder:
             try:
                 message, columns = parse_envelope(plain(value or b"", "value", self._max_bytes))
                 if message.type in OPS and not message.is_ddl and len(message.data or ()) == 1:
-                    _add(groups, number, message, columns)
+                    _add(groups, number, message, columns, extended=self._extended)
             except DecodeError:
                 continue  # the decoder raises it again
         large = ((key, group) for key, group in groups.items() if len(group.rows) >= self._least)
@@ -82,7 +84,9 @@ class CanalJSONBatchDecoder:
         return results
 
 
-def _add(groups: dict[_Key, _Group], number: int, message: CanalJSONEnvelope, columns: Columns) -> None:
+def _add(
+    groups: dict[_Key, _Group], number: int, message: CanalJSONEnvelope, columns: Columns, *, extended: bool
+) -> None:
     """Add the row of a message to its group.
 
     :raises DecodeError: as the decoder, but for the values.
@@ -90,7 +94,7 @@ def _add(groups: dict[_Key, _Group], number: int, message: CanalJSONEnvelope, co
     tidb = message.tidb
     if tidb is not None and tidb.claim_check_location:
         return
-    op, commit_ts, table_id, _, (old,) = row_head(message, columns)
+    op, commit_ts, table_id, _, (old,) = row_head(message, columns, extended=extended)
     (row,) = message.data or []
     old_names = None if old is None else tuple(old)
     only_key = tidb is not None and tidb.only_handle_key

@@ -66,27 +66,31 @@ RowHead: TypeAlias = tuple[Op, int, int, int, Sequence[RowJSON | None]]
 """What the rows of a message share: operation, commit-ts, table id and row id; and the old row of each."""
 
 
-def row_head(message: CanalJSONEnvelope, columns: Columns) -> RowHead:
+def row_head(message: CanalJSONEnvelope, columns: Columns, *, extended: bool = False) -> RowHead:
     """Return what the rows of a message share.
 
+    :param extended: whether messages have the TiDB extension.
     :raises DecodeError: if the message has no rows, or its members do not fit together.
     """
     op, tidb = OPS[message.type], message.tidb
     table_id, row_id = row_ids(tidb.rowkey) if tidb is not None and tidb.rowkey else NO_IDS
     if not message.data:
         raise DecodeError("CANAL-ROW-EMPTY", "a row in data", part="value", byte=0)
+    if message.sql:
+        raise DecodeError("CANAL-ROW-SQL", "no statement in sql of a row", part="value", byte=0)
     old = _old_rows(message.data, message.old, op)
     if columns.fault is not None:
         raise _error(columns.fault, columns.fault.expected)
-    return op, _commit_ts(message), table_id, row_id, old
+    return op, _commit_ts(message, extended=extended), table_id, row_id, old
 
 
-def row_events(message: CanalJSONEnvelope, columns: Columns) -> Iterator[RowEvent]:
+def row_events(message: CanalJSONEnvelope, columns: Columns, *, extended: bool = False) -> Iterator[RowEvent]:
     """Yield the row events of a message.
 
+    :param extended: whether messages have the TiDB extension.
     :raises DecodeError: if the rows, their columns or values do not fit together.
     """
-    op, commit_ts, table_id, row_id, old = row_head(message, columns)
+    op, commit_ts, table_id, row_id, old = row_head(message, columns, extended=extended)
     tidb = message.tidb or _NO_EXTENSION
     for row, old_row in zip(message.data or (), old, strict=True):
         row_columns, image = columns_of_row(row, columns), _image(row, columns)
@@ -163,10 +167,11 @@ class CanalJSONDecoder:
     """Decodes messages to events.
 
     :param max_bytes: limit of the decompressed value of a message.
+    :param extended: whether messages have the TiDB extension: rows and DDLs require ``commitTs``.
     """
 
-    def __init__(self, max_bytes: int = DEFAULT_LIMIT) -> None:
-        self._max_bytes = max_bytes
+    def __init__(self, max_bytes: int = DEFAULT_LIMIT, *, extended: bool = False) -> None:
+        self._max_bytes, self._extended = max_bytes, extended
 
     def events(
         self,
@@ -180,26 +185,26 @@ class CanalJSONDecoder:
         """
         message, columns = parse_envelope(plain(value or b"", "value", self._max_bytes))
         if message.type in OPS and not message.is_ddl:
-            yield from row_events(message, columns)
+            yield from row_events(message, columns, extended=self._extended)
         else:
-            yield _other(message)
+            yield _other(message, extended=self._extended)
 
 
-def _other(message: CanalJSONEnvelope) -> Event:
+def _other(message: CanalJSONEnvelope, *, extended: bool) -> Event:
     if message.is_ddl:
-        return _ddl(message)
+        return _ddl(message, extended=extended)
     if message.type == WATERMARK:
         return _watermark(message)
     known = ", ".join([*OPS, WATERMARK])
     raise DecodeError("CANAL-TYPE", f"a type of {known}", part="value", byte=0)
 
 
-def _ddl(message: CanalJSONEnvelope) -> DDLEvent:
+def _ddl(message: CanalJSONEnvelope, *, extended: bool) -> DDLEvent:
     if message.type not in DDL_KEYWORDS:
         known = ", ".join(sorted(DDL_KEYWORDS))
         raise DecodeError("CANAL-TYPE", f"a DDL type of {known}", part="value", byte=0)
     return DDLEvent(
-        commit_ts=_commit_ts(message),
+        commit_ts=_commit_ts(message, extended=extended),
         schema=message.database,
         table=message.table,
         query=message.sql,
@@ -215,13 +220,16 @@ def _watermark(message: CanalJSONEnvelope) -> ResolvedEvent:
     return ResolvedEvent(commit_ts=message.tidb.watermark_ts)
 
 
-def _commit_ts(message: CanalJSONEnvelope) -> int:
+def _commit_ts(message: CanalJSONEnvelope, *, extended: bool) -> int:
     """Return the commit-ts; without the TiDB extension the first TSO of the millisecond ``es``.
 
-    :raises DecodeError: if ``es`` is not the millisecond of the commit-ts.
+    :raises DecodeError: if ``es`` is not its millisecond, and if an extended message has none.
     """
     tidb = message.tidb
     if tidb is None or not tidb.commit_ts:
+        if extended:
+            expected = "a commitTs in _tidb, as enable-tidb-extension=true adds it"
+            raise DecodeError("CANAL-EXTENSION", expected, part="value", byte=0)
         return compose(message.es)
     if message.es != physical(tidb.commit_ts):
         raise _wrong_time("commitTs")

@@ -32,14 +32,16 @@ def _decoder(options: CanalJSONOptions, _: Options) -> Decoder:
     from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
     from ticdc_producer.protocols.compression import decompressed_limit
 
-    return CanalJSONDecoder(decompressed_limit(options.max_message_bytes))
+    limit = decompressed_limit(options.max_message_bytes)
+    return CanalJSONDecoder(limit, extended=options.enable_tidb_extension)
 
 
 def _batch_decoder(options: CanalJSONOptions, _: Options) -> BatchDecoder:
     from ticdc_producer.protocols.canal_json.batch_decoder import CanalJSONBatchDecoder
     from ticdc_producer.protocols.compression import decompressed_limit
 
-    return CanalJSONBatchDecoder(decompressed_limit(options.max_message_bytes))
+    limit = decompressed_limit(options.max_message_bytes)
+    return CanalJSONBatchDecoder(limit, extended=options.enable_tidb_extension)
 
 
 def _matches(_: bytes, value: bytes) -> bool:
