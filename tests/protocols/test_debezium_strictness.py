@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 
 import pytest
 from hypothesis import example, given, settings
@@ -13,6 +14,7 @@ from tests.protocols.debezium_tables import EXTENDED, samples
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import RowEvent
 from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
+from ticdc_producer.protocols.debezium.envelope import watermark_schema
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
 
 
@@ -57,6 +59,14 @@ def test_arbitrary_bytes_decode_or_are_a_decode_error(key: bytes | None, value: 
         list(DebeziumDecoder().events(key, value))
 
 
+SOURCE = (
+    b'"ts_ms":1,"source":{"version":"2.4.0.Final","connector":"TiCDC","name":"c","ts_ms":0,"snapshot":"false",'
+    b'"db":"s","table":"t","server_id":0,"gtid":null,"file":"","pos":0,"row":0,"thread":0,"query":null,'
+    b'"commit_ts":1,"cluster_id":"c"}'
+)
+_COMMON = json.loads(watermark_schema("c.s.t", DebeziumOptions()))["fields"]
+
+
 def _message(
     value: bytes, schema: bytes, envelope: bytes = b"c.s.t.Envelope", op: bytes = b"string"
 ) -> bytes:
@@ -69,12 +79,13 @@ def _message(
     image = (
         b'{"type":"struct","name":"c.s.t.Value","field":"%b","fields":[{"field":"c","optional":false,%b}]}'
     )
-    source = b'{"type":"struct","name":"io.debezium.connector.mysql.Source","field":"source"}'
-    members = [image % (b"before", schema), image % (b"after", schema), source]
-    members += [b'{"type":"%b","field":"op"}' % op, b'{"type":"int64","field":"ts_ms"}']
+    common = [
+        json.dumps(entry | {"type": op.decode()} if entry["field"] == "op" else entry) for entry in _COMMON
+    ]
+    members = [image % (b"before", schema), image % (b"after", schema), *map(str.encode, common)]
     return (
-        b'{"payload":{"source":{"commit_ts":1,"db":"s","table":"t"},"op":"c","after":{"c":%b}},"schema":'
-        b'{"type":"struct","name":"%b","fields":[%b]}}' % (value, envelope, b",".join(members))
+        b'{"payload":{%b,"op":"c","after":{"c":%b}},"schema":{"type":"struct","name":"%b","fields":[%b]}}'
+        % (SOURCE, value, envelope, b",".join(members))
     )
 
 
@@ -100,7 +111,7 @@ def test_a_message_with_its_schemas_is_read() -> None:
         (b'{"payload":{"c":1}}', _message(b"1", INT), "DEBEZIUM-KEY"),
         (
             _key(INT),
-            b'{"source":{"commit_ts":1,"db":"s","table":"t"},"op":"c","after":{"c":1}}',
+            b'{%b,"op":"c","after":{"c":1}}' % SOURCE,
             "DEBEZIUM-KEY",
         ),
         (_key(b'"type":"int64"'), _message(b"1", INT), "DEBEZIUM-KEY"),
@@ -157,9 +168,6 @@ def test_a_value_that_does_not_fit_its_type_is_refused(value: bytes, schema: byt
         list(DebeziumDecoder().events(None, _message(value, schema)))
 
 
-SOURCE = b'"source":{"commit_ts":1,"db":"s","table":"t"}'
-
-
 @pytest.mark.parametrize("opening", [b"[", b'{"a":'])
 @pytest.mark.parametrize("template", [b'{"x":%b', b'{"payload":%b', b'{"payload":{},"schema":%b'])
 def test_deep_nesting_is_refused(opening: bytes, template: bytes) -> None:
@@ -183,12 +191,16 @@ def test_a_very_long_list_of_members_is_read() -> None:
         (b"", b"{}", "DEBEZIUM-JSON"),
         (b"[]", b"{}", "DEBEZIUM-FORM"),
         (None, b"{}", "DEBEZIUM-FORM"),
-        (None, b'{"source":{"commit_ts":-1},"op":"m"}', "DEBEZIUM-SOURCE"),
+        (None, b'{%b,"op":"m"}' % SOURCE.replace(b'"commit_ts":1', b'"commit_ts":-1'), "DEBEZIUM-SOURCE"),
         (None, b"{%b}" % SOURCE, "DEBEZIUM-OP"),
         (None, b'{%b,"op":"t"}' % SOURCE, "DEBEZIUM-OP"),
         (b'{"a":1}', b'{%b,"op":"m"}' % SOURCE, "DEBEZIUM-KEY"),
         (b'{"a":1}', b'{%b,"op":"c","after":{"a":2}}' % SOURCE, "DEBEZIUM-KEY"),
-        (b'{"databaseName":"x"}', b'{%b,"databaseName":"s","ddl":""}' % SOURCE, "DEBEZIUM-KEY"),
+        (
+            b'{"databaseName":"x"}',
+            b'{%b,"databaseName":"s","ddl":"","tableChanges":[]}' % SOURCE,
+            "DEBEZIUM-KEY",
+        ),
         (None, b'{%b,"op":"c","after":{}}' % SOURCE, "DEBEZIUM-ROW"),
         (None, b'{%b,"op":"d","after":{"a":1}}' % SOURCE, "DEBEZIUM-ROW"),
         (None, b'{%b,"op":"u","before":{"b":1},"after":{"a":1}}' % SOURCE, "DEBEZIUM-ROW"),
@@ -208,7 +220,7 @@ def test_a_tombstone_has_no_event() -> None:
 
 
 def test_payloads_without_a_wrapper_are_read() -> None:
-    value = b'{"after":{"id":1},"op":"c",%b,"more":[{}]}' % SOURCE
+    value = b'{"after":{"id":1},"op":"c",%b}' % SOURCE
     (event,) = DebeziumDecoder().events(b'{"id":1}', value)
     assert isinstance(event, RowEvent)
     assert event.after == {"id": b"1"}

@@ -13,65 +13,13 @@ from ticdc_producer.model.fidelity import replace_invalid
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType, bare_name
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.arrow_text import NULL
-from ticdc_producer.protocols.debezium.envelope import Schema, compact, fields, source, source_schema
+from ticdc_producer.protocols.debezium.envelope import source
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.protocols.debezium.schemas import DDL_KEY_SCHEMA, compact, ddl_value_schema
 from ticdc_producer.protocols.debezium.values import default_string, string
 from ticdc_producer.protocols.member_text import member_text, stored_bits
 
 T = MySQLType
-
-_NAME = "io.debezium.connector.schema."
-
-
-def _scalars(listed: str) -> list[Schema]:
-    """Return ``fields`` with sorted members."""
-    return [dict(sorted(schema.items())) for schema in fields(listed)]
-
-
-def _strings(name: str) -> Schema:
-    items = {"type": "string", "optional": False}
-    return {"field": name, "optional": True, "type": "array", "items": items}
-
-
-def _structs(name: str, kind: str, listed: list[Schema]) -> Schema:
-    """Return the schema of a field that is an array of objects."""
-    items = {"name": _NAME + kind, "optional": False, "type": "struct", "version": 1, "fields": listed}
-    return {"field": name, "optional": False, "type": "array", "items": items}
-
-
-_COLUMN_FIELDS = [
-    *_scalars("name:string jdbcType:int32 nativeType:int32? typeName:string typeExpression:string?"),
-    *_scalars("charsetName:string? length:int32? scale:int32? position:int32 optional:boolean?"),
-    *_scalars("autoIncremented:boolean? generated:boolean? comment:string? defaultValueExpression:string?"),
-    _strings("enumValues"),
-]
-_TABLE_SCHEMA: Schema = {
-    "field": "table", "optional": True, "type": "struct", "name": f"{_NAME}Table", "version": 1,
-    "fields": [
-        *_scalars("defaultCharsetName:string?"), _strings("primaryKeyColumnNames"),
-        _structs("columns", "Column", _COLUMN_FIELDS), *_scalars("comment:string?"),
-    ],
-}  # fmt: skip
-_KEY_SCHEMA: Schema = {
-    "type": "struct", "name": "io.debezium.connector.mysql.SchemaChangeKey", "optional": False, "version": 1,
-    "fields": _scalars("databaseName:string"),
-}  # fmt: skip
-
-
-def _value_schema(options: DebeziumOptions) -> Schema:
-    """Return the schema of the message value."""
-    return {
-        "optional": False,
-        "type": "struct",
-        "version": 1,
-        "name": "io.debezium.connector.mysql.SchemaChangeValue",
-        "fields": [
-            source_schema(options),
-            *_scalars("ts_ms:int64 databaseName:string? schemaName:string? ddl:string?"),
-            _structs("tableChanges", "Change", [*_scalars("type:string id:string"), _TABLE_SCHEMA]),
-        ],
-    }
-
 
 _DROP_TABLE, _TRUNCATE_TABLE, _RENAME_TABLE, _DROP_VIEW = 4, 11, 14, 24
 _ALTER = (
@@ -113,8 +61,8 @@ def ddl_message(
         _table_change(event, change, table, before, options),
     )
     if not options.debezium_disable_schema:
-        key += b',"schema":' + compact(_KEY_SCHEMA)
-        value += b',"schema":' + compact(_value_schema(options))
+        key += b',"schema":' + compact(DDL_KEY_SCHEMA)
+        value += b',"schema":' + compact(ddl_value_schema(options))
     return Message(key + b"}", value + b"}", Kind.DDL.label, commit_ts)
 
 

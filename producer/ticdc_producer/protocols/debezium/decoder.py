@@ -1,8 +1,8 @@
 """Strict decoder of Debezium as TiCDC writes it: every malformed message is a ``DecodeError``.
 
-It accepts more than TiCDC writes: members in any order, unknown members, payloads without their wrapper, a
-missing key, and a tombstone (a null value), which contains no event. Messages do not contain the type of a
-DDL event, so it is decoded as 0.
+It accepts more than TiCDC writes: members in any order, payloads without their wrapper, a missing key, and a
+tombstone (a null value), which contains no event. Messages do not contain the type of a DDL event, so it is
+decoded as 0.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Image, Op, ResolvedEvent, RowEvent, Value
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.tso import MAX_TS
+from ticdc_producer.model.tso import MAX_TS, physical
 from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.bytes_in_json import Escapes
@@ -28,10 +28,12 @@ from ticdc_producer.protocols.debezium.message_parts import (
     JSONValue,
     KeyParts,
     ValueParts,
+    check_common_members,
     check_key_schema,
     parse_key,
     parse_value,
 )
+from ticdc_producer.protocols.debezium.schemas import is_ddl_schema
 from ticdc_producer.protocols.zone import zone_of
 
 _OPS: dict[str | None, Op] = {"c": Op.INSERT, "u": Op.UPDATE, "d": Op.DELETE}
@@ -73,8 +75,19 @@ class DebeziumDecoder:
         if payload.op == _WATERMARK:
             if key.members:
                 raise DecodeError("DEBEZIUM-KEY", "an empty key of a watermark", part="key", byte=0)
+            self._check_watermark_schema(parts)
             return ResolvedEvent(commit_ts=payload.source.commit_ts)
         raise _error(parts, "DEBEZIUM-OP", "an op c, u, d or m")
+
+    def _check_watermark_schema(self, parts: ValueParts) -> None:
+        if parts.schema is None:
+            return
+        try:
+            check_common_members(parts.schema)
+        except BadValue as bad:
+            raise _error(parts, "DEBEZIUM-SCHEMA", bad.expected, b'"schema"') from None
+        except (ValueError, RecursionError):
+            raise _error(parts, "DEBEZIUM-SCHEMA", "the schema of a watermark", b'"schema"') from None
 
     def _readers(self, parts: ValueParts) -> RowReaders | None:
         if parts.schema is None:
@@ -122,6 +135,8 @@ def _check_source(parts: ValueParts) -> None:
     source = parts.payload.source
     if not 0 <= source.commit_ts <= MAX_TS:
         raise _error(parts, "DEBEZIUM-SOURCE", "a commit_ts of 0 … 2^63-1", b'"commit_ts"')
+    if source.ts_ms != physical(source.commit_ts):
+        raise _error(parts, "DEBEZIUM-SOURCE", "the milliseconds of commit_ts in ts_ms", b'"ts_ms"')
     if parts.escapes is None:
         return
     names = (source.db, source.table, *(parts.payload.before or ()), *(parts.payload.after or ()))
@@ -133,6 +148,10 @@ def _ddl(parts: ValueParts, key: Mapping[str, JSONValue]) -> DDLEvent:
     payload = parts.payload
     if payload.ddl is None or payload.database_name is None:
         raise _error(parts, "DEBEZIUM-OP", "an op, or ddl and databaseName", b'"payload"')
+    if payload.table_changes is None:
+        raise _error(parts, "DEBEZIUM-OP", "tableChanges", b'"payload"')
+    if parts.schema is not None and not _has_ddl_schema(parts.schema):
+        raise _error(parts, "DEBEZIUM-SCHEMA", "the schema of a DDL", b'"schema"')
     if key.get("databaseName", payload.database_name) != payload.database_name:
         raise DecodeError("DEBEZIUM-KEY", "the value's databaseName", part="key", byte=0)
     return DDLEvent(
@@ -142,6 +161,13 @@ def _ddl(parts: ValueParts, key: Mapping[str, JSONValue]) -> DDLEvent:
         query=payload.ddl if parts.escapes is None else parts.escapes.replaced(payload.ddl),
         ddl_type=_UNKNOWN_DDL,
     )
+
+
+def _has_ddl_schema(schema: bytes) -> bool:
+    try:
+        return is_ddl_schema(schema)
+    except (ValueError, RecursionError):
+        return False
 
 
 Members = Mapping[str, JSONValue]

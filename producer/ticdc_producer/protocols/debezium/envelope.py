@@ -6,59 +6,14 @@ Source: tiflow ``debezium/codec.go`` (EncodeKey, EncodeValue, EncodeCheckpointEv
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from ticdc_producer.model.tso import physical
 from ticdc_producer.protocols.arrow_text import Fragment, Fragments
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.protocols.debezium.schemas import TRANSACTION_SCHEMA, compact, fields, source_schema
 from ticdc_producer.protocols.debezium.values import string
-
-Schema: TypeAlias = dict[str, object]
-
-
-def compact(schema: Schema) -> bytes:
-    """Return the schema as JSON without spaces; its names are ASCII."""
-    return json.dumps(schema, separators=(",", ":")).encode()
-
-
-def fields(listed: str) -> list[Schema]:
-    """Return the schemas of scalar fields.
-
-    :param listed: ``name:type`` of each, followed by ``?`` if the field is optional.
-    """
-    return [
-        {"type": kind.removesuffix("?"), "optional": kind.endswith("?"), "field": name}
-        for name, kind in (entry.split(":") for entry in listed.split())
-    ]
-
-
-_SNAPSHOT: Schema = {
-    "type": "string", "optional": True, "name": "io.debezium.data.Enum", "version": 1,
-    "parameters": {"allowed": "true,last,false,incremental"}, "default": "false", "field": "snapshot",
-}  # fmt: skip
-_SOURCE_FIELDS = [
-    *fields("version:string connector:string name:string ts_ms:int64"),
-    _SNAPSHOT,
-    *fields("db:string sequence:string? table:string? server_id:int64 gtid:string? file:string pos:int64"),
-    *fields("row:int32 thread:int64? query:string?"),
-]
-
-
-def source_schema(options: DebeziumOptions, *, of_rows: bool = False) -> Schema:
-    """Return the schema of ``source``.
-
-    TiCDC new architecture also lists TiCDC's own fields, if its options enable them.
-    """
-    listed = [*_SOURCE_FIELDS]
-    if options.profile == "new" and options.enable_tidb_extension:
-        listed += fields("commit_ts:int64 cluster_id:string")
-    if options.debezium_include_start_ts and of_rows:
-        listed += fields("start_ts:int64")
-    name = "io.debezium.connector.mysql.Source"
-    return {"type": "struct", "fields": listed, "optional": False, "name": name, "field": "source"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +66,8 @@ def fit_name(name: str) -> str:
     return f"_{name}" if name[:1].isdigit() else name
 
 
-_TRANSACTION_SCHEMA: Schema = {
-    "type": "struct", "fields": fields("id:string total_order:int64 data_collection_order:int64"),
-    "optional": True, "name": "event.block", "version": 1, "field": "transaction",
-}  # fmt: skip
-
-
 def _common_fields(options: DebeziumOptions, *, of_rows: bool) -> list[bytes]:
-    listed = source_schema(options, of_rows=of_rows), *fields("op:string ts_ms:int64?"), _TRANSACTION_SCHEMA
+    listed = source_schema(options, of_rows=of_rows), *fields("op:string ts_ms:int64?"), TRANSACTION_SCHEMA
     return list(map(compact, listed))
 
 

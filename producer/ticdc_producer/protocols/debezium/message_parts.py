@@ -6,6 +6,7 @@ may contain bytes that are not UTF-8.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -16,6 +17,7 @@ import msgspec
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.bytes_in_json import Escapes, escape
+from ticdc_producer.protocols.debezium.schemas import is_envelope
 
 JSONValue: TypeAlias = bool | int | float | str | None
 
@@ -55,12 +57,6 @@ _KEY_SCHEMA = msgspec.json.Decoder(_KeySchemaJSON)
 
 
 _ENVELOPE_SUFFIX, _VALUE_SUFFIX, _KEY_SUFFIX = ".Envelope", ".Value", ".Key"
-_MEMBERS = {
-    "source": ("struct", "io.debezium.connector.mysql.Source"), "op": ("string", ""), "ts_ms": ("int64", "")
-}  # fmt: skip
-"""Type and name of each member of a row's envelope besides the images."""
-
-
 _FIELDS = msgspec.json.Decoder(list[FieldSchema])
 
 
@@ -74,13 +70,25 @@ def image_columns(schema: bytes) -> list[FieldSchema]:
         raise BadValue(f"a struct with a name that ends with {_ENVELOPE_SUFFIX}")
     members = {entry.field: (entry.type, entry.name) for entry in envelope.fields}
     image = ("struct", envelope.name.removesuffix(_ENVELOPE_SUFFIX) + _VALUE_SUFFIX)
-    for name, expected in {"before": image, "after": image, **_MEMBERS}.items():
-        if members.get(name) != expected:
-            raise BadValue(f"a field {name} of type {' '.join(expected).strip()}")
+    for name in ("before", "after"):
+        if members.get(name) != image:
+            raise BadValue(f"a field {name} of type {' '.join(image)}")
+    check_common_members(schema)
     schemas = {bytes(entry.fields) for entry in envelope.fields if entry.field in ("after", "before")}
     if len(schemas) != 1:
         raise BadValue("one row schema, that of before and after")
     return _FIELDS.decode(schemas.pop())
+
+
+@lru_cache(maxsize=256)
+def check_common_members(schema: bytes) -> None:
+    """Check the members of the envelope of a row or watermark besides the images.
+
+    :raises BadValue: for others than TiCDC's.
+    """
+    parsed = json.loads(schema)
+    if not isinstance(parsed, dict) or not is_envelope(parsed):
+        raise BadValue("the fields source, op, ts_ms and transaction with the types of TiCDC's envelope")
 
 
 @lru_cache(maxsize=256)
@@ -101,19 +109,54 @@ def check_key_schema(key_schema: bytes, schema: bytes) -> tuple[str, ...]:
     return tuple(column.field for column in key.fields)
 
 
-class _SourceJSON(msgspec.Struct, gc=False):
+class _SourceJSON(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    """TiCDC writes all members, ``start_ts`` with ``debezium-include-start-ts``."""
+
+    version: str
+    connector: str
+    name: str
+    ts_ms: int
+    snapshot: str
+    db: str
+    table: str
+    server_id: int
+    gtid: None
+    file: str
+    pos: int
+    row: int
+    thread: int
+    query: None
     commit_ts: int
-    db: str = ""
-    table: str = ""
+    cluster_id: str
+    start_ts: int = 0
 
 
-class _PayloadJSON(msgspec.Struct, gc=False):
+class _TableJSON(msgspec.Struct, rename="camel", gc=False):
+    default_charset_name: str
+    primary_key_column_names: list[str]
+    columns: list[dict[str, Any]]
+    comment: str | None
+
+
+class _TableChangeJSON(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    type: str
+    id: str
+    table: _TableJSON | None
+
+
+class _PayloadJSON(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    """The members of rows, watermarks and DDLs."""
+
     source: _SourceJSON
+    ts_ms: int
     op: str | None = None
     before: dict[str, JSONValue] | None = None
     after: dict[str, JSONValue] | None = None
+    transaction: None = None
     ddl: str | None = None
     database_name: str | None = msgspec.field(default=None, name="databaseName")
+    schema_name: None = msgspec.field(default=None, name="schemaName")
+    table_changes: list[_TableChangeJSON] | None = msgspec.field(default=None, name="tableChanges")
 
 
 _NO_SCHEMA = msgspec.Raw(b"null")
