@@ -166,7 +166,7 @@ class TableState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableDefinition:
+class DefinedTable:
     """A table as CREATE TABLE defines it.
 
     :param version: index of the table version in the catalog.
@@ -232,7 +232,7 @@ class History:
     state_at: Mapping[int, State] = field(default_factory=dict)
     snapshot_after: int | None = None
     sent: CommitRange | None = None
-    definitions: tuple[TableDefinition, ...] = ()
+    definitions: tuple[DefinedTable, ...] = ()
     ended: frozenset[int] = frozenset()
     passed_over: PassedOver = field(default_factory=PassedOver)
     warnings: tuple[str, ...] = ()

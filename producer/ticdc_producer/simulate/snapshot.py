@@ -19,7 +19,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline import event_stream as rules
 from ticdc_producer.pipeline.expected_events import ExpectedEvents
 from ticdc_producer.pipeline.row_images import column_values
-from ticdc_producer.scenario.history import TableDefinition, TableState
+from ticdc_producer.scenario.history import DefinedTable, TableState
 from ticdc_producer.scenario.sql.definition.partition_columns import partitions_of_rows
 from ticdc_producer.simulate.change_log import UpstreamSource
 from ticdc_producer.simulate.job import Job
@@ -39,7 +39,7 @@ class TableSnapshot:
     """
 
     table: TableInfo
-    definition: TableDefinition
+    definition: DefinedTable
     rows: Dataset
 
 
@@ -94,7 +94,7 @@ def _batches(table: TableInfo, state: TableState) -> Iterator[pa.RecordBatch]:
         yield pa.record_batch(columns, schema=LOCATED_ROWS)
 
 
-def _located(table: TableInfo, definition: TableDefinition, batches: Batches) -> Batches:
+def _located(table: TableInfo, definition: DefinedTable, batches: Batches) -> Batches:
     """Yield rows with the physical ids of their partitions.
 
     :param batches: shape ``TABLE_ROWS``.

@@ -12,5 +12,6 @@ from pyspark.sql.types import StructType
 def arrow_schema(columns: StructType) -> pa.Schema:
     """Return columns of Spark as those of Arrow, with time stamps in UTC."""
     # Spark 4.1 has no such parameter, and always converts to UTC.
-    zone = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
-    return to_arrow_schema(columns, **zone)
+    if "timezone" in signature(to_arrow_schema).parameters:
+        return to_arrow_schema(columns, timezone="UTC")
+    return to_arrow_schema(columns)

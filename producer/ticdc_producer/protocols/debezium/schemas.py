@@ -90,7 +90,7 @@ def is_envelope_of_ddl(schema: Schema, others: list[Schema]) -> bool:
 def _known_fields(listed: list[Schema], others: list[Schema]) -> bool:
     """Return whether these are ``source``, in one of the forms that the options give it, and others."""
     flags = (False, True)
-    forms = (_source_schema(extended=one, start_ts=other) for one in flags for other in flags)
+    forms = (_source_schema(extended=extended, start_ts=start_ts) for extended in flags for start_ts in flags)
     return any(
         len(listed) == len(known) and all(entry in listed for entry in known)
         for known in ([form, *others] for form in forms)

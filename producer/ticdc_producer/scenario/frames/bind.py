@@ -50,7 +50,9 @@ class BoundFrame:
     @property
     def plan_with_later_ddl(self) -> FramePlan:
         """The plan with the DDL that the session ran after the frame."""
-        return replace(self.plan, **self.followed.tables)
+        return replace(
+            self.plan, entries=tuple(self.followed.entries), table_ids=frozenset(self.followed.table_ids)
+        )
 
 
 def bind_frame(
@@ -151,7 +153,8 @@ class _Binding:
             databases=tuple(databases),
             rows_before=tuple((table, tuple(map(tuple, rows))) for table, rows in taken),
             mode=session.mode,
-            **followed.tables,
+            entries=tuple(followed.entries),
+            table_ids=frozenset(followed.table_ids),
         )
         warnings = [
             unchecked_keys(self._file, self._line, name)

@@ -96,7 +96,7 @@ def image_values(table: TableInfo, images: pa.Array, mode: SQLMode) -> ImageValu
             continue
         if offset in values:
             raise ScenarioError(f"two columns for one: {name!r}", column=name)
-        values[offset] = frame_column(table.columns[offset], column, mode)
+        values[offset] = _frame_column(table.columns[offset], column, mode)
         if has is not None and (exists & ~has).any():
             missing[offset] = exists & ~has
     for offset in offsets.values():
@@ -184,7 +184,7 @@ class _Cells:
         self.null_count = sum(cell is None for cell in cells)
 
 
-def frame_column(column: ColumnInfo, values: Any, mode: SQLMode) -> pa.Array:
+def _frame_column(column: ColumnInfo, values: Any, mode: SQLMode) -> pa.Array:
     """Convert a column of a frame to canonical values, as INSERT does; NULL remains NULL.
 
     :param values: an array of any type, or the cells of JSON documents.

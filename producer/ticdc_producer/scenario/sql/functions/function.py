@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypedDict, Unpack
 
 from sqlglot import exp
 
@@ -104,8 +104,27 @@ class Function:
         return self.run(arguments, mode, collation) if self.collated else self.run(arguments, mode)
 
 
+class Properties(TypedDict, total=False):
+    """The fields of ``Function`` that a function of values may have; ``type`` is required."""
+
+    type: EvalType | TypeRule
+    accepts_null: bool
+    step: int
+    full_fraction: bool
+    numbers: Sequence[int]
+    integers: Sequence[int]
+    arguments: Callable[[Arguments], Arguments] | None
+    syntax: Syntax | None
+    default: Callable[[Arguments], bool] | None
+    clock: bool
+    indexed: bool
+
+
 def value_function(
-    run: Callable[..., SQLValue], min_arguments: int, max_arguments: int | None = None, **properties: Any
+    run: Callable[..., SQLValue],
+    min_arguments: int,
+    max_arguments: int | None = None,
+    **properties: Unpack[Properties],
 ) -> Function:
     """Make a function whose result depends on its arguments alone; NULL if one of them is NULL.
 

@@ -6,7 +6,7 @@ Rules: tidb ``pkg/types/json_binary_functions.go`` (``Extract``, ``ContainsBinar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Unpack
 
 from sqlglot import exp
 
@@ -34,7 +34,7 @@ from ticdc_producer.scenario.sql.expression.json_path import (
     require_single,
     values_at,
 )
-from ticdc_producer.scenario.sql.functions.function import Function, value_function
+from ticdc_producer.scenario.sql.functions.function import Function, Properties, value_function
 
 
 def to_document(value: SQLValue) -> JsonValue:
@@ -83,7 +83,10 @@ def is_all(value: SQLValue) -> bool:
 
 
 def document_function(
-    run: Callable[..., SQLValue], min_arguments: int, max_arguments: int | None = None, **properties: Any
+    run: Callable[..., SQLValue],
+    min_arguments: int,
+    max_arguments: int | None = None,
+    **properties: Unpack[Properties],
 ) -> Function:
     """Make a function whose first argument is a document; NULL if one of its arguments is NULL.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.table import TableInfo
@@ -58,11 +57,6 @@ class FollowedTables:
         self._current: dict[TableName, TableInfo] = {}
         self._parents: frozenset[TableName] = frozenset()
         self._is_open = True
-
-    @property
-    def tables(self) -> dict[str, Any]:
-        """The fields of a plan that say which tables the DataFrame fills, and their versions."""
-        return {"entries": tuple(self.entries), "table_ids": frozenset(self.table_ids)}
 
     def close(self) -> None:
         """Note that the DataFrame has ended: tables that get one of its names later are not filled by it."""

@@ -8,11 +8,11 @@ from dataclasses import replace
 from ticdc_producer.model.catalog import Catalog, DDLJob
 from ticdc_producer.scenario.history import (
     Change,
+    DefinedTable,
     History,
     HistorySize,
     PassedOver,
     State,
-    TableDefinition,
     TableState,
 )
 from ticdc_producer.scenario.sql.definition.create_text import create_table_text
@@ -45,7 +45,7 @@ class RecordedHistory:
         self._cluster, self._reserved = cluster, reserved
         self._snapshots = frozenset(snapshots)
         self._defined_after = defined_after
-        self._definitions: tuple[TableDefinition, ...] = ()
+        self._definitions: tuple[DefinedTable, ...] = ()
         self._state_at: dict[int, State] = {0: {}} if 0 in self._snapshots else {}
         self._changes: list[Change] = []
         self._ddls: list[DDLJob] = []
@@ -98,7 +98,7 @@ class RecordedHistory:
             self._reserved.take_snapshot(self._cluster, counts)
         if self._defined_after in counts:
             self._definitions = tuple(
-                TableDefinition(
+                DefinedTable(
                     version=table.info.version,
                     create=create_table_text(table.info, table.partitioning, table.foreign_keys),
                     partitioning=table.partitioning,
