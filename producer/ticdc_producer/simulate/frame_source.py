@@ -48,13 +48,15 @@ class FrameSource(UpstreamSource):
         changes = self._partial(engine)
         if engine.name not in self._checked:
             with translate_worker_errors():
-                self._check(changes)
+                self._check(engine, changes)
             self._checked.add(engine.name)
         return self._located(row_events_by_row(self._located(complete(changes, self.plan)), plan))
 
-    def _check(self, changes: Dataset) -> None:
+    def _check(self, engine: Engine, changes: Dataset) -> None:
+        rows = frame_rows(engine, self.plan.frame, self.plan.columns, COLUMNS)
+        before = engine.of_batches(rows_before(self.plan), FRAME_CHANGES)
         try:
-            check_unique_keys(changes, self.plan)
+            check_unique_keys(rows, before, changes, self.plan)
         except ScenarioError as error:
             raise error.at(self.plan.file, self.plan.line) from None
 

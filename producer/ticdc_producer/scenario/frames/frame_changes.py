@@ -43,7 +43,11 @@ def frame_changes(plan: FramePlan, batches: Batches) -> Batches:
     :raises ScenarioError: for a row that does not say what it does, and for values that do not fit.
     """
     for batch in batches:
-        yield from _changes(plan, _row_changes(batch))
+        for rows in rows_by_version(plan, batch):
+            images = (image_values(rows.table, column, plan.mode) for column in (rows.before, rows.after))
+            yield VersionChanges(plan, rows.table, rows.ops, rows.existed, rows.exists, *images).batch(
+                rows.commits, rows.seq
+            )
 
 
 def rows_before(plan: FramePlan) -> Iterator[pa.RecordBatch]:
@@ -52,7 +56,7 @@ def rows_before(plan: FramePlan) -> Iterator[pa.RecordBatch]:
         columns = [pa.array(column, pa.binary()) for column in zip(*rows, strict=True)]
         after = ImageValues(dict(enumerate(columns)), {})
         count, none = len(rows), np.zeros(len(rows), bool)
-        changes = _Changes(
+        changes = VersionChanges(
             plan, table, np.full(count, int(Op.INSERT)), none, ~none, ImageValues({}, {}), after
         )
         yield changes.batch(np.full(count, -1), np.zeros(count, np.int64))
@@ -71,7 +75,30 @@ def _row_changes(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.filter(pc.invert(is_statement))
 
 
-def _changes(plan: FramePlan, batch: pa.RecordBatch) -> Batches:
+@dataclass(frozen=True)
+class VersionRows:
+    """The row changes of one version of a table in a batch.
+
+    :param existed: whether a change has a row before, and ``exists`` one after it.
+    """
+
+    table: TableInfo
+    ops: Numbers
+    existed: Flags
+    exists: Flags
+    before: pa.Array
+    after: pa.Array
+    commits: Numbers
+    seq: Numbers
+
+
+def rows_by_version(plan: FramePlan, rows: pa.RecordBatch) -> Iterator[VersionRows]:
+    """Yield the row changes of each version of a table.
+
+    :param rows: with the columns of ``frame_rows.frame_rows``.
+    :raises ScenarioError: for a row that does not say what it does.
+    """
+    batch = _row_changes(rows)
     if not batch.num_rows:
         return
     numbers = batch.column(plan.columns.number).to_numpy()
@@ -87,11 +114,12 @@ def _changes(plan: FramePlan, batch: pa.RecordBatch) -> Batches:
     existed, exists = (images.is_valid().to_numpy(zero_copy_only=False) for images in (before, after))
     ops = _operations(batch, existed, exists)
     for version in np.unique(versions).tolist():
-        rows = np.flatnonzero(versions == version)
-        table, own = plan.versions.table[version], pa.array(rows)
-        images = (image_values(table, column.take(own), plan.mode) for column in (before, after))
-        changes = _Changes(plan, table, ops[rows], existed[rows], exists[rows], *images)
-        yield changes.batch(commits[rows], seq[rows])
+        at = np.flatnonzero(versions == version)
+        own = pa.array(at)
+        yield VersionRows(
+            plan.versions.table[version], ops[at], existed[at], exists[at], before.take(own), after.take(own),
+            commits[at], seq[at],
+        )  # fmt: skip
 
 
 def _images(batch: pa.RecordBatch, name: str) -> pa.Array:
@@ -147,7 +175,7 @@ def _error(what: str, batch: pa.RecordBatch, rows: pa.Array | None) -> ScenarioE
 
 
 @dataclass(frozen=True)
-class _Changes:
+class VersionChanges:
     """Changes of the rows of one version of a table.
 
     :param before: the values of the rows before; NULL where ``existed`` is not set.
@@ -166,10 +194,10 @@ class _Changes:
 
         :raises ScenarioError: for a column without a value, and for a row without a key.
         """
-        before, after = self._old_values(), self._new_values()
+        before, after = self.old_values(self.table.sent), self.new_values(self.table.sent)
         old_keys, old_ids = self._keys(before, self.existed)
         keys, ids = self._keys(after, self.exists)
-        old_homes, homes = self._homes(before, self.existed), self._homes(after, self.exists)
+        old_homes, homes = self.homes(before, self.existed), self.homes(after, self.exists)
         same = pc.fill_null(pc.equal(old_keys, keys), False).to_numpy(zero_copy_only=False)
         moved = self.existed & self.exists & ~(same & (old_homes == homes))
         leaves, stays = np.flatnonzero((self.existed & ~self.exists) | moved), np.flatnonzero(self.exists)
@@ -193,19 +221,19 @@ class _Changes:
         arrays = [pa.array(columns[field.name]).cast(field.type) for field in FRAME_CHANGES]
         return pa.record_batch(arrays, schema=FRAME_CHANGES)
 
-    def _old_values(self) -> dict[int, pa.Array]:
-        """Return the values of all sent columns of the rows before, NULL if they are not given."""
+    def old_values(self, offsets: Sequence[int]) -> dict[int, pa.Array]:
+        """Return the values of some columns of the rows before, NULL if they are not given."""
         none = pa.nulls(len(self.ops), pa.binary())
-        return {offset: self.before.values.get(offset, none) for offset in self.table.sent}
+        return {offset: self.before.values.get(offset, none) for offset in offsets}
 
-    def _new_values(self) -> dict[int, pa.Array]:
-        """Return the values of all sent columns of the rows after.
+    def new_values(self, offsets: Sequence[int]) -> dict[int, pa.Array]:
+        """Return the values of some columns of the rows after.
 
         A column without a value has its DEFAULT in an insert, and the value before in an update.
         """
         values: dict[int, pa.Array] = {}
         inserted = (self.ops == Op.INSERT) & self.exists
-        for offset in self.table.sent:
+        for offset in offsets:
             column = self.after.values.get(offset, pa.nulls(len(self.ops), pa.binary()))
             lacking = self.after.missing.get(offset)
             if lacking is not None and (lasting := lacking & ~inserted).any():
@@ -260,7 +288,7 @@ class _Changes:
                 raise ScenarioError(f"column {name!r} of the row's key has no value", column=name)
         return row_keys(key, values)
 
-    def _homes(self, values: dict[int, pa.Array], present: Flags) -> Numbers:
+    def homes(self, values: dict[int, pa.Array], present: Flags) -> Numbers:
         """Return the physical table ids of rows: those of their partitions.
 
         :raises ScenarioError: for a row without a partition.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -77,10 +77,13 @@ class ImageValues:
         return ImageValues({offset: column.take(rows) for offset, column in self.values.items()}, missing)
 
 
-def image_values(table: TableInfo, images: pa.Array, mode: SQLMode) -> ImageValues:
+def image_values(
+    table: TableInfo, images: pa.Array, mode: SQLMode, only: Collection[int] | None = None
+) -> ImageValues:
     """Return the values of images of one table; columns that no image has are not in ``values``.
 
     :param images: structs, maps or JSON texts; NULL: there is no image.
+    :param only: offsets of the columns that are read; None: all.
     :raises ScenarioError: for a column that the table does not have, and for a value that does not fit.
     """
     offsets, rows = table.visible_offsets, len(images)
@@ -93,6 +96,8 @@ def image_values(table: TableInfo, images: pa.Array, mode: SQLMode) -> ImageValu
             if column.null_count < rows:
                 what = f"table {table.qualified_name} has no column {name!r}"
                 raise ScenarioError(what, column=name, hint=nearest(name, offsets))
+            continue
+        if only is not None and offset not in only:
             continue
         if offset in values:
             raise ScenarioError(f"two columns for one: {name!r}", column=name)
