@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from ticdc_producer.cli.progress import ProgressDisplay, up_to
+from ticdc_producer.cli.terminal.progress import ProgressDisplay, up_to
 from ticdc_producer.runs.run_report import Progress
 
 

@@ -67,6 +67,15 @@ def events(messages: pa.Table, job: Job) -> list[dict[str, Any]]:
     return rows
 
 
+def in_any_order(rows: list[dict[str, Any]]) -> list[str]:
+    return sorted(map(repr, rows))
+
+
+def history(recording: pa.Table) -> list[str]:
+    """The rows of a recording, whatever the order in a transaction."""
+    return in_any_order(recording.drop_columns(["seq", "origin"]).to_pylist())
+
+
 @settings(max_examples=15)
 @given(st.integers(0, 1 << 32), st.sampled_from(PROTOCOLS), st.integers(1, 3))
 def test_a_recording_is_the_history(seed: int, protocol: str, partitions: int) -> None:
@@ -81,11 +90,13 @@ def test_a_recording_is_the_history(seed: int, protocol: str, partitions: int) -
         recording = recorded(first, uri, folder / "first")
         again = prepare(folder / "first" / "recording", sink_uri=uri)
         second = sent(again)
-        if all(ddl.sent for ddl in job.history.catalog.ddls):
+        rerecorded = recorded(second, uri, folder / "second")
+        if protocol == "open-protocol" and all(ddl.sent for ddl in job.history.catalog.ddls):
             assert content(second) == content(first)
-        else:
-            assert events(second, again) == events(first, job)
-        assert recorded(second, uri, folder / "second").equals(recording)
+            assert rerecorded.equals(recording)
+        else:  # hidden row ids are not known, and they order the rows of a transaction
+            assert in_any_order(events(second, again)) == in_any_order(events(first, job))
+            assert history(rerecorded) == history(recording)
 
 
 @settings(max_examples=10)
@@ -102,8 +113,5 @@ def test_what_is_delivered_again_is_recorded_once(seed: int, protocol: str, trap
         faulty = recorded(
             sent(prepare(folder / "s.sql", sink_uri=uri, inject=[trap])), uri, folder / "faulty"
         )
-        without_origin = [
-            [row | {"origin": ""} for row in rows.to_pylist() if row["resolved"] is None]
-            for rows in (clean, faulty)
-        ]
-        assert without_origin[0] == without_origin[1]
+        without_resolved = [rows.filter(rows["resolved"].is_null()) for rows in (clean, faulty)]
+        assert history(without_resolved[0]) == history(without_resolved[1])

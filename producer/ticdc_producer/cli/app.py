@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 
 from ticdc_producer import errors
 from ticdc_producer.cli.options import fail, fail_usage
-from ticdc_producer.cli.standard_output import guard_standard_streams
+from ticdc_producer.cli.terminal.standard_output import guard_standard_streams
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.installation import postpone_pandas
 from ticdc_producer.local_path import local_path

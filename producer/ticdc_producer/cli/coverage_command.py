@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ticdc_producer.cli.options import Config, EngineName, Folder, Json, KafkaProperties, SinkURI
-from ticdc_producer.cli.progress import ProgressDisplay
+from ticdc_producer.cli.terminal.progress import ProgressDisplay
 
 if TYPE_CHECKING:
     from ticdc_producer.runs.coverage import Coverage

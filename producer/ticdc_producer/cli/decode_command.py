@@ -17,7 +17,7 @@ from ticdc_producer.cli.options import (
     SinkURI,
     with_registry,
 )
-from ticdc_producer.cli.standard_output import reader_gone
+from ticdc_producer.cli.terminal.standard_output import reader_gone
 from ticdc_producer.runs.options import check_options
 
 

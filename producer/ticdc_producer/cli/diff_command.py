@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ticdc_producer.cli.options import with_options
-from ticdc_producer.cli.progress import ProgressDisplay
+from ticdc_producer.cli.terminal.progress import ProgressDisplay
 from ticdc_producer.runs.options import DIFF
 
 _SOURCE = "A sink URI, a golden folder or a storage folder."

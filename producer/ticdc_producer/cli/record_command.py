@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ticdc_producer.cli.options import with_options, with_registry
-from ticdc_producer.cli.progress import ProgressDisplay
+from ticdc_producer.cli.terminal.progress import ProgressDisplay
 from ticdc_producer.runs.options import RECORD, check_options
 
 

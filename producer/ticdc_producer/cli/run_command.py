@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ticdc_producer.cli.options import fail, with_options, with_registry
-from ticdc_producer.cli.progress import ProgressDisplay
 from ticdc_producer.cli.remote.client_files import saves
 from ticdc_producer.cli.reports import Reports, scenario_source
+from ticdc_producer.cli.terminal.progress import ProgressDisplay
 from ticdc_producer.errors import ProducerError, ScenarioError
 from ticdc_producer.local_path import local_path
 from ticdc_producer.runs.options import RUN, check_options

@@ -12,8 +12,8 @@ import typer
 from typer.core import TyperGroup
 
 from ticdc_producer.cli.options import Json, JunitXml, Quiet, refuse_options, with_options, with_registry
-from ticdc_producer.cli.progress import ProgressDisplay
 from ticdc_producer.cli.reports import Reports, scenario_source
+from ticdc_producer.cli.terminal.progress import ProgressDisplay
 from ticdc_producer.runs.options import VERIFY, check_options
 
 if TYPE_CHECKING:

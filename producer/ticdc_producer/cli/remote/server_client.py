@@ -166,7 +166,7 @@ def _write(name: str, text: str) -> None:
         stream.write(text)
         stream.flush()
     except (OSError, UnicodeEncodeError):
-        from ticdc_producer.cli.standard_output import guard_standard_streams
+        from ticdc_producer.cli.terminal.standard_output import guard_standard_streams
 
         guard_standard_streams()
         stream = getattr(sys, name)
