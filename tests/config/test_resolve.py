@@ -95,6 +95,8 @@ def test_defaults() -> None:
         "legacy-varchar-base64": False,
         "legacy-delete-old": False,
         "legacy-data-before-old": False,
+        "legacy-insert-old": False,
+        "legacy-row-end": False,
         "dispatchers": [],
     }
     assert changefeed.warnings == ()

@@ -105,6 +105,8 @@ _CANAL_JSON = st.builds(
     build_ts_ms=_BUILT,
     legacy_delete_old=st.booleans(),
     legacy_data_before_old=st.booleans(),
+    legacy_insert_old=st.booleans(),
+    legacy_row_end=st.booleans(),
 ) | st.builds(
     CanalJSONOptions,
     enable_tidb_extension=st.just(True),

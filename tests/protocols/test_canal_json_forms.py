@@ -10,7 +10,6 @@ from tests.golden_events import GOLDEN, GoldenRow
 from tests.protocols.canal_json_messages import row_message
 from tests.protocols.encoding import framed, one_by_one, row_batch
 from tests.protocols.golden_messages import events_of, load_messages
-from ticdc_producer.conformance.damage import OLD_FORMS
 from ticdc_producer.errors import ChangefeedError, EncodeError
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import DDLEvent, EventColumn, Op, RowEvent
@@ -203,9 +202,24 @@ def test_a_delete_of_such_a_table_is_written_empty() -> None:
     assert row.value.endswith(b'"sqlType":null,"mysqlType":{},"old":null,"data":[{}]}')
 
 
-@pytest.mark.parametrize("form", OLD_FORMS)
-def test_forms_of_earlier_versions_have_the_same_event(form: str) -> None:
-    value = _value(CanalJSONOptions(enable_tidb_extension=True), _batch(Op.INSERT, after=NEW))
-    _, old_form = OLD_FORMS[form](None, value)
-    assert old_form != value
+@pytest.mark.parametrize(
+    ("options", "today", "earlier"),
+    [
+        ({"legacy_insert_old": True}, b'"old":null', b'"old":[null]'),
+        ({"legacy_row_end": True}, b"}]}", b"}]}\r\n"),
+    ],
+)
+def test_forms_of_earlier_versions_have_the_same_event(
+    options: dict[str, bool], today: bytes, earlier: bytes
+) -> None:
+    batch = _batch(Op.INSERT, after=NEW)
+    value = _value(CanalJSONOptions(build_ts_ms=1700000000456), batch)
+    old_form = _value(CanalJSONOptions(build_ts_ms=1700000000456, **options), batch)
+    assert today in value
+    assert old_form == value.replace(today, earlier)
     assert [*CanalJSONDecoder().events(None, old_form)] == [*CanalJSONDecoder().events(None, value)]
+
+
+def test_messages_with_an_end_are_not_compressed() -> None:
+    with pytest.raises(ChangefeedError, match="legacy-row-end cannot be combined"):
+        CanalJSONOptions(legacy_row_end=True, large_message_handle_compression="lz4")

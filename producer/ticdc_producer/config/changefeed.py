@@ -121,6 +121,8 @@ class Changefeed(BaseModel):
     legacy_varchar_base64: bool
     legacy_delete_old: bool
     legacy_data_before_old: bool
+    legacy_insert_old: bool
+    legacy_row_end: bool
 
     filter: FilterSection = Field(default_factory=FilterSection, exclude=True)
     column_selectors: tuple[ColumnSelector, ...] = Field(default=(), exclude=True)

@@ -15,7 +15,7 @@ import msgspec
 from ticdc_producer.config import Changefeed, resolve
 from ticdc_producer.conformance.case_spec import ApplyCaseSpec, DecodeCase, DecodeSpec
 from ticdc_producer.conformance.compare import ExpectedRows
-from ticdc_producer.conformance.damage import DAMAGES, OLD_FORMS
+from ticdc_producer.conformance.damage import DAMAGES
 from ticdc_producer.conformance.stream import (
     CaseStream,
     expected_ddl,
@@ -117,9 +117,8 @@ def _request(
     decode_case: DecodeCase, described: Sequence[Message], message: Message, known: SchemaIDs
 ) -> Request:
     spec, key, value = decode_case.spec, message.key, None if decode_case.spec.tombstone else message.value
-    for changes, name in ((DAMAGES, spec.damage), (OLD_FORMS, spec.old_form)):
-        if name:
-            key, value = changes[name](key, value)
+    if spec.damage:
+        key, value = DAMAGES[spec.damage](key, value)
     return Request(
         case=decode_case.id,
         level="decode",

@@ -42,8 +42,6 @@ class DecodeSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     :param resolved: whether a resolved event with the ts of the last commit follows.
     :param handle_key_only: whether the row exceeds the size limit that the options set.
     :param damage: key of ``damage.DAMAGES``; empty for an intact message.
-    :param old_form: key of ``damage.OLD_FORMS``: the form of an earlier version, in which the message has the
-        same events; empty for today's.
     :param tombstone: whether the message is sent without its value, so that it has no event.
     :param recommended: whether the case requires more than every consumer needs.
     """
@@ -55,7 +53,6 @@ class DecodeSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     resolved: bool = False
     handle_key_only: bool = False
     damage: str = ""
-    old_form: str = ""
     tombstone: bool = False
     recommended: bool = False
 

@@ -1,7 +1,4 @@
-"""Damaged messages: a consumer must report an error for each, neither events nor a crash.
-
-And messages as earlier versions of TiCDC wrote them, which have the same events.
-"""
+"""Damaged messages: a consumer must report an error for each, neither events nor a crash."""
 
 from __future__ import annotations
 
@@ -98,16 +95,3 @@ DAMAGES: Mapping[str, Damage] = {
     "payload-missing": _replaced(b'"payload":', b'"daolyap":'),
 }
 """Name in the ids of cases → function that damages a message's key and value."""
-
-
-def _with_row_end(key: Part, value: Part) -> tuple[Part, Part]:
-    return key, (value or b"") + b"\r\n"
-
-
-def _with_old_of_null(key: Part, value: Part) -> tuple[Part, Part]:
-    return key, (value or b"").replace(b'"old":null', b'"old":[null]', 1)
-
-
-OLD_FORMS: Mapping[str, Damage] = {"insert-old": _with_old_of_null, "row-end": _with_row_end}
-"""Name → function that gives a message an earlier form. Sources: tiflow#4597 (v5.1 to v5.3), tiflow#11707
-(v6.5)."""

@@ -64,7 +64,7 @@ class CanalJSONEncoder:
         forms = KeylessMessages(self._forms_of(table), batch, method, row_form.string)
         rows = encoded_rows(concat((b"",), len(batch)), forms.values(), batch.commit_ts)
         limited = self._large.apply_size_limit(rows, table, forms)
-        return _terminated(limited, self.options.row_end.encode()) if self.options.row_end else limited
+        return _terminated(limited, self.options.end.encode()) if self.options.end else limited
 
     def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
         """Return one message per row, without a key.
@@ -134,6 +134,6 @@ class CanalJSONEncoder:
 
 
 def _terminated(rows: EncodedRows, end: bytes) -> EncodedRows:
-    """Return rows as in a file, each with the terminator."""
+    """Return rows as in a file, or in messages of old versions, each with the terminator."""
     values = concat((rows.column("value"), end), len(rows))
     return encoded_rows(rows.column("key"), values, rows.column("commit_ts"), rows.statuses)

@@ -36,6 +36,9 @@ class CanalJSONOptions:
     :param row_end: terminator of each row in a file; empty in messages.
     :param legacy_delete_old: deletes repeat ``data`` in ``old``, as before v5.4.0.
     :param legacy_data_before_old: ``data`` precedes ``old`` in rows, as in the documentation.
+    :param legacy_insert_old: ``old`` of an insert has a null in place of the row, as in v5.1 to v5.3
+        (tiflow#4597).
+    :param legacy_row_end: row messages end with CRLF, as in v6.5 (tiflow#11707).
     :raises ChangefeedError: for combinations that TiCDC rejects.
     """
 
@@ -55,6 +58,8 @@ class CanalJSONOptions:
     row_end: str = ""
     legacy_delete_old: bool = False
     legacy_data_before_old: bool = False
+    legacy_insert_old: bool = False
+    legacy_row_end: bool = False
 
     def __post_init__(self) -> None:
         check_large_message_handle(self.large_message_handle_option)
@@ -64,6 +69,10 @@ class CanalJSONOptions:
                 parameter="output-row-key",
                 hint="set profile=new",
             )
+        if self.legacy_row_end and self.large_message_handle_compression != "none":
+            what = "legacy-row-end cannot be combined with large-message-handle-compression"
+            hint = "versions with this form do not compress messages"
+            raise ChangefeedError(what, parameter="legacy-row-end", hint=hint)
         if '"' in self.row_end:
             what = "terminator cannot contain a quote: no reader could divide rows of JSON at it"
             raise ChangefeedError(what, parameter="terminator")
@@ -79,6 +88,11 @@ class CanalJSONOptions:
     def has_row_key(self) -> bool:
         """Whether row messages contain the row key, which is part of the TiDB extension."""
         return self.output_row_key and self.enable_tidb_extension
+
+    @property
+    def end(self) -> str:
+        """The text after each row."""
+        return "\r\n" if self.legacy_row_end and not self.row_end else self.row_end
 
     @property
     def updated_columns_only(self) -> bool:

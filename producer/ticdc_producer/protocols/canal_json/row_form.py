@@ -203,6 +203,8 @@ class CanalJSONRowForm:
             return b"[{", *self._members(old), b"}]"
         if self.op == Op.DELETE and self.options.legacy_delete_old:
             return b"[{", *self._members(new), b"}]"
+        if self.op == Op.INSERT and self.options.legacy_insert_old:
+            return (b"[null]",)
         return (b"null",)
 
     def _changed(self, batch: RowBatch) -> Fragment:

@@ -112,6 +112,10 @@ SPEC = ProtocolSpec(
         ),
         own_parameter("legacy-delete-old", Boolean(), False, "Before v5.4.0: deletes repeat data in old."),
         own_parameter("legacy-data-before-old", Boolean(), False, "As documented: data comes before old."),
+        own_parameter("legacy-insert-old", Boolean(), False, "v5.1 to v5.3: old of an insert is [null]."),
+        own_parameter(
+            "legacy-row-end", Boolean(), False, "v6.5: rows end with CRLF.", sinks=(SinkKind.KAFKA,)
+        ),
     ),
     sinks=(SinkKind.KAFKA, SinkKind.STORAGE),
     ddl_partitions="first",
