@@ -112,3 +112,14 @@ def test_verify_expects_faults_that_moved(tmp_path: Path) -> None:
     assert report.ok
     assert all(fault["positions"] for fault in report.faults.counts)
     assert ticdc_producer.verify(folder=tmp_path / "out", scenario="seed_t1", overrides=["seed=2"]).ok
+
+
+def test_faults_of_a_folder_of_messages_alone_are_not_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(tmp_path / "out")
+    assert main(["run", "seed_t1", "--out", folder, "--only", "messages", "--inject", "lost-row"]) == 0
+    assert "traps add and remove events" in capsys.readouterr().out
+    assert main(["verify", "--in", folder]) == 0
+    assert "the folder was written with lost-row" in capsys.readouterr().out
+    assert main(["verify", "--in", folder, "--scenario", "seed_t1"]) == 1

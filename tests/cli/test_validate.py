@@ -102,3 +102,14 @@ def test_a_word_that_yaml_reads_as_a_boolean_needs_quotes(
     assert "columns.s.values[1]: the value is the boolean false, not text (quote it: " in second
     path.write_text(path.read_text().replace("[on, off]", "['on', 'off']"))
     assert main(["scenario", "validate", str(path)]) == 0
+
+
+def test_what_ticdc_does_not_send_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "nokey.sql"
+    script.write_text("CREATE TABLE nokey (a INT); INSERT INTO nokey VALUES (1);")
+    assert main(["scenario", "validate", str(script)]) == 0
+    validated = capsys.readouterr().err
+    assert main(["run", str(script), "--dry-run"]) == 0
+    sent = [line for line in capsys.readouterr().out.splitlines() if line.startswith("not sent, as by TiCDC")]
+    assert sent
+    assert validated.splitlines() == [f"{script}: {line}" for line in sent]

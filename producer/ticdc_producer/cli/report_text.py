@@ -190,7 +190,7 @@ def _explained_counts(report: RunReport) -> Iterator[str]:
     if report.row_changes in (0, events):
         return
     reasons = ["a transaction has one event for all changes of a row", "an UPDATE of a key has two"]
-    if report.faults.counts:
+    if report.traps:
         reasons.append("traps add and remove events")
     if report.discarded or report.skipped:
         reasons.append("the changes below are not sent")
@@ -232,21 +232,32 @@ def _detection(fault: Mapping[str, Any], report: RunReport) -> str:
     return ", ".join(reporting_invariants(fault["trap"], report.verdict)) or "NOT DETECTED"
 
 
+def not_sent(entry: Mapping[str, Any]) -> str:
+    """Return a line about a DDL, or the rows of a table, that TiCDC never passes to its sink.
+
+    :param entry: of ``RunReport.discarded``.
+    """
+    changes = f"{counted(entry['changes'], 'change')} of {entry['table']}" if "changes" in entry else ""
+    return f"not sent, as by TiCDC: {changes or entry['query']} ({entry['reason']})"
+
+
 def _left_out(console: Console, report: RunReport) -> None:
     for entry in report.discarded:
-        what = entry["query"] if entry["kind"] == "ddl" else f"{entry['changes']} changes of {entry['table']}"
-        console.print(f"not sent, as by TiCDC: {what} ({entry['reason']})", markup=False)
+        console.print(not_sent(entry), markup=False, soft_wrap=True)
     for event in report.skipped:
         console.print(f"skipped: {event['table']} at {event['commit_ts']}: {event['error']}", markup=False)
 
 
-def next_steps(target: str, *, ended: bool = False, golden: bool, page: bool) -> Iterator[str]:
+def next_steps(
+    target: str, *, ended: bool = False, golden: bool, page: bool, rows: bool = True
+) -> Iterator[str]:
     """Yield lines about the target of a run that has verified, or was not verified.
 
     :param target: as its report names it; empty after a dry run.
     :param ended: whether its topics have ended with their Kafka.
     :param golden: whether the run wrote a golden folder.
     :param page: whether it wrote an HTML page.
+    :param rows: whether a golden folder has the expected rows, unlike one with messages alone.
     """
     source = quote(target.removeprefix("file://"))
     also = "" if page else "; `run --html PATH` draws them as a page"
@@ -259,5 +270,5 @@ def next_steps(target: str, *, ended: bool = False, golden: bool, page: bool) ->
         yield "      run your consumer on the topic; --out DIR also writes the rows that it must end up with"
     elif target and (golden or target.startswith(("file://", "/"))):
         yield f"next: `ticdc-producer decode {source}` prints all events{also}"
-        if golden:
+        if golden and rows:
             yield f"      `ticdc-producer verify state --expected {source} --actual URL` compares your tables"

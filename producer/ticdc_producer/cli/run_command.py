@@ -72,9 +72,14 @@ def run(
     reports.write(report.verdict, report.faults.occurrences, report.requested_faults)
     if report.ok and not (options["as_json"] or quiet):
         ended = report.embedded and not report.broker_pid
-        for step in next_steps(
-            report.target, ended=ended, golden=options["out"] is not None, page=page is not None
-        ):
+        steps = next_steps(
+            report.target,
+            ended=ended,
+            golden=options["out"] is not None,
+            page=page is not None,
+            rows=not options["messages_only"],
+        )
+        for step in steps:
             typer.echo(step, err=True)
     return 0 if report.ok else 1
 

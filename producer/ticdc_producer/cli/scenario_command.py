@@ -47,6 +47,11 @@ def _print(result: Validation) -> None:
         typer.echo(f"{result.scenario}:{note.line}: note: {note.text}", err=True)
     for warning in result.warnings:
         typer.echo(f"{result.scenario}: warning: {warning}", err=True)
+    if result.discarded:
+        from ticdc_producer.cli.report_text import not_sent
+
+        for entry in result.discarded:
+            typer.echo(f"{result.scenario}: {not_sent(entry)}", err=True)
     if not result.ok:
         errors = counted(len(result.problems), "error")
         unchecked = f"; {counted(result.unchecked, 'statement')} not checked" if result.unchecked else ""

@@ -240,6 +240,18 @@ def _faults(folder: Path, manifest: Mapping[str, object]) -> InjectedFaults:
     return InjectedFaults(count=max(count, counted), lines=tuple(lines))
 
 
+def uncounted_faults(manifest: Mapping[str, object]) -> list[str]:
+    """Return the traps whose illegal faults a folder may have, although it neither counts nor lists them.
+
+    Such a folder has messages alone.
+    """
+    counted = {entry.get("trap") for entry in _objects(manifest, "faults")}
+    traps = manifest.get("traps")
+    requested = map(str, traps) if isinstance(traps, Mapping) else ()
+    known = catalogue()
+    return [name for name in requested if name not in counted and name in known and not known[name].legal]
+
+
 def changes_events(name: str, counted: Mapping[str, object]) -> bool:
     """Return whether a trap is an illegal fault after which the events differ from those of a correct stream.
 

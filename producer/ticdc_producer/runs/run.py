@@ -307,4 +307,4 @@ def run_job(job: Job, options: RunOptions) -> RunReport:
         simulation = Simulation.of(job, EngineStart(choice, history.row_changes, on_status)())
         report = execute(simulation, targets, options)
     changes = 0 if history.data else history.row_changes
-    return replace(report, row_changes=changes, engine=choice)
+    return replace(report, row_changes=changes, engine=choice, traps=tuple(job.traps))

@@ -86,6 +86,7 @@ class RunReport:
     :param broker_pid: process id of an embedded broker that was left running, else 0.
     :param embedded: whether the topics are those of an embedded broker.
     :param faults: the injected faults.
+    :param traps: the traps that the run injects.
     :param engine: the engine that ran, and why; None: it is not known.
     :param origin: returns the run's messages; None: they do not exist any more.
     """
@@ -104,6 +105,7 @@ class RunReport:
     embedded: bool = False
     faults: FaultSummary = field(default_factory=FaultSummary)
     row_changes: int = 0
+    traps: tuple[str, ...] = ()
     engine: EngineChoice | None = None
     origin: Callable[[], Origin] | None = field(default=None, repr=False, compare=False)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from ticdc_producer.scenario.execute import check_commits, execute
 from ticdc_producer.scenario.history import History, PassedOver
 from ticdc_producer.scenario.load import ScenarioFile, load_scenario
 from ticdc_producer.scenario.sql.session.refusals import Refusals
+from ticdc_producer.simulate.counts import discarded
+from ticdc_producer.simulate.job import Job, without_omitted
 from ticdc_producer.simulate.scenario_changefeed import check_protocol, locate_rule_errors, with_traps
 
 
@@ -29,6 +31,7 @@ class Validation:
     :param passed_over: the statements that were not run, because they change nothing.
     :param problems: all errors, in file order.
     :param warnings: what TiCDC accepts and logs a warning about, as in the report of a run.
+    :param discarded: the DDLs and rows that TiCDC never sends, as in the report of a run.
     :param unchecked: number of statements that could not be checked, because they depend on a rejected one.
     """
 
@@ -38,6 +41,7 @@ class Validation:
     passed_over: PassedOver = field(default_factory=PassedOver)
     problems: tuple[ProducerError, ...] = ()
     warnings: tuple[str, ...] = ()
+    discarded: tuple[Mapping[str, object], ...] = ()
     unchecked: int = 0
 
     @property
@@ -61,6 +65,7 @@ class Validation:
             "problems": [_problem(problem) for problem in self.problems],
             "unchecked": self.unchecked,
             "warnings": list(self.warnings),
+            "discarded": list(self.discarded),
         }
 
 
@@ -89,12 +94,16 @@ def validate_scenario(path_or_name: str | Path) -> Validation:
         scenario, force_replicate=changefeed.force_replicate, profile=changefeed.profile, refusals=refusals
     )
     problems: list[ProducerError] = [*refusals.problems]
-    warnings = [*changefeed.warnings]
+    warnings, not_sent = [*changefeed.warnings], list[dict[str, object]]()
     try:
         if not problems:
             check_commits(scenario, history)
         with locate_rule_errors(scenario):
             warnings += _check_rules(scenario, changefeed, history)
+            if not problems:
+                job = Job(scenario=scenario, history=history, changefeed=changefeed)
+                history.catalog = without_omitted(history.catalog, job.encoder.fidelity)
+                not_sent = discarded(job)
     except ProducerError as error:
         problems.extend(_each(error))
     return Validation(
@@ -104,6 +113,7 @@ def validate_scenario(path_or_name: str | Path) -> Validation:
         passed_over=history.passed_over,
         problems=tuple(problems),
         warnings=tuple(warnings),
+        discarded=tuple(not_sent),
         unchecked=refusals.unchecked,
     )
 
@@ -119,7 +129,7 @@ def _each(error: ProducerError) -> Iterator[ProducerError]:
 def _check_rules(scenario: ScenarioFile, changefeed: Changefeed, history: History) -> list[str]:
     """Check the rules against all tables, and return the router's warnings."""
     router, names, selection = Router(changefeed), TableFilter(changefeed), ColumnSelection(changefeed)
-    names.mark_ddls(history.catalog, clock_of(scenario, history).ts)
+    history.catalog = names.mark_ddls(history.catalog, clock_of(scenario, history).ts)
     for table in history.catalog.tables:
         if (table.eligible or changefeed.force_replicate) and names.accepts(table):
             router.route(selection.of(table))

@@ -12,8 +12,9 @@ from ticdc_producer.config import Changefeed, ConfigSource, SinkKind
 from ticdc_producer.config.kafka_properties import parse_kafka_properties
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine, translate_worker_errors
+from ticdc_producer.faults.trap import EXPECTED_EVENTS
 from ticdc_producer.local_path import local_path
-from ticdc_producer.oracle.folder import FolderContent, FolderOracle, folder_content
+from ticdc_producer.oracle.folder import FolderContent, FolderOracle, folder_content, uncounted_faults
 from ticdc_producer.oracle.scenario import oracle_of_scenario
 from ticdc_producer.runs.options import STORAGE, check_options
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
@@ -28,6 +29,7 @@ from ticdc_producer.simulate.scenario_changefeed import settings_of
 from ticdc_producer.simulate.simulate import estimate_of
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.targets.kafka.read import OffsetRange
+from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.options import Strictness
 from ticdc_producer.verifier.passes.slices import Messages
 from ticdc_producer.verifier.verdict import Verdict
@@ -256,8 +258,25 @@ def _verify_folder(
             claims=golden.claims(folder),
             schemas=golden.schemas(folder),
         )
+        if job is None:
+            verified = replace(verified, verdict=_with_uncounted(verified.verdict, manifest))
         options.on_verdict(verified)
     return replace(verified.verdict, engine=start.choice)
+
+
+def _with_uncounted(verdict: Verdict, manifest: Mapping[str, object]) -> Verdict:
+    """Return the verdict with the illegal faults that were requested, and that nothing compares."""
+    if not (traps := uncounted_faults(manifest)):
+        return verdict
+    finding = Finding(
+        id=EXPECTED_EVENTS,
+        severity="not checked",
+        count=0,
+        statement="The events are those of a correct stream.",
+        hint=f"the folder was written with {', '.join(traps)} and has messages alone, no expected events; "
+        "`scenario` gives them",
+    )
+    return replace(verdict, findings=(*verdict.findings, finding))
 
 
 def _folder_estimate(folder: Path, changefeed: Changefeed, own: FolderContent | None) -> Estimate:

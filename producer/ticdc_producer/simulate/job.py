@@ -346,7 +346,7 @@ def planned(
         traps=traps,
     )
     _check_state_times(job)
-    history.catalog = _without_omitted(history.catalog, job.encoder.fidelity)
+    history.catalog = without_omitted(history.catalog, job.encoder.fidelity)
     if job.encoder.fidelity.caches_flags:
         history.catalog, history.changes = with_cached_flags(history.catalog, history.changes)
     _check_ddls(job)
@@ -416,7 +416,7 @@ def _milliseconds(moment: datetime | Literal["now"] | None) -> int | None:
     return tso.physical(tso.from_datetime(exact))
 
 
-def _without_omitted(catalog: Catalog, fidelity: Fidelity) -> Catalog:
+def without_omitted(catalog: Catalog, fidelity: Fidelity) -> Catalog:
     """Return the catalog in which DDLs without a message in the protocol are marked as not sent."""
     ddls = tuple(
         replace(job, sent=False, reason=fidelity.ddl_skip_reason(job.ddl_type))
