@@ -242,3 +242,11 @@ def test_a_folder_and_a_topic_at_once_may_be_appended_to(capsys: pytest.CaptureF
     options = ["--append", "--out", "x", "-X", "socket.connection.setup.timeout.ms=1000"]
     assert main(["run", "seed_t1", *options, *_HOST]) == 3
     assert "127.0.0.1:1" in capsys.readouterr().err
+
+
+def test_an_argument_that_is_not_text_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["run", "sc\udcff.sql", "--out", "out"], ["verify", "--in", "\udc83"]):
+        assert main(arguments) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "is not text in the encoding of the locale (rename the file; or set PYTHONUTF8=1" in line
+        assert not line.isascii() or "\\x" in line

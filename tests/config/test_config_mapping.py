@@ -42,3 +42,18 @@ def test_an_error_names_the_argument(tmp_path: Path) -> None:
     with pytest.raises(ChangefeedError, match="nowhere") as caught:
         ticdc_producer.run(_script(tmp_path), config={"sink": {"dispatchers": [rule]}}, dry_run=True)
     assert "`config`" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("config", "what"),
+    [
+        ([1], "a changefeed file or a mapping with its content, not a list"),
+        (7, "a changefeed file or a mapping with its content, not a int"),
+        ('[sink]\nprotocol="avro"', "this is the text of a changefeed file, not its path"),
+    ],
+)
+def test_other_configs_are_refused_by_name(config: Any, what: str) -> None:
+    with pytest.raises(ChangefeedError) as error:
+        ticdc_producer.run("seed_t1", config=config, dry_run=True)
+    assert what in str(error.value)
+    assert "`config`" in str(error.value)

@@ -130,6 +130,8 @@ def main(arguments: list[str] | None = None) -> int:
     if arguments is None:
         guard_standard_streams()
     log_to_stderr()
+    if undecoded := [text for text in arguments or sys.argv[1:] if _UNDECODED.search(text)]:
+        return fail(_not_utf8(undecoded[0]))
     if arguments is None and sys.argv[1:2] and sys.argv[1] in _ON_ARROW and not _HELP.intersection(sys.argv):
         postpone_pandas()
     # SIGTERM unwinds the stack like Ctrl-C, so that brokers are stopped and incomplete folders removed.
@@ -162,6 +164,18 @@ def main(arguments: list[str] | None = None) -> int:
     if result == INTERRUPTED:  # Typer turns an interrupt inside a command into this result
         return _interrupted()
     return result if isinstance(result, int) else 0
+
+
+_UNDECODED = re.compile("[\udc80-\udcff]")
+"""What Python puts in place of a byte of an argument that has no character in the locale's encoding."""
+
+
+def _not_utf8(argument: str) -> ProducerError:
+    shown = argument.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    what = f"the argument {shown} is not text in the encoding of the locale"
+    error = ProducerError(what, hint="rename the file; or set PYTHONUTF8=1 if its name is UTF-8")
+    error.exit_code = 2
+    return error
 
 
 def _interrupted() -> int:

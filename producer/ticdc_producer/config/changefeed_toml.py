@@ -52,8 +52,14 @@ def changefeed_content(config: ConfigSource) -> dict[str, object]:
 
     :raises ChangefeedError: as ``load_changefeed_toml``.
     """
-    if not isinstance(config, Mapping):
+    if isinstance(config, str | Path):
+        if "\n" in str(config) or ("=" in str(config) and not Path(config).exists()):
+            what = "this is the text of a changefeed file, not its path"
+            raise ChangefeedError(what, where="`config`", hint="tomllib.loads(text) is its content")
         return load_changefeed_toml(config)
+    if not isinstance(config, Mapping):
+        what = f"a changefeed file or a mapping with its content, not a {type(config).__name__}"
+        raise ChangefeedError(what, where="`config`")
     content = dict(config)
     _check_content(content, "`config`")
     return content
