@@ -51,10 +51,11 @@ class Command:
 
 def blocks(page: str, *languages: str) -> list[str]:
     """Code blocks of a page in one of the languages; blocks without a language have the empty one."""
-    return [text for language, text in FENCED.findall(_text(page)) if language in languages]
+    return [text for language, text in FENCED.findall(page_text(page)) if language in languages]
 
 
-def _text(page: str) -> str:
+def page_text(page: str) -> str:
+    """The text of a page, by its file name."""
     (path,) = (path for path in PAGES if path.name == page)
     return path.read_text("utf-8")
 
@@ -75,7 +76,7 @@ def all_commands() -> Iterator[Command]:
 def elsewhere() -> Iterator[str]:
     """Lines that begin like a command of this tool, but are in a block of another language than ``bash``."""
     for page in PAGES:
-        languages = {language for language, _ in FENCED.findall(_text(page.name))} - {"bash"}
+        languages = {language for language, _ in FENCED.findall(page_text(page.name))} - {"bash"}
         for block in blocks(page.name, *languages):
             yield from (line for line in joined(block) if _PROGRAM.match(line.removeprefix("$ ")))
 

@@ -26,10 +26,10 @@ def test_the_blocks_run(spark: SparkSession, kafka: EmbeddedKafka, tmp_path: Pat
     items = spark.sql("SELECT 1L AS id, CAST(1.5 AS DECIMAL(8, 2)) AS price, 'insert' AS op")
     names: dict[str, object] = {"items": items}
     page = blocks("spark.md", "python")
-    assert len(page) == 7
+    assert len(page) == 9
     if not whole:
         page = [block for block in page if "writeStream" not in block and "scenario=" not in block]
-        assert len(page) == 4
+        assert len(page) == 6
     for block in page:
         exec(block.replace(BROKER, kafka.bootstrap).replace('"accounts/', f'"{tmp_path}/'), names)
     assert names["accounts"].count() == 100  # type: ignore[attr-defined]

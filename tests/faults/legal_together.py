@@ -81,7 +81,7 @@ def outcome(
     :param rule: partition rule of the dispatchers, with its columns; empty: that of the scenario.
     """
     traps = tuple(traps)
-    job = prepare(**_arguments(protocol, traps, claims, profile, rule))
+    job = prepare(**run_arguments(protocol, traps, claims, profile, rule))
     with simulate(job, LocalEngine()) as simulation:
         sent = simulation.encoded
         for claim in claim_objects(sent.messages.batches()):
@@ -123,7 +123,7 @@ def outcome_of_topic(
     :param claims: as for ``outcome``, as is ``rule``.
     """
     traps = tuple(traps)
-    arguments = _arguments(protocol, traps, claims, profile, rule, f"{brokers}/{topic}")
+    arguments = run_arguments(protocol, traps, claims, profile, rule, f"{brokers}/{topic}")
     arguments["sink_uri"] += _REGISTRIES.get(protocol, "")
     report = api.run(**arguments)
     assert report.verdict is not None
@@ -131,8 +131,13 @@ def outcome_of_topic(
     return Outcome(traps, occurred, report.verdict)
 
 
-def _arguments(
-    protocol: str, traps: Sequence[str], claims: Path, profile: str, rule: str, topic: str = "/together"
+def run_arguments(
+    protocol: str,
+    traps: Sequence[str],
+    claims: Path,
+    profile: str = "classic",
+    rule: str = "",
+    topic: str = "/together",
 ) -> dict[str, Any]:
     """Return the arguments of a run.
 

@@ -21,7 +21,7 @@ _REASONS = pytest.StashKey[list[str]]()
 
 @pytest.fixture(scope="session")
 def software(request: pytest.FixtureRequest) -> Iterator[Software]:
-    with _or_skipped(request):
+    with or_skipped(request):
         build()
     with Software() as software:
         yield software
@@ -29,7 +29,7 @@ def software(request: pytest.FixtureRequest) -> Iterator[Software]:
 
 @pytest.fixture(scope="session")
 def cdc_formats(request: pytest.FixtureRequest) -> Iterator[Software]:
-    with _or_skipped(request):
+    with or_skipped(request):
         build(CDC_FORMATS)
     with Software(CDC_FORMATS) as software:
         yield software
@@ -38,14 +38,14 @@ def cdc_formats(request: pytest.FixtureRequest) -> Iterator[Software]:
 @pytest.fixture(scope="session")
 def connect_jars(request: pytest.FixtureRequest) -> None:
     """The jars of Kafka Connect and of Debezium's JDBC sink are on this machine."""
-    with _or_skipped(request):
+    with or_skipped(request):
         fetch()
 
 
 @pytest.fixture(scope="session")
 def java_testee(request: pytest.FixtureRequest) -> str:
     """The command of the sample testee in Java."""
-    with _or_skipped(request):
+    with or_skipped(request):
         maven(EXAMPLE, "compile")
     parts = (EXAMPLE / "target" / "classes", EXAMPLE / "target" / "lib" / "*")
     return shlex.join([java(), "-cp", os.pathsep.join(map(str, parts)), "Testee"])
@@ -54,19 +54,20 @@ def java_testee(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def kafka_consumer(request: pytest.FixtureRequest) -> None:
     """TiCDC's ``kafka-consumer`` is on this machine."""
-    with _or_skipped(request):
+    with or_skipped(request):
         program(KAFKA_CONSUMER)
 
 
 @pytest.fixture
 def storage_consumer(request: pytest.FixtureRequest) -> None:
     """TiCDC's ``storage-consumer`` is on this machine."""
-    with _or_skipped(request):
+    with or_skipped(request):
         program(STORAGE_CONSUMER)
 
 
 @contextmanager
-def _or_skipped(request: pytest.FixtureRequest) -> Iterator[None]:
+def or_skipped(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Skip the test, and report the reason, if software is missing."""
     try:
         yield
     except NotRun as reason:

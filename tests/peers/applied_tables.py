@@ -1,0 +1,152 @@
+"""Applies the changes of scenarios to tables of a format, in a process with a Spark of its own.
+
+The recipes are blocks of docs/spark.md. A file of changes is a micro-batch. The rows are written as Parquet.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+OWN = ("_change_type", "_commit_version", "_commit_timestamp")
+Table = Mapping[str, Any]
+
+
+class Recipes:
+    """The code of the page.
+
+    :ivar names: what it defines, and what it uses.
+    """
+
+    def __init__(self, spark: SparkSession, code: str) -> None:
+        self.spark = spark
+        self.names: dict[str, Any] = {"spark": spark, "F": F}
+        exec(code, self.names)
+
+    def evaluate(self, code: str, words: Mapping[str, str], **values: object) -> Any:
+        """Return the value of code, or run an SQL statement, after words of the page have been replaced."""
+        code = re.sub(r"\b\w+\b", lambda word: words.get(word[0], word[0]), code)
+        return self.spark.sql(code) if code.startswith("UPDATE") else eval(code, {**self.names, **values})
+
+    def stream(self, table: Table) -> DataFrame:
+        """Return the changes of a table, with the present names of its columns."""
+        if table["scenario"]:
+            options = {"scenario": table["scenario"], "rows": "changes", "table": table["name"]}
+            return self.spark.readStream.format("ticdc").options(**options).load()
+        schema = StructType.fromJson(json.loads(table["schema"]))
+        reader = self.spark.readStream.schema(schema).option("maxFilesPerTrigger", "1")
+        return self._renamed(reader.parquet(table["changes"]), table)
+
+    def batch(self, table: Table) -> DataFrame:
+        """Return all changes of a table at once."""
+        return self._renamed(self.spark.read.parquet(table["changes"]), table)
+
+    def _renamed(self, changes: DataFrame, table: Table) -> DataFrame:
+        for new, old in table["renamed"].items():
+            changes = self.evaluate(table["rename"], {"new": new, "old": old}, changes=changes)
+        return changes
+
+
+def merge(recipes: Recipes, case: Mapping[str, Any], table_format: str, work: Path) -> None:
+    """Merge micro-batches, run what the DDLs need, and merge all changes again."""
+    spark = recipes.spark
+    for table in case["tables"]:
+        names = f"{', '.join(table['columns'])}, ticdc_version BIGINT, ticdc_deleted BOOLEAN"
+        spark.sql(f"CREATE TABLE {table['target']} ({names}) USING {table_format}")
+        _read(recipes.stream(table), _merge_into(recipes, table), work / "checkpoints" / table["target"])
+        spark.sql(f"REFRESH TABLE {table['target']}")  # Iceberg caches tables: this session has an older one
+    keys = {table["target"]: table["key"] for table in case["tables"]}
+    for ddl in case["ddls"]:
+        recipes.evaluate(ddl["code"], ddl["words"], key=keys[ddl["words"]["target"]])
+    for folder in ("rows", "again"):
+        for table in case["tables"]:
+            rows = spark.table(table["target"]).where("NOT ticdc_deleted")
+            rows.drop("ticdc_version", "ticdc_deleted").write.parquet(str(work / folder / table["target"]))
+            if folder == "rows":
+                _merge_into(recipes, table)(recipes.batch(table), 0)
+
+
+def _merge_into(recipes: Recipes, table: Table) -> Callable[[DataFrame, int], None]:
+    return recipes.evaluate("merge_into(target, *key)", {}, target=table["target"], key=table["key"])
+
+
+def _read(changes: DataFrame, merge: Callable[[DataFrame, int], None], checkpoint: Path) -> None:
+    query = changes.writeStream.foreachBatch(merge).option("checkpointLocation", str(checkpoint))
+    query.trigger(availableNow=True).start().awaitTermination()
+
+
+def auto_cdc(spark: SparkSession, cases: list[Mapping[str, Any]], scd_type: int, work: Path) -> None:
+    """Run a pipeline with a flow for each table. A case has the recipe that it uses."""
+    from pyspark.pipelines import api
+    from pyspark.pipelines.graph_element_registry import graph_element_registration_context
+    from pyspark.pipelines.spark_connect_graph_element_registry import SparkConnectGraphElementRegistry
+    from pyspark.pipelines.spark_connect_pipeline import (
+        create_dataflow_graph,
+        handle_pipeline_events,
+        start_run,
+    )
+
+    spark.sql("CREATE NAMESPACE IF NOT EXISTS default")
+    graph = create_dataflow_graph(spark, default_catalog=None, default_database="default", sql_conf={})
+    with graph_element_registration_context(SparkConnectGraphElementRegistry(spark, graph)):
+        for case in cases:
+            recipes = Recipes(spark, case["recipe"])
+            sources = _sources(recipes, case)
+            for table in case["tables"]:
+                source = f"{table['target']}_changes"
+                api.temporary_view(name=source)(lambda view=sources[table["target"]]: view)
+                call = "auto_cdc(target, source, *key, scd_type=scd_type)"
+                values = {"target": table["target"], "key": table["key"], "scd_type": scd_type}
+                recipes.evaluate(call, {}, source=source, **values)
+    storage = (work / "storage").as_uri()
+    run = start_run(
+        spark, graph, full_refresh=None, full_refresh_all=False, refresh=None, dry=False, storage=storage
+    )
+    handle_pipeline_events(run)
+    for case in cases:
+        for table in case["tables"]:
+            rows = spark.table(table["target"])
+            newest = rows.where("__END_AT IS NULL") if scd_type == 2 else rows
+            names = [column.split()[0] for column in table["columns"]]
+            newest.select(*names).write.parquet(str(work / "rows" / table["target"]))
+
+
+def _sources(recipes: Recipes, case: Mapping[str, Any]) -> dict[str, DataFrame]:
+    """Return the stream of each table, as the page corrects it for each DDL."""
+    streams = {table["target"]: recipes.stream(table).where(case["where"]) for table in case["tables"]}
+    for ddl in case["ddls"]:
+        target = ddl["words"]["target"]
+        other = ddl["words"].get("other", target)
+        streams |= {
+            name: recipes.evaluate(ddl["code"], ddl["words"], changes=streams[name], others=streams[second])
+            for name, second in ((target, other), (other, target))
+        }
+    return streams
+
+
+def main(work: Path) -> None:
+    """Apply the changes of the cases of ``plan.json``."""
+    plan = json.loads((work / "plan.json").read_text("utf-8"))
+    builder = SparkSession.builder
+    builder = builder.remote("local[2]") if plan["scd_type"] else builder.master("local[2]")
+    for name, value in plan["session"].items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    if plan["scd_type"]:
+        auto_cdc(spark, plan["cases"], plan["scd_type"], work)
+    else:
+        for case in plan["cases"]:
+            merge(Recipes(spark, case["recipe"]), case, plan["format"], work)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
