@@ -111,6 +111,18 @@ def test_rows_of_a_consumer(app: Any) -> None:
         ],
     }
     assert request(app, "POST", path, content={"tables": {"test.orders": [5]}}).status == 422
+    upper = [
+        {name.upper(): value for name, value in row.items()} for row in [rows[0], rows[1] | {"price": 75}]
+    ]
+    assert request(app, "POST", path, content={"tables": {"test.orders": upper}}).json["ok"] is True
+    odd = [rows[0] | {"item": True}, rows[1] | {"item": {"name": "chair"}, "price": 75}]
+    spelled = request(app, "POST", path, content={"tables": {"test.orders": odd}}).json["differences"]
+    assert "item is true, expected" in spelled[1]
+    assert 'item is {"name": "chair"}, expected' in spelled[2]
+    broken = request(
+        app, "POST", path, content={"tables": {"test.orders": [rows[0] | {"note": {"b64": "!!"}}]}}
+    )
+    assert (broken.status, broken.json["error"]["where"]) == (422, "tables.test.orders.0.note")
     bare = request(app, "POST", path, content={"tables": {"orders": rows}})
     assert (bare.status, bare.json["error"]["hint"]) == (422, "did you mean 'test.orders'?")
 

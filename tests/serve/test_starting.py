@@ -14,7 +14,7 @@ from tests.serve.asgi_client import Answer, async_request
 from tests.serve.service_app import no_text
 from ticdc_producer.cli.remote.command_service import answer_command
 from ticdc_producer.serve.app import create_app
-from ticdc_producer.serve.server import Starting
+from ticdc_producer.serve.server import Exchange, Starting
 from ticdc_producer.serve.service import Service, Texts
 from ticdc_producer.serve.settings import ServeSettings
 
@@ -108,3 +108,28 @@ def test_a_service_that_ends_while_it_loads_is_not_started(path: str) -> None:
 
     asyncio.run(end())
     assert loading.events[-1] == "stopped"
+
+
+def test_the_end_of_the_service_ends_a_stream() -> None:
+    """The application sees a client that disconnects, and the response is whole for the client."""
+    sent: list[Any] = []
+
+    async def stream() -> None:
+        ended, never = asyncio.Event(), asyncio.Event()
+
+        async def receive() -> Any:
+            await never.wait()
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        exchange = Exchange(ended, receive, send)
+        await exchange.send({"type": "http.response.start", "status": 200, "headers": []})
+        await exchange.send({"type": "http.response.body", "body": b"event: step", "more_body": True})
+        waiting = asyncio.ensure_future(exchange.receive())
+        ended.set()
+        assert await waiting == {"type": "http.disconnect"}
+        await exchange.complete()
+
+    asyncio.run(stream())
+    assert sent[-1] == {"type": "http.response.body", "body": b""}

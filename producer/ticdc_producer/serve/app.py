@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from fastapi import FastAPI, Query, Request
+from fastapi import Depends, FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from ticdc_producer.errors import ProducerError, RefusedRequest
+from ticdc_producer.hints import nearest
 from ticdc_producer.installation import own_version
 from ticdc_producer.serve import responses as results
 from ticdc_producer.serve.guard import Guard, error_content, status_of
@@ -65,6 +66,7 @@ def create_app(service: Service, answer_command: AnswerCommand) -> ASGIApp:
         version=own_version(),
         docs_url=None,
         redoc_url=None,
+        dependencies=[Depends(_check_parameters)],
     )
     _add_errors(app)
     _add_states(app, service)
@@ -74,6 +76,18 @@ def create_app(service: Service, answer_command: AnswerCommand) -> ASGIApp:
     _add_reading(app, service)
     _add_commands(app, service, answer_command)
     return Guard(app, service.settings)
+
+
+async def _check_parameters(request: Request) -> None:
+    """Check that a request has no parameter that its path does not have.
+
+    :raises RefusedRequest: for the first one.
+    """
+    known = {parameter.alias for parameter in request.scope["route"].dependant.query_params}
+    for name in request.query_params:
+        if name not in known:
+            hint = nearest(name[:80], known)
+            raise RefusedRequest(f"unknown parameter {name[:80]!r}", status=422, hint=hint)
 
 
 def _add_errors(app: FastAPI) -> None:
@@ -90,8 +104,9 @@ def _add_errors(app: FastAPI) -> None:
         return JSONResponse({"error": error_content(refusal)}, refusal.status)
 
     @app.exception_handler(HTTPException)
-    async def unknown(_request: Request, error: HTTPException) -> JSONResponse:
-        hint = "GET /openapi.json lists all paths"
+    async def unknown(request: Request, error: HTTPException) -> JSONResponse:
+        close = nearest(request.url.path[:200], app.openapi()["paths"]) if error.status_code == 404 else ""
+        hint = close if close.startswith("did you mean") else "GET /openapi.json lists all paths"
         refusal = RefusedRequest(str(error.detail), status=error.status_code, hint=hint)
         return JSONResponse({"error": error_content(refusal)}, refusal.status, error.headers)
 

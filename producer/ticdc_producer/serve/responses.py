@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from secrets import token_hex
@@ -100,23 +100,42 @@ def comparison_of(task: Task, tables: dict[str, list[dict[str, object]]]) -> dic
             hint = f"did you mean {same[0]!r}?" if len(same) == 1 else hint
             what = f"there is no table {name[:80]!r}: the names of tables are SCHEMA.TABLE"
             raise RefusedRequest(what, status=422, where="tables", hint=hint)
-    actual = {name: [_read_row(row) for row in rows] for name, rows in tables.items()}
-    differences = state_diff(golden.state, actual, golden.keys)
+    actual = {name: [*_read_rows(name, rows, golden.state.get(name, []))] for name, rows in tables.items()}
+    differences = state_diff(golden.state, actual, golden.keys, spell=_spelled)
     return {"ok": not differences, "differences": differences.splitlines()}
 
 
-def _read_row(row: dict[str, object]) -> dict[str, object]:
-    return {name: _read_value(value) for name, value in row.items()}
+def _read_rows(
+    table: str, rows: Sequence[Mapping[str, object]], expected: Sequence[Mapping[str, object]]
+) -> Iterator[dict[str, object]]:
+    """Read the rows of a table; their columns are those of the expected rows in any case."""
+    names = {name.lower(): name for row in expected[:1] for name in row}
+    for number, row in enumerate(rows):
+        distinct = len({*map(str.lower, row)}) == len(row)
+        yield {
+            names.get(name.lower(), name) if distinct else name: _read_value(
+                value, f"tables.{table}.{number}.{name}"
+            )
+            for name, value in row.items()
+        }
 
 
-def _read_value(value: object) -> object:
-    """Read a value. ``{"b64": …}`` is bytes."""
+def _read_value(value: object, where: str) -> object:
+    """Read a value. ``{"b64": …}`` is bytes.
+
+    :raises RefusedRequest: for text that is not Base64.
+    """
     if isinstance(value, dict) and set(value) == {"b64"} and isinstance(value["b64"], str):
         try:
             return cell(from_json(value))
         except ValueError:
-            return value
+            raise RefusedRequest("the text of b64 is not Base64", status=422, where=where[:200]) from None
     return value
+
+
+def _spelled(value: object) -> str:
+    """Return a value as the request spells it; texts as in other reports."""
+    return repr(value) if isinstance(value, str | bytes) else json.dumps(value, ensure_ascii=False)
 
 
 def decoded_of(task: Task, limits: Limits) -> tuple[list[str], bool]:

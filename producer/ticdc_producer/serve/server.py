@@ -24,7 +24,7 @@ from ticdc_producer.serve.settings import ServeSettings
 from ticdc_producer.serve.tasks.forkserver import started_forkserver
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from ticdc_producer.serve.service import Service
 
@@ -107,6 +107,39 @@ class StartedService(Protocol):
         """End, and wait for the end."""
 
 
+class Exchange:
+    """A request and its response, which end with the service: a stream of events would go on.
+
+    :param ended: is set when the service ends; the application then sees a client that disconnects.
+    """
+
+    def __init__(self, ended: asyncio.Event, receive: Receive, send: Send) -> None:
+        self._ended, self._receive, self._send = ended, receive, send
+        self._started = self._completed = False
+
+    async def receive(self) -> Message:
+        """Return the next part of the request, or a disconnection at the end of the service."""
+        part = asyncio.ensure_future(self._receive())
+        end = asyncio.ensure_future(self._ended.wait())
+        try:
+            await asyncio.wait({part, end}, return_when=asyncio.FIRST_COMPLETED)
+            return await part if part.done() else {"type": "http.disconnect"}
+        finally:
+            part.cancel()
+            end.cancel()
+
+    async def send(self, message: Message) -> None:
+        """Send a part of the response."""
+        self._started = True
+        self._completed = message["type"] == "http.response.body" and not message.get("more_body")
+        await self._send(message)
+
+    async def complete(self) -> None:
+        """End the response that the end of the service has cut."""
+        if self._ended.is_set() and self._started and not self._completed:
+            await self._send({"type": "http.response.body", "body": b""})
+
+
 Load: TypeAlias = "Callable[[], tuple[StartedService, ASGIApp]]"
 """Loads the modules of the service: the service, which is not started yet, and its application."""
 
@@ -137,6 +170,7 @@ class Starting:
         self._probes = Guard(self._probe, settings)
         self._app: ASGIApp | None = None
         self._stopping = False
+        self._ended = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or start and stop the service."""
@@ -150,7 +184,13 @@ class Starting:
         if self._app is None:
             await refuse(send, RefusedRequest("the service ends", status=503))
         else:
-            await self._app(scope, receive, send)
+            exchange = Exchange(self._ended, receive, send)
+            await self._app(scope, exchange.receive, exchange.send)
+            await exchange.complete()
+
+    def end_streams(self) -> None:
+        """End the requests that wait for a run; called in the thread of the requests."""
+        self._ended.set()
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -206,6 +246,21 @@ _LOAD_SECONDS = 2.0
 _GRACE_SECONDS = 2
 """A request in progress gets this time before its connection is closed."""
 
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which waits for requests in progress when it ends.
+
+    :ivar end_streams: ends those that wait for a run.
+    """
+
+    end_streams: Callable[[], None]
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End, after the requests in progress."""
+        self.end_streams()
+        await super().shutdown(sockets)
+
+
 LoadService: TypeAlias = "Callable[[Callable[[], None]], tuple[Service, ASGIApp]]"
 """Loads the service and its application. The argument is for the service's ``on_failure``."""
 
@@ -229,7 +284,7 @@ def serve(settings: ServeSettings, load: LoadService, listener: socket.socket) -
         return service, app
 
     starting = Starting(settings, loaded, stop)
-    server = uvicorn.Server(
+    server = _Server(
         uvicorn.Config(
             starting,
             lifespan="on",
@@ -243,6 +298,7 @@ def serve(settings: ServeSettings, load: LoadService, listener: socket.socket) -
             timeout_graceful_shutdown=_GRACE_SECONDS,
         )
     )
+    server.end_streams = starting.end_streams
     try:
         server.run(sockets=[listener])
     except KeyboardInterrupt:

@@ -90,6 +90,7 @@ _READERS: dict[type | tuple[type, ...], Callable[[str], Any]] = {
 
 Row: TypeAlias = Mapping[str, object]
 Tables: TypeAlias = Mapping[str, Iterable[Row]]
+Spelling: TypeAlias = Callable[[object], str]
 _MAX_ROWS = 20
 """Maximum number of rows per table and kind of difference in the text."""
 _LONGEST_VALUE = 60
@@ -109,6 +110,8 @@ def state_diff(
     expected: Mapping[str, Rows],
     actual: Tables | Iterable[Row],
     keys: Mapping[str, Sequence[str]] | None = None,
+    *,
+    spell: Spelling = repr,
 ) -> str:
     """Return the differences between expected and actual rows as text; empty if there are none.
 
@@ -116,13 +119,14 @@ def state_diff(
     :param actual: ``SCHEMA.TABLE`` → rows of typed values, in any order; if one table is expected, its rows
         suffice.
     :param keys: ``SCHEMA.TABLE`` → the columns that identify its rows; default: all columns.
+    :param spell: returns the text of a value that is not NULL.
     :raises ArgumentError: if ``actual`` has another form.
     """
     tables = _tables(expected, actual)
     lines: list[str] = []
     for name in sorted({*expected, *tables}):
         key = (keys or {}).get(name, ())
-        lines += _table_lines(name, _compared(expected.get(name, []), tables.get(name, []), key), key)
+        lines += _table_lines(name, _compared(expected.get(name, []), tables.get(name, []), key), key, spell)
     return "\n".join(lines)
 
 
@@ -193,7 +197,7 @@ def _compare_rows(compared: _Compared, expected: Mapping[str, Cell], actual: Row
         compared.different.append((expected, actual))
 
 
-def _table_lines(name: str, compared: _Compared, key: Sequence[str]) -> Iterator[str]:
+def _table_lines(name: str, compared: _Compared, key: Sequence[str], spell: Spelling) -> Iterator[str]:
     counts = {
         "missing": len(compared.missing), "extra": len(compared.extra), "different": len(compared.different)
     }  # fmt: skip
@@ -201,8 +205,8 @@ def _table_lines(name: str, compared: _Compared, key: Sequence[str]) -> Iterator
         return
     yield f"table {name}: {', '.join(f'{count} {label}' for label, count in counts.items() if count)}"
     for label, rows in (("missing", compared.missing), ("extra", compared.extra)):
-        yield from _shortened(f"  {label:<9}  ", [_row_text(row) for row in rows])
-    yield from _shortened("  different  ", [_difference(*pair, key) for pair in compared.different])
+        yield from _shortened(f"  {label:<9}  ", [_row_text(row, spell) for row in rows])
+    yield from _shortened("  different  ", [_difference(*pair, key, spell) for pair in compared.different])
 
 
 def _shortened(head: str, lines: list[str]) -> Iterator[str]:
@@ -211,24 +215,25 @@ def _shortened(head: str, lines: list[str]) -> Iterator[str]:
         yield f"{head}… and {len(lines) - _MAX_ROWS} more"
 
 
-def _difference(expected: Mapping[str, Cell], actual: Row, key: Sequence[str]) -> str:
+def _difference(expected: Mapping[str, Cell], actual: Row, key: Sequence[str], spell: Spelling) -> str:
     parts = [
-        f"{name} is {_value(actual[name]) if name in actual else 'absent'}, expected {_value(value)}"
+        f"{name} is {_value(actual[name], spell) if name in actual else 'absent'}, "
+        f"expected {_value(value, spell)}"
         for name, value in expected.items()
         if name not in actual or not same(value, actual[name])
     ]
     parts += [
-        f"{name} is {_value(actual[name])}, and there is no such column"
+        f"{name} is {_value(actual[name], spell)}, and there is no such column"
         for name in actual
         if name not in expected
     ]
-    return f"{_row_text({name: expected.get(name) for name in key})}: {'; '.join(parts)}"
+    return f"{_row_text({name: expected.get(name) for name in key}, spell)}: {'; '.join(parts)}"
 
 
-def _row_text(row: Row) -> str:
-    return " ".join(f"{name}={_value(value)}" for name, value in row.items())
+def _row_text(row: Row, spell: Spelling) -> str:
+    return " ".join(f"{name}={_value(value, spell)}" for name, value in row.items())
 
 
-def _value(value: object) -> str:
-    text = "NULL" if value is None else repr(value)
+def _value(value: object, spell: Spelling) -> str:
+    text = "NULL" if value is None else spell(value)
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
