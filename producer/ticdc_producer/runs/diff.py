@@ -31,7 +31,7 @@ from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.targets.record_batches import with_table_schemas
 from ticdc_producer.targets.storage.read import Listing, listing_of, reading_options, storage_rows
-from ticdc_producer.verifier.history.definitions import TableDefinition
+from ticdc_producer.verifier.history.definitions import KnownDefinition
 from ticdc_producer.verifier.history.history_diff import diff_histories
 from ticdc_producer.verifier.history.history_side import HistorySide
 from ticdc_producer.verifier.history.outcome import HistoryDiff
@@ -136,7 +136,7 @@ class _Source:
             messages=messages,
             decode=event_decoder(changefeed.protocol, options, self.claims),
             tables={
-                _names(name): TableDefinition({column.name: column for column in table.columns}, table.key)
+                _names(name): KnownDefinition({column.name: column for column in table.columns}, table.key)
                 for name, table in self.tables.items()
             },
             ddls=[] if listing is None else _ddls(listing),

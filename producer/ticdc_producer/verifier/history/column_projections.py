@@ -7,7 +7,7 @@ from ticdc_producer.verifier.event_layouts import (
     DescribedColumn,
 )
 from ticdc_producer.verifier.history.common_form import Projection, Projections, applied
-from ticdc_producer.verifier.history.definitions import TableDefinition, described_column
+from ticdc_producer.verifier.history.definitions import KnownDefinition, described_column
 from ticdc_producer.verifier.history.history_rows import TableName
 from ticdc_producer.verifier.history.known_side import KnownSide
 
@@ -23,7 +23,7 @@ class ColumnProjections:
         self._known, self._of_column = known, dict[ColumnInfo, Projections | None]()
 
     def of(
-        self, table: TableName, column: DescribedColumn, definition: TableDefinition
+        self, table: TableName, column: DescribedColumn, definition: KnownDefinition
     ) -> tuple[Projection | None, bool]:
         """Return the projection of a column, None if there is none, and whether the column is compared."""
         form, side = self._known.form, self._known.side

@@ -21,7 +21,7 @@ _MEMBERS = (MySQLType.ENUM, MySQLType.SET)
 
 
 @dataclass(frozen=True)
-class TableDefinition:
+class KnownDefinition:
     """A table between two DDLs.
 
     :param columns: by name, as the messages name them.
@@ -34,7 +34,7 @@ class TableDefinition:
     since: int = -1
 
 
-_UNKNOWN = TableDefinition({})
+_UNKNOWN = KnownDefinition({})
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,13 @@ class TableDefinitions:
     :param tables: by schema and table.
     """
 
-    tables: Mapping[tuple[str, str], Sequence[TableDefinition]] = field(default_factory=dict)
+    tables: Mapping[tuple[str, str], Sequence[KnownDefinition]] = field(default_factory=dict)
 
     @classmethod
     def of_versions(
         cls,
         versions: Iterable[Version],
-        others: Mapping[tuple[str, str], TableDefinition],
+        others: Mapping[tuple[str, str], KnownDefinition],
         name: Callable[[str], str],
     ) -> TableDefinitions:
         """Return the definitions that DDLs made.
@@ -58,14 +58,14 @@ class TableDefinitions:
         :param others: what else is known, for the tables that no DDL defines.
         :param name: returns a name as it is compared.
         """
-        tables: dict[tuple[str, str], list[TableDefinition]] = {}
+        tables: dict[tuple[str, str], list[KnownDefinition]] = {}
         for version in versions:
             if not version.uncomparable_reason and version.definition.info.columns:
                 table = name(version.schema), name(version.table)
                 columns = version.definition.info.sent_columns
                 key = tuple(map(name, version.definition.key))
                 tables.setdefault(table, []).append(
-                    TableDefinition({name(column.name): column for column in columns}, key, version.since)
+                    KnownDefinition({name(column.name): column for column in columns}, key, version.since)
                 )
         known = {
             (name(schema), name(table)): [
@@ -81,7 +81,7 @@ class TableDefinitions:
 
     def of_rows(
         self, table: tuple[str, str], names: Iterable[str], commit_ts: Numbers, ticks: int = 0
-    ) -> list[tuple[TableDefinition, Numbers]]:
+    ) -> list[tuple[KnownDefinition, Numbers]]:
         """Return the definitions of rows, each with the numbers of its rows.
 
         A row with the ts of a DDL belongs before it; if commit-ts are rounded, after it, unless it does not

@@ -11,7 +11,7 @@ from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.shapes import DECODED, BatchFunction
 from ticdc_producer.verifier.findings import events_at
-from ticdc_producer.verifier.history.definitions import TableDefinition
+from ticdc_producer.verifier.history.definitions import KnownDefinition
 from ticdc_producer.verifier.history.history_rows import (
     TableName,
 )
@@ -37,7 +37,7 @@ class HistorySide:
     fidelity: Fidelity
     messages: Messages
     decode: BatchFunction
-    tables: Mapping[TableName, TableDefinition] = field(default_factory=dict)
+    tables: Mapping[TableName, KnownDefinition] = field(default_factory=dict)
     ddls: Sequence[tuple[int, str, str, str, int]] = ()
     without_ddls: str = ""
     ordered: bool = True

@@ -38,7 +38,7 @@ from ticdc_producer.verifier.fingerprint import (
 )
 from ticdc_producer.verifier.history.column_projections import ColumnProjections, readable
 from ticdc_producer.verifier.history.common_form import Projection, repaired
-from ticdc_producer.verifier.history.definitions import TableDefinition
+from ticdc_producer.verifier.history.definitions import KnownDefinition
 from ticdc_producer.verifier.history.history_rows import HistoryRows, HistoryStats, TableName, ddl_of
 from ticdc_producer.verifier.history.known_side import KnownSide
 from ticdc_producer.verifier.row_digests import row_key
@@ -130,7 +130,7 @@ class HistoryBatch:
                     if name in members and not _stays(images.values, at, projection, is_compared):
                         images.pairs[at] = _pairs(name, images.values, at, projection, is_compared)
 
-    def _definitions(self, layout: EventLayout) -> list[tuple[TableDefinition, Numbers]]:
+    def _definitions(self, layout: EventLayout) -> list[tuple[KnownDefinition, Numbers]]:
         names = [column.name for column in layout.columns] or [*layout.key_image]
         definitions = self.known.definitions
         times, ticks = self._commit_ts[layout.rows], self.known.form.ticks
@@ -148,7 +148,7 @@ class HistoryBatch:
         else:
             yield from self._with_key(layout, self.known.keys[table])
 
-    def _own_key(self, layout: EventLayout, definition: TableDefinition) -> tuple[str, ...]:
+    def _own_key(self, layout: EventLayout, definition: KnownDefinition) -> tuple[str, ...]:
         marked = [column.name for column in layout.columns if column.flag & ColumnFlag.HANDLE_KEY]
         key = tuple(sorted(marked))
         if not key and not self.known.fidelity.marks_handle_keys:

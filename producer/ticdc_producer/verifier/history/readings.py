@@ -15,7 +15,7 @@ from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.replica.stream_ddl import StreamDDL, apply_ddls
 from ticdc_producer.verifier.history.common_form import CommonForm
-from ticdc_producer.verifier.history.definitions import TableDefinition, TableDefinitions
+from ticdc_producer.verifier.history.definitions import KnownDefinition, TableDefinitions
 from ticdc_producer.verifier.history.history_reader import read_history
 from ticdc_producer.verifier.history.history_rows import (
     ROW,
@@ -106,7 +106,7 @@ def _definitions(form: CommonForm, sides: Sequence[HistorySide]) -> TableDefinit
     return TableDefinitions.of_versions([], _known_tables(sides), form.name)
 
 
-def _known_tables(sides: Sequence[HistorySide]) -> dict[TableName, TableDefinition]:
+def _known_tables(sides: Sequence[HistorySide]) -> dict[TableName, KnownDefinition]:
     return {**sides[1].tables, **sides[0].tables}
 
 
