@@ -172,7 +172,7 @@ def test_each_ddl_has_one_event_type(tmp_path: Path, query: str, event: str, alt
 
 
 @pytest.mark.parametrize(
-    ("query", "event", "alters"), [case for case in TYPES if "foreign key" not in case[1]][::4]
+    ("query", "event", "alters"), [case for case in TYPES if "foreign key" not in case[1]]
 )
 def test_the_new_architecture_has_the_same_types(
     tmp_path: Path, query: str, event: str, alters: bool

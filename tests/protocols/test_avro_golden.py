@@ -30,7 +30,8 @@ def test_golden_events_give_golden_bytes_and_schemas(path: Path, variant: str, c
         if message.error:
             with pytest.raises(EncodeError) as refusal:
                 _encoded(encoder, events[seq])
-            assert refusal.value.what == message.error.replace("]", ": ", 1).removeprefix("[")
+            error = message.error.replace("]", ": ", 1).removeprefix("[")
+            assert refusal.value.what.partition(", in column ")[0] == error
             continue
         made = _encoded(encoder, events[seq])
         assert made is not None

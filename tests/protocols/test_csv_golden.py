@@ -41,7 +41,8 @@ def test_golden_events_give_golden_bytes(path: Path, variant: str, compared: Com
         if message.error:
             with pytest.raises(EncodeError) as refusal:
                 row_messages(encoder, rows)
-            assert refusal.value.what == message.error.replace("]", ": ", 1).removeprefix("[")
+            error = message.error.replace("]", ": ", 1).removeprefix("[")
+            assert refusal.value.what.partition(", in column ")[0] == error
             continue
         assert b"".join(line.value or b"" for line in row_messages(encoder, rows)) == message.value
         header = encoder.header(rows[0].table) if "header" in variant else None

@@ -99,16 +99,19 @@ def stored_bits(column: ColumnInfo) -> bytes:
     return number.to_bytes(max(1, (number.bit_length() + 7) // 8), "big")
 
 
-def no_member(protocol: str, failed: str, table: TableInfo, members: int, commit_ts: int) -> EncodeError:
+def no_member(
+    protocol: str, failed: str, table: TableInfo, members: int, commit_ts: int, value: str
+) -> EncodeError:
     """Return TiCDC's refusal of the error value 0 of an ENUM, which has no member.
 
     :param protocol: ``Avro`` or ``CSV``, as in the error code.
     :param failed: the beginning of the message, which names the step that failed.
     :param members: number of members of the column.
+    :param value: column, table and key, as ``encoded_rows.value_name``.
     """
     what = f"convert to MySQL enum failed: number 0 overflow enum boundary [1, {members}]"
     return EncodeError(
-        f"{failed}: {what}: [types:1265]Data truncated for column '%s' at row %d",
+        f"{failed}: {what}: [types:1265]Data truncated for column '%s' at row %d, {value}",
         code=f"CDC:Err{protocol}EncodeFailed",
         table=table.qualified_name,
         commit_ts=commit_ts,

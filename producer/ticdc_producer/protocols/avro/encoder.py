@@ -49,7 +49,7 @@ from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.avro.plan import AvroTablePlan, table_plan
 from ticdc_producer.protocols.avro.schemas import SchemaID, key_flag, schema_of
 from ticdc_producer.protocols.base import RowBatch
-from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
+from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows, value_name
 from ticdc_producer.protocols.go_json import STRINGS
 from ticdc_producer.protocols.large_message import RECORD_OVERHEAD, too_large
 from ticdc_producer.protocols.member_text import escaped, member_indexes, member_text, no_member
@@ -236,7 +236,12 @@ class AvroEncoder:
                 for index in pc.indices_nonzero(is_error).to_pylist():
                     notes[index] = RowStatus(
                         refusal=no_member(
-                            "Avro", "encode to avro native data", table, members, commits[index].as_py()
+                            "Avro",
+                            "encode to avro native data",
+                            table,
+                            members,
+                            commits[index].as_py(),
+                            value_name(table, batch, index, table.sent_columns[column].name),
                         )
                     )
         return notes

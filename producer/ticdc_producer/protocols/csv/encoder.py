@@ -26,7 +26,7 @@ from ticdc_producer.protocols.csv.values import (
     quoted_text,
     text_like_null,
 )
-from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
+from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows, value_name
 from ticdc_producer.protocols.member_text import member_text, no_member
 from ticdc_producer.protocols.message_batch import MessageBatch, one_message_per_row
 from ticdc_producer.protocols.storage_files import column_type
@@ -179,4 +179,6 @@ def _refusals(plan: _Plan, table: TableInfo, batch: RowBatch) -> Iterator[tuple[
     for index, members in plan.enums:
         for image in (image for image in images if image):
             for row in pc.indices_nonzero(pc.fill_null(pc.equal(image[index], b"0"), False)).to_pylist():
-                yield row, no_member("CSV", "csv encode failed", table, members, batch.commit_ts[row].as_py())
+                value = value_name(table, batch, row, table.sent_columns[index].name)
+                commit_ts = batch.commit_ts[row].as_py()
+                yield row, no_member("CSV", "csv encode failed", table, members, commit_ts, value)

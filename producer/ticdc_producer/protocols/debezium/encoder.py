@@ -26,7 +26,7 @@ from ticdc_producer.protocols.debezium.plan import (
     table_plan,
 )
 from ticdc_producer.protocols.debezium.temporal import REFUSED
-from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
+from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows, value_name
 from ticdc_producer.protocols.message_batch import MessageBatch, one_message_per_row
 
 
@@ -96,15 +96,9 @@ class DebeziumEncoder:
 
 def _refusal(table: TableInfo, batch: RowBatch, index: int, column: str, date: bytes) -> EncodeError:
     """Return TiCDC's error, and what it does not name: the column and the key of the row."""
-    images = batch.before if batch.op == Op.DELETE else batch.after
-    offsets = table.handle_index.offsets if table.handle_index else ()
-    values = [
-        (table.columns[offset].name, images[table.sent.index(offset)][index].as_py()) for offset in offsets
-    ]
-    keys = [f"{name}='{value.decode(errors='backslashreplace')}'" for name, value in values]
     what = f"debezium encode failed: [types:1292]Incorrect datetime value: '{date.decode()}'"
     return EncodeError(
-        ", ".join([f"{what}, in column {column!r} of {table.qualified_name}", *keys]),
+        f"{what}, {value_name(table, batch, index, column)}",
         code="CDC:ErrDebeziumEncodeFailed",
         table=table.qualified_name,
         commit_ts=batch.commit_ts[index].as_py(),

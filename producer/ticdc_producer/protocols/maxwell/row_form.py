@@ -32,7 +32,7 @@ from ticdc_producer.protocols.arrow_text import (
     without_first_byte,
 )
 from ticdc_producer.protocols.base import RowBatch
-from ticdc_producer.protocols.encoded_rows import RowStatus
+from ticdc_producer.protocols.encoded_rows import RowStatus, value_name
 from ticdc_producer.protocols.go_json import STRINGS as JSON_STRINGS
 from ticdc_producer.protocols.go_json import numbers
 
@@ -45,8 +45,8 @@ _NONE = pa.scalar(b"", pa.binary())
 _BYTES = "runtime error: comparing uncomparable type []uint8"
 _NO_VECTOR = "interface conversion: interface {} is nil, not types.VectorFloat32"
 _HINTS = {
-    _BYTES: "TiCDC cannot send an update with a value in the byte string column {!r} as Maxwell",
-    _NO_VECTOR: "TiCDC cannot send NULL in the VECTOR column {!r} as Maxwell",
+    _BYTES: "TiCDC cannot send an update with a value in a byte string column as Maxwell",
+    _NO_VECTOR: "TiCDC cannot send NULL in a VECTOR column as Maxwell",
 }
 
 
@@ -101,11 +101,11 @@ class MaxwellTablePlan:
         return {
             row: RowStatus(
                 refusal=EncodeError(
-                    reason,
+                    f"{reason}, {value_name(self.table, batch, row, column.name)}",
                     code="panic",
                     table=self.table.qualified_name,
                     commit_ts=batch.commit_ts[row].as_py(),
-                    hint=_HINTS[reason].format(column.name),
+                    hint=_HINTS[reason],
                 )
             )
             for row, (reason, column) in reasons.items()

@@ -152,7 +152,8 @@ SPEC = ProtocolSpec(
             in_uri=False,
             file_key="sink.send-bootstrap-to-all-partition",
             ignored_elsewhere=True,
-            effect="Each partition has the schemas of its rows; false: partition 0 has those of all rows.",
+            effect="Each partition has the schemas of its own rows; TiCDC sends each to all partitions. "
+            "false: partition 0 has those of all rows.",
         ),
     ),
     check=_check,
