@@ -104,7 +104,7 @@ def _checked(console: Console, verdict: Verdict) -> None:
     lines += [("stream", f"{invariants_checked(verdict)} ({kinds(verdict)})")]
     if verdict.comparison is not None and verdict.comparison.ok:
         lines.append(("events", f"all {verdict.comparison.expected:,} expected events came, in order"))
-    if verdict.state is not None and verdict.state.ok:
+    if verdict.state is not None and verdict.state.ok and verdict.state.tables:
         tables = "1 table" if verdict.state.tables == 1 else f"{verdict.state.tables} tables"
         lines.append(("rows", f"the rows of {tables}, {verdict.state.rows:,} in all, are as expected"))
     if right := [ts for ts, state in sorted(verdict.states.items()) if state.ok]:
