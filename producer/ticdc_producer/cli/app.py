@@ -171,8 +171,8 @@ _UNDECODED = re.compile("[\udc80-\udcff]")
 
 
 def _not_utf8(argument: str) -> ProducerError:
-    shown = argument.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    what = f"the argument {shown} is not text in the encoding of the locale"
+    text = argument.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    what = f"the argument {text} is not text in the encoding of the locale"
     error = ProducerError(what, hint="rename the file; or set PYTHONUTF8=1 if its name is UTF-8")
     error.exit_code = 2
     return error

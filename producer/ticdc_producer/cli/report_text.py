@@ -232,13 +232,14 @@ def _detection(fault: Mapping[str, Any], report: RunReport) -> str:
     return ", ".join(reporting_invariants(fault["trap"], report.verdict)) or "NOT DETECTED"
 
 
-def not_sent(entry: Mapping[str, Any]) -> str:
+def not_sent(entry: Mapping[str, object]) -> str:
     """Return a line about a DDL, or the rows of a table, that TiCDC never passes to its sink.
 
     :param entry: of ``RunReport.discarded``.
     """
-    changes = f"{counted(entry['changes'], 'change')} of {entry['table']}" if "changes" in entry else ""
-    return f"not sent, as by TiCDC: {changes or entry['query']} ({entry['reason']})"
+    changes = entry.get("changes")
+    what = f"{counted(changes, 'change')} of {entry['table']}" if isinstance(changes, int) else entry["query"]
+    return f"not sent, as by TiCDC: {what} ({entry['reason']})"
 
 
 def _left_out(console: Console, report: RunReport) -> None:

@@ -69,6 +69,21 @@ class RowBatch:
         )
 
 
+def value_name(table: TableInfo, batch: RowBatch, index: int, column: str) -> str:
+    """Return the column, the table and the key of a value, for an error that TiCDC gives without them.
+
+    :param index: of the row in the batch.
+    """
+    offsets = table.handle_index.offsets if table.handle_index else ()
+    values = [
+        (table.columns[offset].name, batch.primary_images[table.sent.index(offset)][index].as_py())
+        for offset in offsets
+        if offset in table.sent
+    ]
+    keys = [f"{name}='{(value or b'').decode(errors='backslashreplace')}'" for name, value in values]
+    return ", ".join([f"in column {column!r} of {table.qualified_name}", *keys])
+
+
 class Encoder(Protocol):
     """Rows, DDLs and resolved events to messages."""
 

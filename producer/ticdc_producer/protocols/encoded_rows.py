@@ -16,24 +16,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.event import ClaimObject
-from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.arrow_text import Numbers, as_int64
-from ticdc_producer.protocols.base import RowBatch
-
-
-def value_name(table: TableInfo, batch: RowBatch, index: int, column: str) -> str:
-    """Return the column, the table and the key of a value, for an error that TiCDC gives without them.
-
-    :param index: of the row in the batch.
-    """
-    offsets = table.handle_index.offsets if table.handle_index else ()
-    values = [
-        (table.columns[offset].name, batch.primary_images[table.sent.index(offset)][index].as_py())
-        for offset in offsets
-        if offset in table.sent
-    ]
-    keys = [f"{name}='{(value or b'').decode(errors='backslashreplace')}'" for name, value in values]
-    return ", ".join([f"in column {column!r} of {table.qualified_name}", *keys])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,8 +16,6 @@ from ticdc_producer.scenario.execute import check_commits, execute
 from ticdc_producer.scenario.history import History, PassedOver
 from ticdc_producer.scenario.load import ScenarioFile, load_scenario
 from ticdc_producer.scenario.sql.session.refusals import Refusals
-from ticdc_producer.simulate.counts import discarded
-from ticdc_producer.simulate.job import Job, without_omitted
 from ticdc_producer.simulate.scenario_changefeed import check_protocol, locate_rule_errors, with_traps
 
 
@@ -101,9 +99,7 @@ def validate_scenario(path_or_name: str | Path) -> Validation:
         with locate_rule_errors(scenario):
             warnings += _check_rules(scenario, changefeed, history)
             if not problems:
-                job = Job(scenario=scenario, history=history, changefeed=changefeed)
-                history.catalog = without_omitted(history.catalog, job.encoder.fidelity)
-                not_sent = discarded(job)
+                not_sent = _not_sent(scenario, changefeed, history)
     except ProducerError as error:
         problems.extend(_each(error))
     return Validation(
@@ -116,6 +112,16 @@ def validate_scenario(path_or_name: str | Path) -> Validation:
         discarded=tuple(not_sent),
         unchecked=refusals.unchecked,
     )
+
+
+def _not_sent(scenario: ScenarioFile, changefeed: Changefeed, history: History) -> list[dict[str, object]]:
+    """Return the DDLs and rows that TiCDC does not send."""
+    from ticdc_producer.simulate.counts import discarded
+    from ticdc_producer.simulate.job import Job, without_omitted  # loads Arrow
+
+    job = Job(scenario=scenario, history=history, changefeed=changefeed)
+    history.catalog = without_omitted(history.catalog, job.encoder.fidelity)
+    return discarded(job)
 
 
 def _each(error: ProducerError) -> Iterator[ProducerError]:

@@ -48,8 +48,8 @@ from ticdc_producer.protocols.avro.names import (
 from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.avro.plan import AvroTablePlan, table_plan
 from ticdc_producer.protocols.avro.schemas import SchemaID, key_flag, schema_of
-from ticdc_producer.protocols.base import RowBatch
-from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows, value_name
+from ticdc_producer.protocols.base import RowBatch, value_name
+from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
 from ticdc_producer.protocols.go_json import STRINGS
 from ticdc_producer.protocols.large_message import RECORD_OVERHEAD, too_large
 from ticdc_producer.protocols.member_text import escaped, member_indexes, member_text, no_member

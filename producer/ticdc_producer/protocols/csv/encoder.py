@@ -16,7 +16,7 @@ from ticdc_producer.model.fidelity import Fidelity, ValueProjection
 from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.arrow_text import Fragment, concat, integers
-from ticdc_producer.protocols.base import RowBatch
+from ticdc_producer.protocols.base import RowBatch, value_name
 from ticdc_producer.protocols.csv.options import CSVOptions
 from ticdc_producer.protocols.csv.values import (
     Field,
@@ -26,7 +26,7 @@ from ticdc_producer.protocols.csv.values import (
     quoted_text,
     text_like_null,
 )
-from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows, value_name
+from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
 from ticdc_producer.protocols.member_text import member_text, no_member
 from ticdc_producer.protocols.message_batch import MessageBatch, one_message_per_row
 from ticdc_producer.protocols.storage_files import column_type

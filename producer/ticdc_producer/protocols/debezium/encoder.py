@@ -14,7 +14,7 @@ from ticdc_producer.model.event import DDLEvent, Kind, Message, Op
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import LOGICAL_BITS
 from ticdc_producer.protocols.arrow_text import Fragment, Fragments, concat, integers
-from ticdc_producer.protocols.base import RowBatch
+from ticdc_producer.protocols.base import RowBatch, value_name
 from ticdc_producer.protocols.compression import all_compressed, compressed
 from ticdc_producer.protocols.debezium.ddl import ddl_message
 from ticdc_producer.protocols.debezium.envelope import fit_name, key_schema, source, watermark_schema
@@ -26,7 +26,7 @@ from ticdc_producer.protocols.debezium.plan import (
     table_plan,
 )
 from ticdc_producer.protocols.debezium.temporal import REFUSED
-from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows, value_name
+from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
 from ticdc_producer.protocols.message_batch import MessageBatch, one_message_per_row
 
 

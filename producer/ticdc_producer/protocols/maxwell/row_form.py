@@ -31,8 +31,8 @@ from ticdc_producer.protocols.arrow_text import (
     quoted,
     without_first_byte,
 )
-from ticdc_producer.protocols.base import RowBatch
-from ticdc_producer.protocols.encoded_rows import RowStatus, value_name
+from ticdc_producer.protocols.base import RowBatch, value_name
+from ticdc_producer.protocols.encoded_rows import RowStatus
 from ticdc_producer.protocols.go_json import STRINGS as JSON_STRINGS
 from ticdc_producer.protocols.go_json import numbers
 
