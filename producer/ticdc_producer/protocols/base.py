@@ -57,6 +57,20 @@ class RowBatch:
         """The new images; for deletes the old ones."""
         return self.before if self.op == Op.DELETE else self.after
 
+    def value_name(self, table: TableInfo, index: int, column: str) -> str:
+        """Return column, table and key of a value, for an error that TiCDC gives without them.
+
+        :param index: of the row.
+        """
+        offsets = table.handle_index.offsets if table.handle_index else ()
+        values = [
+            (table.columns[offset].name, self.primary_images[table.sent.index(offset)][index].as_py())
+            for offset in offsets
+            if offset in table.sent
+        ]
+        keys = [f"{name}='{(value or b'').decode(errors='backslashreplace')}'" for name, value in values]
+        return ", ".join([f"in column {column!r} of {table.qualified_name}", *keys])
+
     def take(self, indices: pa.Array) -> RowBatch:
         """Return the rows at these indices."""
         return RowBatch(
@@ -67,21 +81,6 @@ class RowBatch:
             before=[column.take(indices) for column in self.before],
             after=[column.take(indices) for column in self.after],
         )
-
-
-def value_name(table: TableInfo, batch: RowBatch, index: int, column: str) -> str:
-    """Return the column, the table and the key of a value, for an error that TiCDC gives without them.
-
-    :param index: of the row in the batch.
-    """
-    offsets = table.handle_index.offsets if table.handle_index else ()
-    values = [
-        (table.columns[offset].name, batch.primary_images[table.sent.index(offset)][index].as_py())
-        for offset in offsets
-        if offset in table.sent
-    ]
-    keys = [f"{name}='{(value or b'').decode(errors='backslashreplace')}'" for name, value in values]
-    return ", ".join([f"in column {column!r} of {table.qualified_name}", *keys])
 
 
 class Encoder(Protocol):

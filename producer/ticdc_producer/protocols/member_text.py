@@ -107,7 +107,7 @@ def no_member(
     :param protocol: ``Avro`` or ``CSV``, as in the error code.
     :param failed: the beginning of the message, which names the step that failed.
     :param members: number of members of the column.
-    :param value: column, table and key, as ``base.value_name``.
+    :param value: column, table and key, as ``RowBatch.value_name``.
     """
     what = f"convert to MySQL enum failed: number 0 overflow enum boundary [1, {members}]"
     return EncodeError(

@@ -48,7 +48,7 @@ from ticdc_producer.protocols.avro.names import (
 from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.avro.plan import AvroTablePlan, table_plan
 from ticdc_producer.protocols.avro.schemas import SchemaID, key_flag, schema_of
-from ticdc_producer.protocols.base import RowBatch, value_name
+from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
 from ticdc_producer.protocols.go_json import STRINGS
 from ticdc_producer.protocols.large_message import RECORD_OVERHEAD, too_large
@@ -241,7 +241,7 @@ class AvroEncoder:
                             table,
                             members,
                             commits[index].as_py(),
-                            value_name(table, batch, index, table.sent_columns[column].name),
+                            batch.value_name(table, index, table.sent_columns[column].name),
                         )
                     )
         return notes

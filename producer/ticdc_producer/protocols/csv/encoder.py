@@ -16,7 +16,7 @@ from ticdc_producer.model.fidelity import Fidelity, ValueProjection
 from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.arrow_text import Fragment, concat, integers
-from ticdc_producer.protocols.base import RowBatch, value_name
+from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.csv.options import CSVOptions
 from ticdc_producer.protocols.csv.values import (
     Field,
@@ -179,6 +179,6 @@ def _refusals(plan: _Plan, table: TableInfo, batch: RowBatch) -> Iterator[tuple[
     for index, members in plan.enums:
         for image in (image for image in images if image):
             for row in pc.indices_nonzero(pc.fill_null(pc.equal(image[index], b"0"), False)).to_pylist():
-                value = value_name(table, batch, row, table.sent_columns[index].name)
+                value = batch.value_name(table, row, table.sent_columns[index].name)
                 commit_ts = batch.commit_ts[row].as_py()
                 yield row, no_member("CSV", "csv encode failed", table, members, commit_ts, value)

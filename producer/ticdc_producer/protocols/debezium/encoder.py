@@ -14,7 +14,7 @@ from ticdc_producer.model.event import DDLEvent, Kind, Message, Op
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import LOGICAL_BITS
 from ticdc_producer.protocols.arrow_text import Fragment, Fragments, concat, integers
-from ticdc_producer.protocols.base import RowBatch, value_name
+from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.compression import all_compressed, compressed
 from ticdc_producer.protocols.debezium.ddl import ddl_message
 from ticdc_producer.protocols.debezium.envelope import fit_name, key_schema, source, watermark_schema
@@ -98,7 +98,7 @@ def _refusal(table: TableInfo, batch: RowBatch, index: int, column: str, date: b
     """Return TiCDC's error, and what it does not name: the column and the key of the row."""
     what = f"debezium encode failed: [types:1292]Incorrect datetime value: '{date.decode()}'"
     return EncodeError(
-        f"{what}, {value_name(table, batch, index, column)}",
+        f"{what}, {batch.value_name(table, index, column)}",
         code="CDC:ErrDebeziumEncodeFailed",
         table=table.qualified_name,
         commit_ts=batch.commit_ts[index].as_py(),

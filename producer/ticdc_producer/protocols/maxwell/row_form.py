@@ -31,7 +31,7 @@ from ticdc_producer.protocols.arrow_text import (
     quoted,
     without_first_byte,
 )
-from ticdc_producer.protocols.base import RowBatch, value_name
+from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.encoded_rows import RowStatus
 from ticdc_producer.protocols.go_json import STRINGS as JSON_STRINGS
 from ticdc_producer.protocols.go_json import numbers
@@ -101,7 +101,7 @@ class MaxwellTablePlan:
         return {
             row: RowStatus(
                 refusal=EncodeError(
-                    f"{reason}, {value_name(self.table, batch, row, column.name)}",
+                    f"{reason}, {batch.value_name(self.table, row, column.name)}",
                     code="panic",
                     table=self.table.qualified_name,
                     commit_ts=batch.commit_ts[row].as_py(),
