@@ -104,7 +104,7 @@ def test_a_word_that_yaml_reads_as_a_boolean_needs_quotes(
     assert main(["scenario", "validate", str(path)]) == 0
 
 
-def test_what_ticdc_does_not_send_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_ticdc_does_not_send_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script = tmp_path / "nokey.sql"
     script.write_text("CREATE TABLE nokey (a INT); INSERT INTO nokey VALUES (1);")
     assert main(["scenario", "validate", str(script)]) == 0

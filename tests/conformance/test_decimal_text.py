@@ -41,3 +41,9 @@ def test_other_text_is_no_number(event: dict[str, object]) -> None:
         answer_of(_line(**event), "a")
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(json.loads(_line(**event)), wire_schema())
+
+
+def test_a_float_instead_of_an_integer_has_a_hint() -> None:
+    answer = b'{"case":"c","events":[{"kind":"resolved","commit_ts":4.29918007904436e17}]}'
+    with pytest.raises(InvalidResponse, match=r"got `float`.*write a 64-bit integer, or its digits as text"):
+        answer_of(answer, "c")

@@ -171,8 +171,8 @@ _UNDECODED = re.compile("[\udc80-\udcff]")
 
 
 def _not_utf8(argument: str) -> ProducerError:
-    text = argument.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    what = f"the argument {text} is not text in the encoding of the locale"
+    printable = argument.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    what = f"the argument {printable} is not text in the encoding of the locale"
     error = ProducerError(what, hint="rename the file; or set PYTHONUTF8=1 if its name is UTF-8")
     error.exit_code = 2
     return error

@@ -233,6 +233,9 @@ def is_hello(line: bytes) -> bool:
     return True
 
 
+_AS_TEXT = " (a float64 holds integers up to 2^53: write a 64-bit integer, or its digits as text)"
+
+
 def answer_of(line: bytes, case: str, part: Literal["events", "tables"] = "events") -> Answer:
     """Parse the line of an answer.
 
@@ -242,7 +245,8 @@ def answer_of(line: bytes, case: str, part: Literal["events", "tables"] = "event
     try:
         answer = _decoded(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidResponse(f"the answer does not have the published format: {error}") from None
+        hint = _AS_TEXT if "`int`, got `float`" in str(error) else ""
+        raise InvalidResponse(f"the answer does not have the published format: {error}{hint}") from None
     if answer.case != case:
         raise InvalidResponse(f"the answer belongs to another case, {answer.case!r}")
     parts = {name: getattr(answer, name) for name in ("events", "tables", "error", "skipped")}
