@@ -96,7 +96,7 @@ def test_a_trap_of_a_setting_is_counted_as_others(
     report = json.loads(capsys.readouterr().out)
     assert (code, report["ok"]) == (0, True)
     if "--only" not in options:
-        assert report["faults"] == [{"trap": trap, "legal": True, "positions": positions}]
+        assert report["faults"] == [{"trap": trap, "legal": True, "places": positions}]
 
 
 def test_too_many_times_write_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,7 +110,7 @@ def test_verify_expects_faults_that_moved(tmp_path: Path) -> None:
     inject = ["duplicate-event", "resolved-lag", "batch-boundaries"]
     report = ticdc_producer.run("seed_t1", out=tmp_path / "out", inject=inject, seed=2)
     assert report.ok
-    assert all(fault["positions"] for fault in report.faults.counts)
+    assert all(fault["places"] for fault in report.faults.counts)
     assert ticdc_producer.verify(folder=tmp_path / "out", scenario="seed_t1", overrides=["seed=2"]).ok
 
 
