@@ -268,7 +268,8 @@ def test_the_recipe_leaves_the_expected_rows(
 
 
 def test_the_cases_have_all_scenarios_and_traps() -> None:
-    assert {case.name for case in SHIPPED} == set(shipped())
+    # The first rows of from-dump are in a dump, which a consumer loads before the changes.
+    assert {case.name for case in SHIPPED} == set(shipped()) - {"from-dump"}
     traps = {trap for case in CASES for trap in case.traps}
     assert {*legal_traps("open-protocol")} - traps == {"handle-key-only"}
 
