@@ -148,9 +148,6 @@ CHANGES = {
     "debezium-source": (
         DEBEZIUM, ROW, "value.payload.source.server_id", 1, "value.payload.source.server_id is 1, expected 0",
     ),
-    "debezium-transaction": (
-        DEBEZIUM, ROW, "value.payload.transaction", {}, "value.payload.transaction is {}, expected null",
-    ),
     "debezium-table-changes": (
         DEBEZIUM, DDL, "value.payload.tableChanges.0.table.columns.1.length", 21,
         "value.payload.tableChanges[0].table.columns[1].length is 21, expected 20",
@@ -270,7 +267,8 @@ def test_the_value_of_a_wall_clock_is_not_compared_but_its_type_is(protocol: str
     assert compared.ok
     assert path in compared.not_compared
     for other in ("1900000000000", None):
-        assert comparison(protocol, replace(later, to=other).applied()).different == 1
+        changed = comparison(protocol, replace(later, to=other).applied())
+        assert changed.different + changed.missing == 1  # missing if it is no message of the protocol
 
 
 START_TS = "value.payload.source.start_ts"
