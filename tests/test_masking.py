@@ -65,3 +65,10 @@ def test_fields_of_errors_are_masked() -> None:
         ChangefeedError(uri, parameter="schema-registry", where=uri, hint=uri),
     ):
         assert "s3cret" not in f"{error} {error!r} {error.args} {vars(error)}"
+
+
+@pytest.mark.parametrize("slashes", ["//", "/"])
+def test_a_long_word_takes_little_time(slashes: str) -> None:
+    """A search that tries each division of the word would take hours."""
+    text = f":{slashes}{'a' * 200_000} @"
+    assert masked(text) == text

@@ -7,10 +7,11 @@ from functools import partial
 from urllib.parse import quote, unquote
 
 _MASK = "***"
-_CREDENTIALS = re.compile(r"://([^\s'\"/?#@:%]*)((?:(?!://)[^\s'\"])*)@")
+_CREDENTIALS = re.compile(r"://([^\s'\"/?#@:%]*+)((?:(?!://)[^\s'\"])*)@")
 """What precedes the last ``@``: a password may contain any character that should be percent-encoded. The
-scheme is not matched: a long word would be searched from each of its letters."""
-_COLLAPSED = re.compile(r":/(?!/)([^\s'\"/?#@:%]*)((?:(?!:/)[^\s'\"])*)@")
+scheme is not matched: a long word would be searched from each of its letters. The user is possessive, so that
+no other division of a long word is tried."""
+_COLLAPSED = re.compile(r":/(?!/)([^\s'\"/?#@:%]*+)((?:(?!:/)[^\s'\"])*)@")
 """The same in a URI that was made a path, which has one slash."""
 _ENCODED = re.compile(r"(:/{1,2})[^\s'\"/?#@]*%40")
 """Credentials whose ``@`` is percent-encoded, so that the host begins with them."""

@@ -290,6 +290,7 @@ def test_a_folder_that_exists_is_not_replaced(tmp_path: Path, lines: list[dict[s
         ({"folder": "x", "until": "soon"}, "'soon' is not a time"),
         ({"folder": "x", "table": ["["]}, "["),
         ({"folder": "absent"}, "absent"),
+        ({"folder": "kafka://h/t"}, "it is a URI, and no file or folder here"),
     ],
 )
 def test_bad_arguments_are_refused(tmp_path: Path, options: dict[str, Any], what: str) -> None:

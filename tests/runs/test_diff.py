@@ -145,6 +145,11 @@ def test_bad_input(
     assert message in err.splitlines()[-1]
 
 
+def test_a_table_that_is_in_neither_history_is_refused(folders: Path) -> None:
+    with pytest.raises(ProducerError, match=r"no table 'shop\.itms' is in either history"):
+        ticdc_producer.diff(folders / "open", folders / "debezium", tables=["*.items", "shop.itms"])
+
+
 def test_a_damaged_folder_is_refused(folders: Path, tmp_path: Path) -> None:
     shutil.copytree(folders / "open", tmp_path / "cut")
     file = tmp_path / "cut" / "messages.jsonl"

@@ -70,3 +70,12 @@ def test_what_ticdc_does_not_write_is_an_error(tmp_path: Path, kind: str, what: 
         return json.dumps(message).encode()
 
     assert findings_of(tmp_path, OPTIONS, changed)["INV-FRAME"].severity == "error"
+
+
+def test_a_number_of_many_digits_in_a_schema_is_an_error(tmp_path: Path) -> None:
+    digits = b"1" * 5000
+
+    def changed(value: bytes) -> bytes:
+        return value.replace(b'"schema":{', b'"schema":{"x":%b,' % digits, 1)
+
+    assert findings_of(tmp_path, OPTIONS, changed)["INV-FRAME"].severity == "error"

@@ -169,7 +169,7 @@ def row_of_file(end: bytes, _key: bytes | None, value: bytes | None) -> Sequence
 def _is_json(value: bytes) -> bool:
     try:
         json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 

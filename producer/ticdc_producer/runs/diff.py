@@ -13,6 +13,7 @@ from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine, translate_worker_errors
 from ticdc_producer.engine.dataset import Engine
 from ticdc_producer.errors import ArgumentError, FolderError
+from ticdc_producer.local_path import local_path
 from ticdc_producer.masking import masked
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.protocols import registry
@@ -186,7 +187,7 @@ def _source(
         check_options("diff", given, STORAGE)
         return _storage(masked(name), changefeed)
     check_options("diff", given, BROKER)
-    return _topic(masked(name), changefeed) if messages is None else _file(Path(messages), changefeed)
+    return _topic(masked(name), changefeed) if messages is None else _file(local_path(messages), changefeed)
 
 
 def _golden(folder: Path) -> _Source:

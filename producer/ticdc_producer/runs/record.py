@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from ticdc_producer.errors import (
     RecordingError,
     ScenarioError,
 )
+from ticdc_producer.local_path import local_path
 from ticdc_producer.model import tso
 from ticdc_producer.model.fidelity import COARSE, Fidelity, has_commit_ts
 from ticdc_producer.model.shapes import MESSAGES
@@ -112,7 +114,7 @@ def record(
     messages: str | Path | None = None,
     config: ConfigSource | None = None,
     table: Sequence[str] = (),
-    until: str | None = None,
+    until: int | str | datetime | None = None,
     skip_damaged: bool = False,
     kafka_properties: Sequence[str] = (),
     on_status: OnStatus = ignore_status,
@@ -138,6 +140,7 @@ def record(
     given = {"sink_uri": sink_uri, "folder": folder, "messages": messages, "config": config}
     check_options("record", given)
     accepts = _accepts(table)
+    path = local_path(out)
     last = tso.MAX_TS if until is None else _tso(until)
     source = _source(sink_uri, folder, messages, config, kafka_properties, on_status)
     origin, fidelity = source.origin, source.origin.fidelity
@@ -152,7 +155,7 @@ def record(
     )
     on_status(f"recording {origin.changefeed.sink_uri.topic or folder}")
     try:
-        return _record(Path(out), source, reader, fidelity, on_status)
+        return _record(path, source, reader, fidelity, on_status)
     except DecodeError as error:
         likely = likely_protocol(origin.messages)
         if likely in (None, origin.changefeed.protocol):
@@ -240,7 +243,7 @@ def _notes(changefeed: Changefeed, fidelity: Fidelity, summary: Summary) -> Iter
     if fidelity.commit_ts in COARSE:
         yield (
             f"{protocol} has no commit-ts but {fidelity.commit_ts}: each row is a transaction of its own,"
-            " in the order of its partition"
+            " in the order of its partition; equal changes of a row in one unit of time are recorded once"
         )
     if not fidelity.resolved:
         yield f"{protocol} has no resolved events: the scenario sends one after each transaction"
@@ -263,13 +266,14 @@ def _accepts(rules: Sequence[str]) -> Accepts:
     return lambda schema, table: matcher.accepts(schema, table) if table else matcher.accepts_schema(schema)
 
 
-def _tso(text: str) -> int:
+def _tso(value: int | str | datetime) -> int:
     """Read a TSO or a time.
 
-    :raises ArgumentError: for another text.
+    :raises ArgumentError: for another value.
     """
+    is_number = isinstance(value, str) and value.strip().isdecimal()
     try:
-        return read_tso(int(text) if text.isdecimal() else text)
+        return read_tso(int(value) if isinstance(value, str) and is_number else value)
     except ValueError as error:
         raise ArgumentError(f"`until`: {error}", argument="until").about("until") from None
 
@@ -304,7 +308,7 @@ def _source(
     """Return the messages to record."""
     if folder is not None:
         parse_kafka_properties(kafka_properties)
-        origin = golden_folder(Path(folder))
+        origin = golden_folder(local_path(folder))
         changefeed = origin.changefeed
         return _Source(origin, {changefeed.sink_uri.topic: changefeed.partition_num})
     changefeed = changefeed_of(sink_uri, config, kafka_properties=kafka_properties)
@@ -318,8 +322,9 @@ def _source(
         origin = messages_of_topics(changefeed, brokers_of(changefeed), ranges)
         return _Source(origin, _partitions(ranges))
     named = changefeed.partition_num if changefeed.sets_partition_num else 0
-    ranges = file_ranges(Path(messages), topic, named)
-    rows = local(file_messages(LocalEngine(), Path(messages), topic))
+    path = local_path(messages)
+    ranges = file_ranges(path, topic, named)
+    rows = local(file_messages(LocalEngine(), path, topic))
     options = changefeed.codec_options()
     if changefeed.spec.schemas is not None:
         options["schema_of"] = schemas_of_registry(changefeed)

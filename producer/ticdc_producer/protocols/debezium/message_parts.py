@@ -86,7 +86,10 @@ def check_common_members(schema: bytes) -> None:
 
     :raises BadValue: for others than TiCDC's.
     """
-    parsed = json.loads(schema)
+    try:
+        parsed = json.loads(schema)
+    except ValueError:
+        raise BadValue("a schema with numbers of a few digits") from None
     if not isinstance(parsed, dict) or not is_envelope(parsed):
         raise BadValue("the fields source, op, ts_ms and transaction with the types of TiCDC's envelope")
 

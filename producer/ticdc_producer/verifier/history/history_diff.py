@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from fnmatch import fnmatchcase
 
 from ticdc_producer.engine.choose import EngineChoice
 from ticdc_producer.engine.dataset import Engine
+from ticdc_producer.errors import ArgumentError
 from ticdc_producer.verifier.history.common_form import CommonForm
 from ticdc_producer.verifier.history.ddl_histories import DDLDifferences, compare_ddls
 from ticdc_producer.verifier.history.difference_text import DifferenceTexts
@@ -77,6 +79,10 @@ def diff_histories(
     columns = [*_column_differences(sides, both)]
     names = {".".join(name): name for name in counts}
     every = sorted({*names, *ddls.equal, *(difference.table for difference in ddls.different)})
+    for pattern in tables:
+        if not any(fnmatchcase(name, pattern) for name in every):
+            what = f"no table {pattern!r} is in either history"
+            raise ArgumentError(what, argument="tables").about("tables")
     unkeyed = [name for name, table in names.items() if not counts[table].keyed]
     return HistoryDiff(
         a=_summary(sides[0], both[0].stats),
@@ -214,9 +220,11 @@ def _not_compared(
     keys_only = (side.fidelity.deletes != "all" for side in sides)
     lacking("columns of deleted rows", "deletes have the handle key alone", *keys_only)
     for unit, text in ((1, "milliseconds"), (1000, "seconds")):
-        coarse = (side.fidelity.commit_ts == text for side in sides)
+        coarse = tuple(side.fidelity.commit_ts == text for side in sides)
         if form.unit == unit:
             lacking(f"commit-ts within {text}", f"commit-ts are in {text}", *coarse)
+            equal = "a change equal to an earlier one of its row in the same unit of time"
+            lacking(equal, "it looks like a duplicate", *coarse)
     none = [side.fidelity.commit_ts == "none" for side in sides]
     lacking("commit-ts of rows", "rows have none", *none)
     if not any(none):
