@@ -17,6 +17,8 @@ from tests.runs import frame_histories as histories
 from tests.runs.frame_histories import START, frame, scenario
 from ticdc_producer import ProducerError
 from ticdc_producer.engine import EngineOption
+from ticdc_producer.scenario.commit_times import CommitTimes
+from ticdc_producer.scenario.load import load_scenario
 
 URI = "kafka:///s?protocol=canal-json&partition-num=3&enable-tidb-extension=true"
 SECOND = 1000 << 18
@@ -158,6 +160,19 @@ REFUSALS: dict[str, tuple[pa.Table, str, str]] = {
                 (10, None, None, {"id": 4, "v": "a", "z": 4})), "",
         r"Duplicate entry '4' for key 't.z': it is the key of \(id=2, v='a', z=4\) of commit_ts 8",
     ),
+    "duplicates in a transaction without positions": (
+        records((0, f"{T[:-1]}, UNIQUE KEY k (v))", None, None),
+                *((1, None, None, {"id": number, "v": "a"}) for number in range(20)), number="txn"), "",
+        "Duplicate entry 'a' for key 't.k'",
+    ),
+    "operations that are numbers": (
+        records((5, T, None, None), (6, None, None, A), op=[None, 1]), "",
+        "column 'op' must be a text column, not int64",
+    ),
+    "the last commit-ts": (
+        records((5, T, None, None), ((1 << 63) - 1, None, None, A)), "",
+        "leaves no time for a commit after it",
+    ),
     "SQL of its rows": (
         records((5, T, None, None), (6, None, None, A)), "UPDATE t SET v = 'c'", "come from a step or a dump",
     ),
@@ -186,6 +201,15 @@ def test_partitions_may_be_dropped_and_truncated(tmp_path: Path) -> None:
     rows = [(START + 7, None, None, {"id": number, "v": "a"}) for number in range(9)]
     for later in ("ALTER TABLE t TRUNCATE PARTITION p", "ALTER TABLE t DROP PARTITION p"):
         same_on("local", records((START, create, None, None), *rows), later)
+
+
+def test_a_row_may_follow_at_the_next_time_stamp() -> None:
+    times = CommitTimes(load_scenario("seed_t1"))
+    times.pin(4, START, of_step=None)
+    times.number_by_ts(4, 15, [])
+    assert times.newest(14) == START + 10
+    times.pin(15, START + 11, of_step=None)
+    assert times.pinned[15] == START + 11
 
 
 def test_a_resolved_step_among_the_commits_is_refused(tmp_path: Path) -> None:

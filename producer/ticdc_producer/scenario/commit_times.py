@@ -43,6 +43,9 @@ class CommitTimes:
 
     def newest(self, commit: int) -> int:
         """Return the commit-ts of a commit that is not before the last pinned one, in constant time."""
+        if self.by_ts and self.by_ts[-1][0] <= commit < self.by_ts[-1][1]:
+            first = self.by_ts[-1][0]
+            return self.pinned[first] + commit - first
         first, start = next(reversed(self.pinned.items()), (0, self.scenario.start))
         return start + (commit - first) * clock_with(self.scenario, {}).step
 
@@ -65,8 +68,12 @@ class CommitTimes:
 
         :param stop: number of the first commit after them, which continues from the last one.
         :param within: those that are pinned, in addition to the first.
+        :raises ScenarioError: if the last one is at the end of time.
         """
         for commit in within:
             self.pinned.pop(commit, None)
+        last = self.pinned[first] + stop - 1 - first
+        if last + clock_with(self.scenario, {}).step > tso.MAX_TS:
+            raise ScenarioError(f"commit_ts {last} leaves no time for a commit after it")
         self.by_ts.append((first, stop))
-        self.pinned[stop] = self.pinned[first] + stop - 1 - first + clock_with(self.scenario, {}).step
+        self.pinned[stop] = last + clock_with(self.scenario, {}).step

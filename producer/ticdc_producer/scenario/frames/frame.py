@@ -53,15 +53,14 @@ class Frame(ABC):
         :raises ArgumentError: if only Spark can read them, and the engine is another one.
         """
         if engine.name == "spark":
-            from pyspark.sql.pandas.types import to_arrow_schema
-
             from ticdc_producer.engine.spark import SparkEngine
+            from ticdc_producer.spark.arrow_schema import arrow_schema
 
             if not isinstance(engine, SparkEngine):
                 raise TypeError(f"{type(engine).__name__} is named spark")
             rows = self.spark_frame(engine.spark)
             selected = rows.select(*(f"`{name}`" for name in names))
-            return engine.of_frame(selected, to_arrow_schema(selected.schema, timezone="UTC"))
+            return engine.of_frame(selected, arrow_schema(selected.schema))
         return self._local_dataset(engine, names)
 
     def _local_dataset(self, _engine: Engine, _names: Sequence[str]) -> Dataset:

@@ -100,6 +100,8 @@ def frame_rows(engine: Engine, frame: Frame, columns: FrameColumns, names: Seque
     """Return some columns of a frame under their fixed names, those that it has, in no order.
 
     Values have plain types (``plain_table``); the numbers are ``int64``.
+
+    :raises ScenarioError: for a column of another type.
     """
     if not isinstance(columns, FrameColumnNames):
         flat = columns.rows(engine, frame)
@@ -112,9 +114,14 @@ def frame_rows(engine: Engine, frame: Frame, columns: FrameColumns, names: Seque
             for name, kind in zip(wanted, plain_table(rows.schema.empty_table()).schema, strict=True)
         ]
     )
+    for column in schema:
+        if column.name in _TEXTS and not (pa.types.is_string(column.type) or pa.types.is_null(column.type)):
+            what = f"column {column.name!r} must be a text column, not {column.type}"
+            raise ScenarioError(what, column=column.name)
     return rows.map(partial(_plain, schema), schema)
 
 
+_TEXTS = ("statement", "op", "schema", "table")
 _INTEGERS = ("txn", "commit_ts", "seq")
 
 
@@ -135,11 +142,15 @@ def checked_integers(name: str, column: pa.ChunkedArray | pa.Array) -> pa.Array:
 
     :raises ScenarioError: if it has none, or NULL.
     """
-    if not pa.types.is_integer(column.type):
+    kind = column.type  # Spark reads UINT64 as DECIMAL(20, 0)
+    if not (pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)):
         raise ScenarioError(f"column {name!r} must be an integer column, not {column.type}", column=name)
     if column.null_count:
         raise ScenarioError(f"{name!r} is NULL in {column.null_count:,} rows of a part", column=name)
-    return column.cast(pa.int64())
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid as error:
+        raise ScenarioError(f"column {name!r}: {error}", column=name) from None
 
 
 @dataclass

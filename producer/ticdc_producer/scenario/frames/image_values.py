@@ -154,15 +154,7 @@ _ABSENT = object()
 
 def _json_columns(images: pa.StringArray) -> Sequence[_Column]:
     texts = pc.fill_null(images, "null").cast(pa.binary()).to_pylist()
-    try:
-        # A text with a line break is one document nevertheless: between documents comes a comma.
-        documents = msgspec.json.Decoder(list[dict[str, Any] | None], float_hook=Decimal).decode(
-            b"[" + b",".join(texts) + b"]"
-        )
-        if len(documents) != len(texts):
-            raise msgspec.DecodeError
-    except msgspec.DecodeError:
-        documents = [_document(text) for text in texts]
+    documents = [_document(text) for text in texts]
     names = {name: None for document in documents if document for name in document}
     columns = []
     for name in names:
@@ -175,7 +167,7 @@ def _json_columns(images: pa.StringArray) -> Sequence[_Column]:
 def _document(text: bytes) -> dict[str, Any] | None:
     try:
         document: dict[str, Any] | None = _DECODER.decode(text)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         cut = text[:300].decode("utf-8", "replace")
         raise ScenarioError(f"an image is no JSON object: {error}: {cut!r}", value=cut) from None
     return document
@@ -262,9 +254,16 @@ def _each_cell(cells: Sequence[Any], convert: Callable[[object], Value]) -> pa.A
             continue
         key = (type(cell), cell if isinstance(cell, str | int) else repr(cell))
         if key not in known:
-            known[key] = convert(_plain(cell))
+            known[key] = convert(_flat(cell))
         converted.append(known[key])
     return pa.array(converted, pa.binary())
+
+
+def _flat(cell: object) -> object:
+    try:
+        return _plain(cell)
+    except RecursionError:
+        raise ScenarioError("a value of a JSON document is nested too deeply") from None
 
 
 def _plain(cell: Any) -> Any:

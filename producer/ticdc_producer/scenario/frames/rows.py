@@ -204,9 +204,15 @@ def _row(number: int, cells: Mapping[str, Any]) -> FrameRow:
         table=table,
         before=before,
         after=after,
-        row_id=cells.get("row_id"),
+        row_id=_row_id(cells.get("row_id"), number, content),
         origin=origin,
     )
+
+
+def _row_id(value: Any, number: int, content: str) -> int | None:
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+        raise _row_error("row_id is not an integer", number, content)
+    return value
 
 
 def _op_of(label: Any, before: Values | None, after: Values | None, number: int, content: str) -> Op:

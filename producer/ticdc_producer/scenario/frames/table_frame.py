@@ -139,7 +139,10 @@ def _like(old: pa.StructArray, kind: pa.StructType) -> pa.StructArray:
     """Return structs with the fields of another type, in its order."""
     of_name = {old.type.field(index).name.lower(): index for index in range(old.type.num_fields)}
     fields = [kind.field(index) for index in range(kind.num_fields)]
-    columns = [pc.struct_field(old, of_name[field.name.lower()]).cast(field.type) for field in fields]
+    try:
+        columns = [pc.struct_field(old, of_name[field.name.lower()]).cast(field.type) for field in fields]
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise ScenarioError(f"the row before has another type than the row: {error}") from None
     return pa.StructArray.from_arrays(columns, fields=fields, mask=old.is_null())
 
 

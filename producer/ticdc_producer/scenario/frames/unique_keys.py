@@ -51,6 +51,8 @@ _MOVES = pa.schema([*(field for field in _KEYS if field.name != "row_key"), ("ta
 _UNKNOWN = -1
 """The table id of a move that says that a row before is not given."""
 _MOST_COMPARED = 16
+_MOST_PARTS = 100_000
+"""Changes of a conflict: two in each part that has any."""
 
 
 def unique_indexes(table: TableInfo) -> list[IndexInfo]:
@@ -234,7 +236,7 @@ def _position(rows: pa.RecordBatch, row: int) -> tuple[int, int]:
 
 def _duplicate(changes: Dataset, plan: FramePlan, conflict: Conflict) -> ScenarioError | None:
     """Return the error of a duplicate, with both rows; None if only the digests of their keys are equal."""
-    rows = changes.map(partial(_at, plan, conflict), FRAME_CHANGES).small(_MOST_COMPARED).to_pylist()
+    rows = changes.map(partial(_at, plan, conflict), FRAME_CHANGES).small(_MOST_PARTS).to_pylist()
     by_position = {(row["commit_seq"], row["row_seq"]): row for row in rows}
     if conflict[0] == conflict[1]:  # two rows without a position, in one transaction
         taker, holder = rows[-1], rows[0]
@@ -268,19 +270,24 @@ def index_key(table: TableInfo, index: IndexInfo, image: Mapping[int, bytes | No
 
 
 def _at(plan: FramePlan, conflict: Conflict, batches: Batches) -> Batches:
-    """Yield the changes of a conflict."""
+    """Yield the first two changes of a conflict; without positions in a transaction there may be more."""
     taker, holder, index, key = conflict
+    yielded = 0
     for batch in batches:
-        wanted = batch.column("after").is_valid()
-        for name, at in (("commit_seq", 0), ("row_seq", 1)):
-            wanted = pc.and_(
-                wanted, pc.is_in(batch.column(name), pa.array([taker[at], holder[at]], pa.int64()))
-            )
+        commits, numbers = batch.column("commit_seq"), batch.column("row_seq")
+        of_taker, of_holder = (
+            pc.and_(pc.equal(commits, commit), pc.equal(numbers, number))
+            for commit, number in (taker, holder)
+        )
+        wanted = pc.and_(batch.column("after").is_valid(), pc.or_(of_taker, of_holder))
         for row in _rows(batch.filter(wanted)):
             keys = pa.Table.from_batches(list(_keys(plan, iter([row]))), _KEYS)
             held = pc.and_(pc.equal(keys.column("index"), index), pc.equal(keys.column("key"), key))
             if pc.any(held).as_py():
                 yield row
+                yielded += 1
+                if yielded == 2:
+                    return
 
 
 def _rows(batch: pa.RecordBatch) -> Batches:
