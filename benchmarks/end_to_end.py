@@ -34,7 +34,7 @@ from ticdc_producer.bench.speed import measure_encoders
 from ticdc_producer.config import Changefeed
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs.run import run
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.spark.session import spark_session
 from ticdc_producer.targets.kafka.topics import Topics
 

@@ -25,7 +25,8 @@ from ticdc_producer.protocols.wire import WireDigests
 from ticdc_producer.runs.run import run
 from ticdc_producer.runs.targets.run_topics import brokers_of, topic_messages, whole_topics
 from ticdc_producer.runs.verification import verify_messages
-from ticdc_producer.simulate.job import Digests, Job, prepare
+from ticdc_producer.simulate.job import Digests, Job
+from ticdc_producer.simulate.prepare import prepare
 
 PROTOCOLS = ("open-protocol", "canal-json", "debezium", "simple")
 ROWS_PER_TRANSACTION = 4  # changes of a transaction of sysbench: two updates, a delete, an insert

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ticdc_producer.model.catalog import Catalog
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import SimulatedTopic, simulated_topic
 
 

@@ -18,7 +18,7 @@ from ticdc_producer.rows.origin import Origin, golden_folder, storage_folder
 from ticdc_producer.rows.topics import messages_of_topics
 from ticdc_producer.runs.decode import folder_source, names_protocol
 from ticdc_producer.runs.targets.run_topics import brokers_of, partitions_of
-from ticdc_producer.simulate.job import changefeed_of
+from ticdc_producer.simulate.prepare import changefeed_of
 from ticdc_producer.targets.decode import protocol_of
 from ticdc_producer.targets.kafka.read import OffsetRange, read, slices
 from ticdc_producer.targets.kafka.topics import Topics

@@ -25,7 +25,8 @@ from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS, Origin, known_tables
 from ticdc_producer.scenario.load import ScenarioFile, load_scenario
 from ticdc_producer.simulate.encode import encoded
 from ticdc_producer.simulate.fitted_faults import with_fitted_faults
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import Simulation, estimate_of
 from ticdc_producer.targets.kafka.read import OffsetRange
 

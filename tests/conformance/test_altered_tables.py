@@ -13,7 +13,8 @@ from ticdc_producer.conformance.case_spec import PROTOCOLS, ApplyCaseSpec, apply
 from ticdc_producer.conformance.compare import ExpectedRows, table_differences
 from ticdc_producer.conformance.wire import ApplyRequest, KafkaRecord
 from ticdc_producer.runs.topic_cache import consumer_state_of_sql
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import simulated_topic
 
 ALTERED = [one for one in apply_case_specs() if one.topic_spec.follows_ddl]

@@ -8,7 +8,8 @@ import pytest
 
 from ticdc_producer.conformance.case_spec import PROTOCOLS, ApplyCaseSpec, apply_case_specs, decode_cases
 from ticdc_producer.faults.catalogue import catalogue
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import prepare
 
 _ID = re.compile(
     rf"(required|recommended)\.({'|'.join(PROTOCOLS)})\.apply\.[a-z0-9_-]+(\.[a-z0-9]+(-[a-z0-9]+)*)?"

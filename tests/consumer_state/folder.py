@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ticdc_producer.model.shapes import IMAGE
 from ticdc_producer.model.table import table_json
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.state import replicated_state
 from ticdc_producer.targets.golden import write as sink
 from ticdc_producer.targets.golden.json_lines import state_lines

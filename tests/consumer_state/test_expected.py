@@ -8,7 +8,7 @@ import pytest
 
 from tests.consumer_state.folder import SHOP, state_folder
 from ticdc_producer.errors import FolderError
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.targets.golden.read import manifest
 from ticdc_producer.verifier.consumer_state.plan import expected_tables
 

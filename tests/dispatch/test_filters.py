@@ -17,7 +17,7 @@ from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 
 PRIMARY = IndexInfo(id=1, name="PRIMARY", offsets=(0,), unique=True, primary=True, clustered=True)
 UNIQUE = IndexInfo(id=2, name="u", offsets=(1,), unique=True)

@@ -17,7 +17,7 @@ from tests.docs.command_tables import not_run, replaced
 from tests.docs.consumer_tables import in_server, in_sqlite
 from tests.docs.page_commands import ROOT, Command, blocks, commands
 from ticdc_producer.runs.targets.run_topics import prepare_topics
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 
 _SERVER = re.compile(r"(mysql|postgresql)://tester:")
 

@@ -15,7 +15,7 @@ from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.oracle.scenario import ScenarioOracle, expected_messages
 from ticdc_producer.runs.verification import verify_messages
 from ticdc_producer.simulate.encode import reencoded_events
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import simulate
 from ticdc_producer.targets.record_batches import claim_objects
 from ticdc_producer.verifier.match import ExpectedStream

@@ -8,7 +8,8 @@ from tests.runs.digests import FAULTY
 from ticdc_producer.errors import FaultError
 from ticdc_producer.faults.catalogue import catalogue, trap
 from ticdc_producer.simulate.fitted_faults import check_times_are_known, with_fitted_faults
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import simulated_topic
 
 OF_STREAMS = {name: entry for name, entry in catalogue().items() if entry.mechanism in ("event", "message")}

@@ -17,7 +17,7 @@ from ticdc_producer.errors import FaultError
 from ticdc_producer.faults.catalogue import catalogue, catalogue_text, trap
 from ticdc_producer.faults.traps import built_in
 from ticdc_producer.model.shapes import DECODED
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import SimulatedTopic, simulated_topic
 from ticdc_producer.verifier import VerifyOptions
 from ticdc_producer.verifier.coverage import TrapOccurrences, Visibility, exercised

@@ -29,7 +29,7 @@ from tests.peers.software import NotRun, maven
 from tests.peers.table_scenarios import CASES, SHIPPED, Case
 from ticdc_producer.java import spark_java_home
 from ticdc_producer.scenario.load import shipped
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 
 ROOT = Path(__file__).parents[2]
 SESSION = {

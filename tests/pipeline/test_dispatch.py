@@ -24,7 +24,8 @@ from ticdc_producer.pipeline.delivery import TopicPartitions, dispatch
 from ticdc_producer.pipeline.event_stream import committed
 from ticdc_producer.pipeline.mutations import collapse, in_key_order, split
 from ticdc_producer.simulate.change_log import change_batch
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import prepare
 
 TOPIC = "scenario"
 FILES = sorted(path for part in ("visible", "fuzz") for path in (GOLDEN / part).glob("*.sql"))

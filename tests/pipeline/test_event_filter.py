@@ -27,7 +27,7 @@ from ticdc_producer.pipeline.row_images import column_values
 from ticdc_producer.pipeline.value_condition import value_condition
 from ticdc_producer.scenario.history import Change
 from ticdc_producer.simulate.change_log import change_batch
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 
 TABLE = """
 CREATE TABLE test.t (

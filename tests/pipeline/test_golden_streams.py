@@ -26,7 +26,8 @@ from ticdc_producer.model.event import Kind, Message
 from ticdc_producer.protocols.registry import protocol_spec, wire_digests
 from ticdc_producer.protocols.wire import contents
 from ticdc_producer.simulate.change_log import change_batch
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.targets.encode import PartitionEncoder
 
 FILES = sorted(path for part in ("visible", "fuzz") for path in (GOLDEN / part).glob("*.sql"))

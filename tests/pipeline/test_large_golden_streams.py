@@ -30,7 +30,8 @@ from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
 from ticdc_producer.protocols.registry import BUILT_IN
 from ticdc_producer.protocols.spec import Options
 from ticdc_producer.simulate.change_log import change_batch
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.targets.encode import PartitionEncoder
 
 PROTOCOLS = {"open": "open-protocol", "canal-json": "canal-json", "debezium": "debezium"}

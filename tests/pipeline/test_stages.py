@@ -15,7 +15,8 @@ from ticdc_producer.errors import ChangefeedError, ScenarioError
 from ticdc_producer.model.event import Kind, Op
 from ticdc_producer.model.shapes import DELIVERY_KEY
 from ticdc_producer.simulate.change_log import change_batch
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import prepare
 
 CREATE = """
 CREATE TABLE test.c (id INT PRIMARY KEY, v VARCHAR(9));

@@ -31,7 +31,7 @@ from ticdc_producer.protocols.storage_files import (
     schema_name,
     schema_path,
 )
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 
 T = MySQLType
 TABLE = TableInfo(

@@ -20,7 +20,8 @@ from ticdc_producer.conformance.fuzz.example import script
 from ticdc_producer.conformance.fuzz.random_example import random_history
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.model.shapes import MESSAGES
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import simulated_topic
 from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.record_batches import with_table_schemas

@@ -18,7 +18,7 @@ from ticdc_producer.config import resolve
 from ticdc_producer.model.event import Event, RowEvent
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.open_protocol.decoder import event_bytes
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import simulated_topic
 
 Message: TypeAlias = tuple[bytes, bytes]

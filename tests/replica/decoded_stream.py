@@ -13,7 +13,8 @@ from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.model.shapes import DECODED, EXPECTED_EVENTS, MESSAGES
 from ticdc_producer.oracle.scenario import ScenarioOracle
 from ticdc_producer.runs.verify_options import verify_options
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import Simulation, simulate
 from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.record_batches import with_table_schemas

@@ -27,7 +27,8 @@ from ticdc_producer.scenario.generate.cells import no_expressions
 from ticdc_producer.scenario.generate.changes import ChangeSource
 from ticdc_producer.simulate.change_log import UpstreamLog, change_batch, shuffled_row_events
 from ticdc_producer.simulate.generated import GeneratedPartitions, GeneratedVolume
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.stream import ordered_events
 
 OVERRIDES = ["steps[1].generate.transactions=40", "steps[1].generate.rows=20"]

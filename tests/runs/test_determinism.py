@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from tests.golden_events import GOLDEN
 from ticdc_producer.engine.spark import SparkEngine
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import simulate
 
 KEYS = GOLDEN / "visible" / "keys.sql"

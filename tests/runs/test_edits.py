@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from tests.runs.test_change_log import by_partition, whole
 from ticdc_producer import api
 from ticdc_producer.engine import EngineOption
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 
 HEAD = """\
 version: 1

@@ -16,7 +16,7 @@ from ticdc_producer import api
 from ticdc_producer.engine.choose import choose_engine
 from ticdc_producer.errors import ArgumentError, TopicError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import estimate_of
 
 slow = pytest.mark.slow

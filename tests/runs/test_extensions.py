@@ -18,7 +18,8 @@ from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.targets.target import MessageTarget
 from ticdc_producer.simulate.change_log import UpstreamSource, change_batch
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import Simulation
 from ticdc_producer.targets.record_batches import SENT_COLUMNS
 from ticdc_producer.verifier.invariants.registry import invariants

@@ -16,7 +16,7 @@ from ticdc_producer.faults.catalogue import catalogue, trap
 from ticdc_producer.model.event_line import event_line, json_line
 from ticdc_producer.model.parameter import PROTOCOLS
 from ticdc_producer.runs.run_report import RunReport, reporting_invariants
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 
 FAULTY = Path(__file__).parent / "faulty.yaml"
 URI = "kafka:///faulty?protocol={}&partition-num=3&enable-tidb-extension=true&output-ddl=true"

@@ -21,7 +21,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.history import Change, RowImage
 from ticdc_producer.scenario.load import load_scenario
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import simulated_topic
 
 slow = pytest.mark.slow

@@ -23,7 +23,7 @@ from ticdc_producer.errors import DeliveryError, SparkError, TopicError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.runs.targets.run_topics import RunTopics
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import simulate
 from ticdc_producer.targets.kafka.topics import Topics
 

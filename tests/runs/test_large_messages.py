@@ -14,7 +14,7 @@ from ticdc_producer.errors import ChangefeedError, DeliveryError, EncodeError, F
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.model.event import RowEvent
 from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.targets.golden import read as source
 
 SCENARIO = GOLDEN / "visible" / "strings.sql"

@@ -14,7 +14,7 @@ from tests.kafka_topic import Message, read_topic
 from ticdc_producer.errors import ChangefeedError, FolderError, ForeignMessageError, ScenarioError, TopicError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs.targets.run_topics import prepare_topics
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import simulated_topic
 
 Topic: TypeAlias = dict[int, list[Message]]

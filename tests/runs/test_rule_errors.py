@@ -8,7 +8,7 @@ import pytest
 
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.runs.validate import validate_scenario
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 
 STEPS = "version: 1\nsteps:\n  - sql: CREATE TABLE d.t (id INT PRIMARY KEY)\nsession: {database: d}\n"
 SQL = "version: 1\nsteps:\n  - sql: CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY)\n"

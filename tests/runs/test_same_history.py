@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 import ticdc_producer
 from tests.runs.features import History, Row, RowChange, flat_changes, statement_of
 from ticdc_producer import Scenario
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import simulated_topic
 
 Transaction: TypeAlias = str | list[RowChange]

@@ -20,7 +20,8 @@ from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.verification import verify_messages
 from ticdc_producer.scenario.scenario import Scenario
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import Simulation, simulated_topic
 from ticdc_producer.targets.record_batches import record_batches
 from ticdc_producer.verifier.passes.slices import Messages

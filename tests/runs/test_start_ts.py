@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import suppress
+from copy import deepcopy
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,7 +22,8 @@ from ticdc_producer.conformance.fuzz.random_example import random_history
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.errors import ProducerError, ScenarioError
 from ticdc_producer.scenario.commit_range import clock_of
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import SimulatedTopic, simulated_topic
 
 PROTOCOLS = (
@@ -82,8 +84,8 @@ class Cut:
     def arguments(self) -> dict[str, Any]:
         return {"sink_uri": self.uri, "config": self.config, "overrides": SETTINGS}
 
-    def job(self, **times: int | None) -> Job:
-        return prepare(str(self.file), **self.arguments, **times)  # type: ignore[arg-type]
+    def job(self, **times: Any) -> Job:
+        return prepare(str(self.file), **self.arguments, **times)
 
     @property
     def cut(self) -> Job:
@@ -123,9 +125,9 @@ def test_the_events_are_those_of_the_whole_history_in_the_range(seed: int, tmp_p
 @pytest.mark.parametrize("seed", range(22, 44))
 def test_snapshot_and_events_give_the_rows_at_the_end(seed: int, tmp_path: Path) -> None:
     cut = Cut(seed, tmp_path)
-    times = {"start_ts": cut.start, "target_ts": cut.target}
+    times: dict[str, Any] = {"start_ts": cut.start, "target_ts": cut.target}
     part, whole = tmp_path / "part", tmp_path / "whole"
-    report = ticdc_producer.run(cut.file, out=part, **cut.arguments, **times)  # type: ignore[arg-type]
+    report = ticdc_producer.run(cut.file, out=part, **cut.arguments, **times)
     assert report.ok
     assert report.verdict is not None
     assert not report.verdict.of_severity("warning")
@@ -231,7 +233,7 @@ def test_a_row_that_the_snapshot_lacks_is_not_updated(tmp_path: Path) -> None:
     assert "INV-ROW-STATE" in {finding.id for finding in verdict.findings}
 
 
-GENERATED = {
+GENERATED: dict[str, Any] = {
     "version": 1,
     "seed": 3,
     "clock": {"every": "100ms"},
@@ -257,9 +259,10 @@ GENERATED = {
 
 
 def generated(folder: Path, transactions: int = 120) -> str:
-    GENERATED["steps"][1]["generate"]["transactions"] = transactions  # type: ignore[index]
+    scenario = deepcopy(GENERATED)
+    scenario["steps"][1]["generate"]["transactions"] = transactions
     path = folder / "volume.yaml"
-    path.write_text(yaml.safe_dump(GENERATED, sort_keys=False))
+    path.write_text(yaml.safe_dump(scenario, sort_keys=False))
     return str(path)
 
 

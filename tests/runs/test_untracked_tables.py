@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ticdc_producer.oracle.comparable_tables import uncomparable_histories
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 
 SQL = """\
 CREATE TABLE still (id INT PRIMARY KEY);

@@ -8,7 +8,7 @@ import pytest
 
 from tests.sql_messages import catalog_of
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 
 TABLE = (
     "create table `a``b` (id int primary key)"

@@ -11,7 +11,8 @@ from ticdc_producer.errors import RefusedRequest
 from ticdc_producer.scenario.load import parse_scenario
 from ticdc_producer.serve.settings import Limits
 from ticdc_producer.serve.tasks.limits import first_excess, size_check
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import prepare
 
 SQL = b"""CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20));
 INSERT INTO t VALUES (1, 'lamp'), (2, 'chair');

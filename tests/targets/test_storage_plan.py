@@ -8,7 +8,7 @@ import pytest
 
 from tests.golden_events import GOLDEN
 from ticdc_producer.errors import ChangefeedError
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.targets.storage.plan import Layout, StoragePlan, plan_storage
 
 START = 429918007904436226

@@ -21,7 +21,8 @@ from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.oracle.scenario import oracle_of_scenario
 from ticdc_producer.protocols.open_protocol.decoder import LENGTH, VERSION, event_bytes
 from ticdc_producer.runs.verification import verify_messages
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import simulated_topic
 from ticdc_producer.targets.record_batches import record_batches
 from ticdc_producer.verifier.comparison import Comparison

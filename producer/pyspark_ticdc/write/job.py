@@ -10,7 +10,8 @@ from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.scenario.dataframe import Tables
 from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.scenario import Scenario
-from ticdc_producer.simulate.job import Job, planned
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import planned
 
 
 def changes_job(

@@ -11,7 +11,7 @@ from ticdc_producer.errors import ArgumentError
 from ticdc_producer.local_path import local_path
 from ticdc_producer.model.option_type import Boolean, IntRange, Text
 from ticdc_producer.model.tso import DEFAULT_EVERY_MS, DEFAULT_START, MAX_TS
-from ticdc_producer.simulate.job import changefeed_of
+from ticdc_producer.simulate.prepare import changefeed_of
 
 WRITES: tuple[Use, ...] = ("write", "writeStream")
 _BATCH: tuple[Use, ...] = ("write",)

@@ -25,7 +25,8 @@ from ticdc_producer.runs.run import run_job
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.topic_cache import cached_folder, consumer_state_of_sql
 from ticdc_producer.scenario.scenario import Scenario
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import prepare
 
 _END = "terminator"
 """The option of files that is outside of the section of CSV."""

@@ -20,7 +20,8 @@ from ticdc_producer.model import tso
 from ticdc_producer.scenario.commit_range import clock_of
 from ticdc_producer.scenario.load import ScenarioSource, load_scenario
 from ticdc_producer.scenario.spec import read_duration
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import prepare
 
 
 class WallClock(Protocol):

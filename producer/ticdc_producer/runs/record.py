@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
@@ -43,8 +42,7 @@ from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.message_file import file_messages, file_ranges
 from ticdc_producer.runs.targets.run_topics import brokers_of, whole_topics
 from ticdc_producer.scenario.load import load_scenario
-from ticdc_producer.scenario.spec import read_tso
-from ticdc_producer.simulate.job import changefeed_of, prepare
+from ticdc_producer.simulate.prepare import TimeStamp, changefeed_of, prepare, read_ts
 from ticdc_producer.targets.decode import events_decoder
 from ticdc_producer.targets.golden.write import golden_folder as new_folder
 from ticdc_producer.targets.kafka.read import OffsetRange
@@ -114,7 +112,7 @@ def record(
     messages: str | Path | None = None,
     config: ConfigSource | None = None,
     table: Sequence[str] = (),
-    until: int | str | datetime | None = None,
+    until: TimeStamp | None = None,
     skip_damaged: bool = False,
     kafka_properties: Sequence[str] = (),
     on_status: OnStatus = ignore_status,
@@ -141,7 +139,7 @@ def record(
     check_options("record", given)
     accepts = _accepts(table)
     path = local_path(out)
-    last = tso.MAX_TS if until is None else _tso(until)
+    last = tso.MAX_TS if until is None else read_ts(until, "until")
     source = _source(sink_uri, folder, messages, config, kafka_properties, on_status)
     origin, fidelity = source.origin, source.origin.fidelity
     _check_protocol(origin.changefeed, fidelity)
@@ -264,18 +262,6 @@ def _accepts(rules: Sequence[str]) -> Accepts:
     except ChangefeedError as error:
         raise ArgumentError(error.what, argument="table", hint=error.hint) from None
     return lambda schema, table: matcher.accepts(schema, table) if table else matcher.accepts_schema(schema)
-
-
-def _tso(value: int | str | datetime) -> int:
-    """Read a TSO or a time.
-
-    :raises ArgumentError: for another value.
-    """
-    is_number = isinstance(value, str) and value.strip().isdecimal()
-    try:
-        return read_tso(int(value) if isinstance(value, str) and is_number else value)
-    except ValueError as error:
-        raise ArgumentError(f"`until`: {error}", argument="until").about("until") from None
 
 
 def _check_protocol(changefeed: Changefeed, fidelity: Fidelity) -> None:

@@ -26,7 +26,8 @@ from ticdc_producer.scenario.load import ScenarioSource
 from ticdc_producer.simulate.counts import Counts, uninjected_summary
 from ticdc_producer.simulate.encode import EncodedStream, encoded
 from ticdc_producer.simulate.fitted_faults import check_times, check_times_are_known, with_fitted_faults
-from ticdc_producer.simulate.job import Job, TimeStamp, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import TimeStamp, prepare
 from ticdc_producer.simulate.simulate import Simulation, estimate_of
 from ticdc_producer.targets.encode import Rejection
 from ticdc_producer.verifier.match import ExpectedStream

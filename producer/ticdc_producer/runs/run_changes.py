@@ -33,7 +33,7 @@ from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.frames.frame import SparkFrame
 from ticdc_producer.scenario.history import Change, History, State, TableState
 from ticdc_producer.scenario.scenario import Scenario
-from ticdc_producer.simulate.job import changefeed_of, planned
+from ticdc_producer.simulate.prepare import changefeed_of, planned
 from ticdc_producer.spark.storage import materialized
 
 

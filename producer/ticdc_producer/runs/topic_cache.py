@@ -27,7 +27,8 @@ from ticdc_producer.runs.run import run_job
 from ticdc_producer.runs.run_options import OnStatus, RunOptions, ignore_status
 from ticdc_producer.scenario.history import RowImage
 from ticdc_producer.scenario.load import load_scenario
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.state import replicated_state
 from ticdc_producer.targets.golden.write import table_file
 

@@ -117,7 +117,8 @@ def validate_scenario(path_or_name: str | Path) -> Validation:
 def _not_sent(scenario: ScenarioFile, changefeed: Changefeed, history: History) -> list[dict[str, object]]:
     """Return the DDLs and rows that TiCDC does not send."""
     from ticdc_producer.simulate.counts import discarded
-    from ticdc_producer.simulate.job import Job, without_omitted  # loads Arrow
+    from ticdc_producer.simulate.job import Job
+    from ticdc_producer.simulate.prepare import without_omitted  # loads Arrow
 
     job = Job(scenario=scenario, history=history, changefeed=changefeed)
     history.catalog = without_omitted(history.catalog, job.encoder.fidelity)

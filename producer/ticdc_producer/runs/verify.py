@@ -24,7 +24,8 @@ from ticdc_producer.runs.targets.run_topics import brokers_of, check_beginning, 
 from ticdc_producer.runs.targets.storage import verify_storage
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict, verify_messages
 from ticdc_producer.scenario.load import ScenarioFile, ScenarioSource
-from ticdc_producer.simulate.job import Job, TimeStamp, changefeed_of, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import TimeStamp, changefeed_of, prepare
 from ticdc_producer.simulate.scenario_changefeed import settings_of
 from ticdc_producer.simulate.simulate import estimate_of
 from ticdc_producer.targets.golden import read as golden

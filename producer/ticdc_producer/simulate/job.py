@@ -1,4 +1,4 @@
-"""Read and check a scenario and its changefeed, and plan the stream; without Spark."""
+"""The prepared input of a run: what is simulated, and how its events are encoded."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import Literal, TypeAlias
 
-from ticdc_producer.config import Changefeed, ConfigSource, changefeed_content, resolve
-from ticdc_producer.dispatch.table_filter import TableFilter
-from ticdc_producer.errors import EncodeError, ScenarioError
+from ticdc_producer.config import Changefeed
 from ticdc_producer.faults.catalogue import trap
 from ticdc_producer.faults.event_context import with_drifted
 from ticdc_producer.faults.fault_plan import FaultPlan
@@ -20,24 +18,16 @@ from ticdc_producer.faults.stage import EventFaults
 from ticdc_producer.faults.trap import ChangefeedTrap, TrapSetting
 from ticdc_producer.model import tso
 from ticdc_producer.model.catalog import Catalog
-from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.pipeline.control_events import ResolvedPlan
-from ticdc_producer.pipeline.event_filter import check_expressions
 from ticdc_producer.pipeline.event_stream import StreamPlan, key_updates
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.avro.schemas import assign_ids
 from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.protocols.spec import Schema, SchemaIDs
 from ticdc_producer.protocols.wire import WireDigests
-from ticdc_producer.scenario.cached_flags import with_cached_flags
-from ticdc_producer.scenario.commit_range import clock_of, commits_until, sent_part
-from ticdc_producer.scenario.execute import check_commits, execute
-from ticdc_producer.scenario.history import CheckSize, History, State
-from ticdc_producer.scenario.load import ScenarioFile, ScenarioSource, load_scenario
-from ticdc_producer.scenario.spec import read_tso
-from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache
-from ticdc_producer.scenario.table_versions import rewrite_ddl_text, with_update_ts
-from ticdc_producer.simulate.scenario_changefeed import check_protocol, locate_rule_errors, with_traps
+from ticdc_producer.scenario.commit_range import clock_of, commits_until
+from ticdc_producer.scenario.history import History, State
+from ticdc_producer.scenario.load import ScenarioFile
 from ticdc_producer.simulate.schemas import registered, schemas_of
 from ticdc_producer.targets.encode import EncodePlan
 
@@ -242,164 +232,6 @@ class Job:
         )
 
 
-def prepare(
-    scenario: ScenarioSource | ScenarioFile,
-    *,
-    sink_uri: str | None = None,
-    config: ConfigSource | None = None,
-    overrides: Sequence[str] = (),
-    seed: int | None = None,
-    changefeed: Changefeed | None = None,
-    start_ts: TimeStamp | None = None,
-    target_ts: TimeStamp | None = None,
-    state_at: Sequence[int] = (),
-    inject: Sequence[str] = (),
-    kafka_properties: Sequence[str] = (),
-    statements: StatementCache | None = None,
-    check_size: CheckSize | None = None,
-) -> Job:
-    """Read a scenario and its changefeed, run its SQL, plan its stream.
-
-    :param scenario: a ``.yaml``, a ``.sql``, the name of a shipped scenario, one built in Python, or a loaded
-        scenario.
-    :param sink_uri: replaces the scenario's sink URI.
-    :param config: a changefeed TOML, or its content as a mapping.
-    :param overrides: ``path=value`` for any key of the scenario.
-    :param seed: replaces the scenario's seed.
-    :param changefeed: replaces the changefeed of URI, TOML and scenario.
-    :param start_ts: replaces the scenario's start-ts.
-    :param target_ts: replaces the scenario's target-ts.
-    :param state_at: time stamps (TSO) of expected states, in addition to the state at the end.
-    :param inject: traps in addition to the scenario's, as ``ID`` or ``ID:rate=…``.
-    :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
-    :param statements: a cache of parsed statements that calls of one thread share.
-    :param check_size: called after each row change of SQL.
-    :raises ProducerError: for any error in the input.
-    """
-    scenario_file = scenario if isinstance(scenario, ScenarioFile) else load_scenario(scenario, overrides)
-    _check_numbers(seed, state_at)
-    if seed is not None:
-        scenario_file = replace(scenario_file, seed=seed)
-    if start_ts is not None:
-        scenario_file = replace(scenario_file, start_ts=_read_ts(start_ts, "start_ts"))
-    if target_ts is not None:
-        scenario_file = replace(scenario_file, target_ts=_read_ts(target_ts, "target_ts"))
-    scenario_file, traps = with_traps(scenario_file, inject)
-    if changefeed is None:
-        changefeed = changefeed_of(
-            sink_uri,
-            config,
-            scenario=scenario_file.changefeed,
-            name=scenario_file.name,
-            kafka_properties=kafka_properties,
-        )
-    history = execute(
-        scenario_file,
-        force_replicate=changefeed.force_replicate,
-        profile=changefeed.profile,
-        state_at=state_at,
-        statements=statements,
-        check_size=check_size,
-    )
-    return planned(scenario_file, changefeed, history, traps=traps, state_at=state_at, config=config)
-
-
-def planned(
-    scenario_file: ScenarioFile,
-    changefeed: Changefeed,
-    history: History,
-    *,
-    traps: Mapping[str, TrapSetting],
-    state_at: Sequence[int] = (),
-    config: ConfigSource | None = None,
-) -> Job:
-    """Plan the stream of an executed scenario.
-
-    :param history: the result of ``execute`` for the scenario, with the changefeed's ``force-replicate`` and
-        profile; its catalog and its changes are replaced by those that the changefeed sends.
-    :param traps: settings of the traps to inject, by trap id.
-    :param state_at: time stamps (TSO) whose states the history has.
-    :param config: a changefeed TOML, or its content as a mapping, for the places of errors.
-    :raises ProducerError: for traps that do not exist, and rules and DDLs that TiCDC rejects.
-    """
-    with locate_rule_errors(scenario_file, config):
-        names = TableFilter(changefeed)
-        history.catalog = names.mark_ddls(history.catalog, clock_of(scenario_file, history).ts)
-    history.catalog = rewrite_ddl_text(
-        history.catalog,
-        scenario_file.file,
-        profile=changefeed.profile,
-        text=changefeed.ddl_text,
-        on_typed=lambda job, reason: history.passed_over.note_typed(job.line, reason.what),
-    )
-    history.catalog = with_update_ts(history.catalog, clock_of(scenario_file, history), changefeed.profile)
-    history = sent_part(history)
-    check_protocol(traps, changefeed)
-    state_ts = tuple(sorted(set(state_at)))
-    ends_early = history.sent is not None and history.sent.target_ts is not None
-    job = Job(
-        scenario=scenario_file,
-        history=history,
-        changefeed=changefeed,
-        state_at=state_ts,
-        sent=history.commits if ends_early else None,
-        traps=traps,
-    )
-    _check_state_times(job)
-    history.catalog = without_omitted(history.catalog, job.encoder.fidelity)
-    if job.encoder.fidelity.caches_flags:
-        history.catalog, history.changes = with_cached_flags(history.catalog, history.changes)
-    _check_ddls(job)
-    check_commits(scenario_file, history)
-    with locate_rule_errors(scenario_file, config):
-        # Computes every route, so that a rule that names a missing column is rejected here.
-        _ = job.stream.topic_partitions
-        for table in job.stream.replicated:
-            check_expressions(table, changefeed)
-    _ = job.faults  # rejects faults that find no event or message
-    return job
-
-
-def _check_numbers(seed: int | None, state_at: Sequence[int]) -> None:
-    """Check the range of the numbers, as for those in scenarios: TSO and seed are non-negative signed longs.
-
-    :raises ScenarioError: for a number that is out of range.
-    """
-    if seed is not None and not 0 <= seed <= tso.MAX_TS:
-        raise ScenarioError(f"{seed} is not a seed: 0 to {tso.MAX_TS}", file="`seed`").about("seed")
-    for ts in state_at:
-        if not 1 <= ts <= tso.MAX_TS:
-            what = f"{ts} is not a time stamp (TSO): 1 to {tso.MAX_TS}"
-            raise ScenarioError(what, file="`state_at`").about("state_at")
-
-
-TimeStamp: TypeAlias = int | str | datetime
-"""A TSO, or a time."""
-
-
-def _read_ts(value: TimeStamp, option: str) -> int:
-    """Return the TSO of an option.
-
-    :raises ScenarioError: for a value that is neither a TSO nor a time.
-    """
-    digits = isinstance(value, str) and value.strip().isdecimal()
-    try:
-        return read_tso(int(value) if digits and isinstance(value, str) else value)
-    except ValueError as error:
-        raise ScenarioError(str(error), file=f"`{option}`").about(option) from None
-
-
-def _check_state_times(job: Job) -> None:
-    """Check that the changefeed has started at the times of expected states.
-
-    :raises ScenarioError: for a time before its start-ts.
-    """
-    for ts in job.state_at:
-        if job.start_ts is not None and ts < job.start_ts:
-            what = f"{ts} is before start-ts {job.start_ts}: the changefeed sends nothing up to then"
-            raise ScenarioError(what, file="`state_at`").about("state_at")
-
-
 def with_registered_schemas(job: Job) -> Job:
     """Return the job with the ids of the changefeed's schema registry; unchanged without a registry.
 
@@ -414,49 +246,3 @@ def _milliseconds(moment: datetime | Literal["now"] | None) -> int | None:
         return None
     exact = datetime.now(UTC) if moment == "now" else moment
     return tso.physical(tso.from_datetime(exact))
-
-
-def without_omitted(catalog: Catalog, fidelity: Fidelity) -> Catalog:
-    """Return the catalog in which DDLs without a message in the protocol are marked as not sent."""
-    ddls = tuple(
-        replace(job, sent=False, reason=fidelity.ddl_skip_reason(job.ddl_type))
-        if job.sent and fidelity.ddl_skip_reason(job.ddl_type)
-        else job
-        for job in catalog.ddls
-    )
-    return replace(catalog, ddls=ddls)
-
-
-def _check_ddls(job: Job) -> None:
-    """Check that every DDL can be encoded, with any ``on-error``: its table is unreadable without it.
-
-    :raises EncodeError: for the first DDL that TiCDC's encoder rejects.
-    """
-    if not job.changefeed.output_ddl:
-        return
-    catalog, clock = job.history.catalog, clock_of(job.scenario, job.history)
-    for ddl in (ddl for ddl in catalog.ddls if ddl.sent):
-        try:
-            job.encoder.ddl(ddl.event(clock.ts(ddl.commit_seq)), *catalog.tables_of(ddl))
-        except EncodeError as error:
-            location = f"{job.scenario.file}:{ddl.line}"
-            raise EncodeError(
-                f"{error.what.removeprefix(error.code + ': ')}, in the DDL message of {location}",
-                code=error.code,
-                table=error.table,
-                commit_ts=error.commit_ts,
-                hint="TiCDC's changefeed would stop here; raise max-message-bytes",
-            ) from None
-
-
-def changefeed_of(
-    sink_uri: str | None,
-    config: ConfigSource | None,
-    *,
-    scenario: Mapping[str, object] | None = None,
-    name: str = "scenario",
-    kafka_properties: Sequence[str] = (),
-) -> Changefeed:
-    """Return the changefeed that results from a command's options and the scenario's section."""
-    content = None if config is None else changefeed_content(config)
-    return resolve(sink_uri, content, scenario=scenario, name=name, kafka_properties=kafka_properties)

@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.fidelity import Fidelity
+from ticdc_producer.verifier.events import positions
 from ticdc_producer.verifier.fingerprint import (
     ODD,
     Flags,
@@ -186,6 +188,65 @@ class EventLayout:
         if name not in self.key_image:
             return np.broadcast_to(null_pair(name), len(self.rows))
         return self.old_pair(name) if self.deletes else self.new_pair(name)
+
+    def completed_old_images(self, fidelity: Fidelity) -> Numbers:
+        """Return the fingerprints of old images, with the unchanged columns if only updated ones are sent."""
+        others = [name for name in self.after if name not in self.before]
+        if fidelity.old_values != "updated" or self.deletes or not others or not self.before:
+            return self.old_images.hashes[self.rows]
+        with np.errstate(over="ignore"):
+            total = self.old_images.sums[self.rows]
+            for name in others:
+                total = total + self.new_pair(name)
+        return not_zero(combined(total, np.full(len(total), len(self.before) + len(others))))
+
+
+@dataclass
+class LayoutBatch:
+    """The columns of a batch of decoded events from which layouts follow.
+
+    :param decoded: shape ``DECODED`` or ``EXPECTED_EVENTS``, with or without ``WIRE``.
+    """
+
+    decoded: pa.RecordBatch
+
+    @cached_property
+    def old(self) -> Images:
+        return Images(self.decoded.column("before"))
+
+    @cached_property
+    def new(self) -> Images:
+        return Images(self.decoded.column("after"))
+
+    @cached_property
+    def described(self) -> Descriptions:
+        return Descriptions(self.decoded.column("columns"))
+
+    @cached_property
+    def commit_ts(self) -> Numbers:
+        return self.integers("commit_ts")
+
+    @cached_property
+    def positions(self) -> Numbers:
+        return positions(self.integers("offset"), self.integers("index"))
+
+    @cached_property
+    def reduced(self) -> Flags:
+        """Whether a row has its handle key only."""
+        flags: Flags = self.integers("handle_key_only") != 0
+        return flags
+
+    def layouts(self) -> Iterator[EventLayout]:
+        """Yield the layouts of the rows."""
+        return group_by_layout(self.decoded, self.old, self.new, self.described)
+
+    def integers(self, name: str) -> Numbers:
+        """Return a column of integers, NULL as 0; zeros if the batch has no such column."""
+        if name not in self.decoded.schema.names:
+            return np.zeros(self.decoded.num_rows, np.int64)
+        column = pc.fill_null(self.decoded.column(name), 0)
+        numbers: Numbers = column.to_numpy(zero_copy_only=False).astype(np.int64)
+        return numbers
 
 
 def null_pair(name: str) -> Hashes:

@@ -23,7 +23,7 @@ from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.column import ColumnFlag as F
 from ticdc_producer.verifier.event_layouts import DescribedColumn, EventLayout
 from ticdc_producer.verifier.events import NOTHING, Rule
-from ticdc_producer.verifier.fingerprint import Flags, Hashes, Numbers, combined, not_zero
+from ticdc_producer.verifier.fingerprint import Flags, Hashes, Numbers, combined
 from ticdc_producer.verifier.options import ExpectedDispatch, VerifyOptions
 
 RULES = {
@@ -199,25 +199,11 @@ class RowDigests:
 
     @property
     def old(self) -> Numbers:
-        return np.where(self.whole, self._completed, 0)
+        return np.where(self.whole, self.layout.completed_old_images(self.options.fidelity), 0)
 
     @property
     def new(self) -> Numbers:
         return np.where(self.whole, self.layout.new_images.hashes[self.layout.rows], 0)
-
-    @property
-    def _completed(self) -> Numbers:
-        """Fingerprints of the old images, with the unchanged columns if only updated ones are sent."""
-        layout = self.layout
-        others = [name for name in layout.after if name not in layout.before]
-        updates = layout.before and not layout.deletes
-        if self.options.fidelity.old_values != "updated" or not others or not updates:
-            return layout.old_images.hashes[layout.rows]
-        with np.errstate(over="ignore"):
-            total = layout.old_images.sums[layout.rows]
-            for name in others:
-                total = total + layout.new_pair(name)
-        return not_zero(combined(total, np.full(len(total), len(layout.before) + len(others))))
 
     @cached_property
     def _changes(self) -> dict[str, Flags]:

@@ -11,7 +11,7 @@ from ticdc_producer import ProducerError, Scenario
 from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.frames.frame_rows import FrameColumnNames
 from ticdc_producer.scenario.history import History
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import simulated_topic
 from ticdc_producer.targets.decode import event_decoder
 

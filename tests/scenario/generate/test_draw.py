@@ -17,7 +17,7 @@ from ticdc_producer.scenario.generate.cells import no_expressions
 from ticdc_producer.scenario.generate.draw import draw, happens, letters, normal, uniform, zipf
 from ticdc_producer.simulate.change_log import change_batch
 from ticdc_producer.simulate.generated import GeneratedPartitions
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 
 NUMBERS = np.arange(20_000)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,8 @@ from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.model.shapes import DECODED, MESSAGES
 from ticdc_producer.protocols import registry
 from ticdc_producer.scenario.scenario import Scenario
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.schemas import with_schemas
 from ticdc_producer.simulate.simulate import simulate
 from ticdc_producer.targets.decode import event_decoder
@@ -86,8 +87,12 @@ def with_events(side: HistorySide, events: pa.Table) -> HistorySide:
     """The side with other events in place of its messages."""
     typed = events.cast(DECODED).append_column("type", pa.nulls(len(events), pa.string()))
     rows = ENGINE.of_batches(typed.combine_chunks().to_batches(), typed.schema)
-    decode = lambda batches: (batch.select(DECODED.names) for batch in batches)  # noqa: E731
-    return replace(side, messages=Messages(rows), decode=decode)
+    return replace(side, messages=Messages(rows), decode=_events_in)
+
+
+def _events_in(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The decoder of messages that are events already."""
+    return (batch.select(DECODED.names) for batch in batches)
 
 
 def compared(a: HistorySide, b: HistorySide, tables: Iterable[str] = ()) -> HistoryDiff:

@@ -15,7 +15,8 @@ from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.runs.run_options import ignore_status
 from ticdc_producer.runs.targets.storage import verify_storage
 from ticdc_producer.runs.verification import ignore_verdict
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.targets.storage.read import list_storage, storage_rows
 from ticdc_producer.verifier.verdict import Verdict
 

@@ -16,7 +16,8 @@ from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.oracle.scenario import ScenarioOracle, oracle_of_scenario
 from ticdc_producer.runs.verification import verify_messages
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import simulated_topic
 from ticdc_producer.verifier.passes.slices import Messages
 from ticdc_producer.verifier.verdict import Verdict

@@ -33,7 +33,8 @@ from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import ScenarioFile, SQLStep
 from ticdc_producer.scenario.sql.dml.statement_cache import shared_statements
-from ticdc_producer.simulate.job import Job, planned
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import planned
 from ticdc_producer.simulate.scenario_changefeed import with_traps
 from ticdc_producer.simulate.simulate import SimulatedTopic, simulated_topic
 

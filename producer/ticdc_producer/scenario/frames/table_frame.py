@@ -141,7 +141,7 @@ def _like(old: pa.StructArray, kind: pa.StructType) -> pa.StructArray:
     fields = [kind.field(index) for index in range(kind.num_fields)]
     try:
         columns = [pc.struct_field(old, of_name[field.name.lower()]).cast(field.type) for field in fields]
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:  # no such value, or no such cast
         raise ScenarioError(f"the row before has another type than the row: {error}") from None
     return pa.StructArray.from_arrays(columns, fields=fields, mask=old.is_null())
 

@@ -34,7 +34,7 @@ from ticdc_producer.serve.tasks.child_messages import (
     write_message,
 )
 from ticdc_producer.serve.tasks.work import Texts, Work
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.prepare import prepare
 
 _SCENARIO = "seed_t1"
 

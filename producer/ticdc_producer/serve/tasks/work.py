@@ -28,7 +28,8 @@ from ticdc_producer.serve.tasks.child_messages import (
 )
 from ticdc_producer.serve.tasks.limits import first_excess, size_check
 from ticdc_producer.serve.uploads import PostedScenario
-from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.targets.kafka.topics import Topics
 
 if TYPE_CHECKING:

@@ -12,18 +12,14 @@ import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import Op
-from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.verifier.event_layouts import (
     DescribedColumn,
-    Descriptions,
     EventLayout,
-    Images,
-    group_by_layout,
+    LayoutBatch,
     null_pair,
 )
 from ticdc_producer.verifier.events import (
     offset_and_index,
-    positions,
 )
 from ticdc_producer.verifier.fingerprint import (
     ODD,
@@ -32,7 +28,6 @@ from ticdc_producer.verifier.fingerprint import (
     Numbers,
     combined,
     mixed,
-    not_zero,
     text_hashes,
     value_hashes,
 )
@@ -50,10 +45,9 @@ _KEY_SALT, _CHECK_SALT = _CONTENT_SALT
 
 
 @dataclass
-class HistoryBatch:
+class HistoryBatch(LayoutBatch):
     """The events of a batch."""
 
-    decoded: pa.RecordBatch
     known: KnownSide
     stats: HistoryStats
     projections: ColumnProjections
@@ -61,32 +55,12 @@ class HistoryBatch:
     def rows(self) -> HistoryRows | None:
         """Add the events to the statistics, and return the rows; None if there are none."""
         self._add_others()
-        layouts = [*group_by_layout(self.decoded, self.old, self.new, self._described)]
+        layouts = [*self.layouts()]
         if not layouts:
             return None
         for layout in layouts:
             self._project(layout)
         return HistoryRows.joined([part for layout in layouts for part in self._of_layout(layout)])
-
-    @cached_property
-    def old(self) -> Images:
-        return Images(self.decoded.column("before"))
-
-    @cached_property
-    def new(self) -> Images:
-        return Images(self.decoded.column("after"))
-
-    @cached_property
-    def _described(self) -> Descriptions:
-        return Descriptions(self.decoded.column("columns"))
-
-    @cached_property
-    def _positions(self) -> Numbers:
-        return positions(_integers(self.decoded, "offset"), _integers(self.decoded, "index"))
-
-    @cached_property
-    def _commit_ts(self) -> Numbers:
-        return _integers(self.decoded, "commit_ts")
 
     @cached_property
     def _op(self) -> Numbers:
@@ -96,7 +70,7 @@ class HistoryBatch:
 
     def _event(self, row: int) -> EventID:
         topic, partition = (self.decoded.column(name)[row].as_py() for name in ("topic", "partition"))
-        return topic, partition, *offset_and_index(int(self._positions[row]))
+        return topic, partition, *offset_and_index(int(self.positions[row]))
 
     def _add_others(self) -> None:
         kinds = self.decoded.column("kind")
@@ -112,7 +86,7 @@ class HistoryBatch:
                 self.decoded.column(name)[row].as_py() or "" for name in ("schema", "table", "query")
             )
             action = self.decoded.column("ddl_type")[row].as_py() or 0
-            ts = int(self._commit_ts[row])
+            ts = int(self.commit_ts[row])
             self.stats.see_ddl(ddl_of(self.known.form, ts, schema, table, query, action), self._event(row))
 
     def _project(self, layout: EventLayout) -> None:
@@ -133,7 +107,7 @@ class HistoryBatch:
     def _definitions(self, layout: EventLayout) -> list[tuple[KnownDefinition, Numbers]]:
         names = [column.name for column in layout.columns] or [*layout.key_image]
         definitions = self.known.definitions
-        times, ticks = self._commit_ts[layout.rows], self.known.form.ticks
+        times, ticks = self.commit_ts[layout.rows], self.known.form.ticks
         return definitions.of_rows((layout.schema, layout.table), names, times, ticks)
 
     def _of_layout(self, layout: EventLayout) -> Iterable[HistoryRows]:
@@ -156,10 +130,10 @@ class HistoryBatch:
         return key
 
     def _add_shape(self, layout: EventLayout) -> None:
-        whole = layout.rows[_integers(self.decoded, "handle_key_only")[layout.rows] == 0]
+        whole = layout.rows[~self.reduced[layout.rows]]
         only_keys = layout.deletes and self.known.fidelity.deletes != "all"
         if self.known.form.descriptions and len(whole) and not only_keys:
-            shape = (layout.schema, layout.table), int(self._described.hashes[whole[0]])
+            shape = (layout.schema, layout.table), int(self.described.hashes[whole[0]])
             first = self._event(int(whole[0]))
             self.stats.shapes[shape] = min(first, self.stats.shapes.get(shape, first))
 
@@ -170,12 +144,12 @@ class HistoryBatch:
         count = len(rows)
         if table in self.known.keyless:
             key = ()
-        whole = _integers(self.decoded, "handle_key_only")[rows] == 0
-        op, commit_ts = self._op[rows], self._commit_ts[rows]
+        whole = ~self.reduced[rows]
+        op, commit_ts = self._op[rows], self.commit_ts[rows]
         hashes = combined(*(text_hashes(pa.array([name])) for name in table))
         tables = np.repeat(hashes, count)
         new = np.where(whole & ~layout.deletes, self.new.hashes[rows], 0)
-        completed = np.where(whole, _completed(layout, self.known.fidelity), 0)
+        completed = np.where(whole, layout.completed_old_images(self.known.fidelity), 0)
         moves = self._moves(layout, key)
         op = np.where(moves, int(Op.INSERT), op)
         carried = form.deleted_values if layout.deletes else form.old_values
@@ -225,8 +199,8 @@ class HistoryBatch:
             topic=self.decoded.column("topic").take(pa.array(rows)),
             schema=pa.repeat(table[0], count),
             table=pa.repeat(table[1], count),
-            partition=_integers(self.decoded, "partition")[rows],
-            position=self._positions[rows],
+            partition=self.integers("partition")[rows],
+            position=self.positions[rows],
             key=keys[0],
             key_check=keys[1],
             keyed=np.full(count, keyed),
@@ -242,18 +216,6 @@ def _key(pairs: list[Hashes], tables: Hashes, changes: Mapping[str, Numbers]) ->
     salted = (combined(np.broadcast_to(salt, len(content)), content) for salt in (_KEY_SALT, _CHECK_SALT))
     key, check = (hashes.view(np.int64) for hashes in salted)
     return key, check
-
-
-def _completed(layout: EventLayout, fidelity: Fidelity) -> Numbers:
-    """Return the fingerprints of old images; columns that are not sent did not change."""
-    others = [name for name in layout.after if name not in layout.before]
-    if fidelity.old_values != "updated" or layout.deletes or not others or not layout.before:
-        return layout.old_images.hashes[layout.rows]
-    with np.errstate(over="ignore"):
-        total = layout.old_images.sums[layout.rows]
-        for name in others:
-            total = total + layout.new_pair(name)
-    return not_zero(combined(total, np.full(len(total), len(layout.before) + len(others))))
 
 
 def _stays(values: pa.Array, at: Numbers, projection: Projection | None, is_compared: bool) -> bool:
@@ -282,8 +244,3 @@ def _pairs(
         own = pa.concat_arrays([common, null]).take(indices)
     with np.errstate(over="ignore"):
         return mixed(text_hashes(pa.array([name])) * ODD + value_hashes(own))
-
-
-def _integers(batch: pa.RecordBatch, name: str) -> Numbers:
-    numbers: Numbers = pc.fill_null(batch.column(name), 0).to_numpy(zero_copy_only=False).astype(np.int64)
-    return numbers

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import WIRE
-from ticdc_producer.verifier.event_layouts import Descriptions, EventLayout, Images, group_by_layout
-from ticdc_producer.verifier.events import NOTHING, EventKind, Events, Rule, numbered_pairs, positions
+from ticdc_producer.verifier.event_layouts import EventLayout, LayoutBatch
+from ticdc_producer.verifier.events import NOTHING, EventKind, Events, Rule, numbered_pairs
 from ticdc_producer.verifier.fingerprint import Flags, Hashes, Numbers, combined, text_hashes, value_hashes
 from ticdc_producer.verifier.options import ExpectedDispatch, VerifyOptions
 from ticdc_producer.verifier.row_digests import RULES, RowDigests, TableRules
@@ -72,14 +72,13 @@ class Observer:
 
 
 @dataclass
-class _Batch:
-    decoded: pa.RecordBatch
+class _Batch(LayoutBatch):
     options: VerifyOptions
     rules: TableRules
 
     def observation(self) -> Observation:
         columns = self._empty_columns()
-        for layout in group_by_layout(self.decoded, self.old, self.new, self.described):
+        for layout in self.layouts():
             for name, column in self._digests(layout).columns().items():
                 columns[name][layout.rows] = column
         return Observation(
@@ -123,18 +122,6 @@ class _Batch:
         return _coded(self.decoded.column("op"), _OPS)
 
     @cached_property
-    def old(self) -> Images:
-        return Images(self.decoded.column("before"))
-
-    @cached_property
-    def new(self) -> Images:
-        return Images(self.decoded.column("after"))
-
-    @cached_property
-    def described(self) -> Descriptions:
-        return Descriptions(self.decoded.column("columns"))
-
-    @cached_property
     def schema(self) -> pa.Array:
         return pc.fill_null(self.decoded.column("schema"), "")
 
@@ -143,17 +130,8 @@ class _Batch:
         return pc.fill_null(self.decoded.column("table"), "")
 
     @cached_property
-    def commit_ts(self) -> Numbers:
-        return _integers(self.decoded, "commit_ts")
-
-    @cached_property
     def table_id(self) -> Numbers:
-        return _integers(self.decoded, "table_id")
-
-    @cached_property
-    def reduced(self) -> Flags:
-        flags: Flags = _integers(self.decoded, "handle_key_only") != 0
-        return flags
+        return self.integers("table_id")
 
     @cached_property
     def tables(self) -> Hashes:
@@ -169,8 +147,8 @@ class _Batch:
             "schema": self.schema,
             "table": self.table,
             "key_change": pa.array(columns["key_change"], pa.string()),
-            "partition": _integers(self.decoded, "partition"),
-            "position": positions(_integers(self.decoded, "offset"), _integers(self.decoded, "index")),
+            "partition": self.integers("partition"),
+            "position": self.positions,
             "kind": self.kind,
             "commit_ts": self.commit_ts,
             "table_id": self.table_id,
@@ -184,12 +162,12 @@ class _Batch:
             "hashes_handle": np.array([rule is None or rule.columns is None for rule in rules], bool)[codes],
         }
         if WIRE.name in self.decoded.schema.names:
-            columns[WIRE.name] = _integers(self.decoded, WIRE.name)
+            columns[WIRE.name] = self.integers(WIRE.name)
         return Events(**{field.name: columns[field.name] for field in fields(Events)})
 
     def _keys(self, columns: dict[str, Any], row: Flags) -> dict[str, Numbers]:
         """Return the key of each event's group, and what identical events of the group share."""
-        ddl_type, images = _integers(self.decoded, "ddl_type"), combined(self.old.hashes, self.new.hashes)
+        ddl_type, images = self.integers("ddl_type"), combined(self.old.hashes, self.new.hashes)
         query = np.where(self.kind == EventKind.DDL, value_hashes(self.decoded.column("query")), 0)
         identity = combined(self.tables, self.kind, self.op, self.commit_ts, ddl_type, query, images)
         keys = {"identity": identity.view(np.int64)}
@@ -203,7 +181,7 @@ class _Batch:
 
     def _effects(self) -> Numbers:
         effects = np.zeros(len(self.kind), np.int64)
-        queries, actions = self.decoded.column("query"), _integers(self.decoded, "ddl_type")
+        queries, actions = self.decoded.column("query"), self.integers("ddl_type")
         for number in np.flatnonzero(self.kind == EventKind.DDL).tolist():
             effects[number] = ddl_effect(queries[number].as_py() or "", int(actions[number]))
         return effects
@@ -263,11 +241,3 @@ def _coded(texts: pa.Array, codes: dict[str, int]) -> Numbers:
     values = np.array([0, *codes.values()], np.int64)
     coded: Numbers = values[pc.fill_null(numbers, -1).to_numpy(zero_copy_only=False) + 1]
     return coded
-
-
-def _integers(batch: pa.RecordBatch, name: str) -> Numbers:
-    """Return a column of integers, NULL as 0; zeros if the batch has no such column."""
-    if name not in batch.schema.names:
-        return np.zeros(batch.num_rows, np.int64)
-    numbers: Numbers = pc.fill_null(batch.column(name), 0).to_numpy(zero_copy_only=False).astype(np.int64)
-    return numbers

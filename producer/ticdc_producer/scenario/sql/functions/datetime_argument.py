@@ -111,11 +111,12 @@ def datetime_function(
     run: Callable[[DateTimeValue], SQLValue],
     *,
     calendar: bool = False,
-    type: EvalType = EvalType.INTEGER,  # noqa: A002
+    result: EvalType = EvalType.INTEGER,
 ) -> Function:
     """Make a function of one date or datetime.
 
     :param calendar: whether dates that no calendar has are invalid arguments.
+    :param result: the type of its result.
     """
     read = calendar_datetime_argument if calendar else datetime_argument
 
@@ -123,7 +124,7 @@ def datetime_function(
         moment = read(arguments[0], mode)
         return None if moment is None else run(moment)
 
-    return Function(call, 1, 1, type=type)
+    return Function(call, 1, 1, type=result)
 
 
 def time_function(run: Callable[[Duration], SQLValue]) -> Function:

@@ -194,22 +194,22 @@ _DATE_PARTS: dict[str, Callable[[DateTimeValue], int]] = {
 }
 
 FUNCTIONS = {
-    "DATE": datetime_function(_date, type=E.DATE),
+    "DATE": datetime_function(_date, result=E.DATE),
     "DATEDIFF": Function(_datediff, 2, 2, type=E.INTEGER),
     "DAY": datetime_function(lambda moment: moment.day),
     "DAYNAME": datetime_function(
-        lambda moment: WEEKDAYS[moment.naive().weekday()], calendar=True, type=E.TEXT
+        lambda moment: WEEKDAYS[moment.naive().weekday()], calendar=True, result=E.TEXT
     ),
     "DAYOFMONTH": datetime_function(lambda moment: moment.day),
     "DAYOFWEEK": datetime_function(lambda moment: moment.naive().isoweekday() % 7 + 1, calendar=True),
     "DAYOFYEAR": datetime_function(lambda moment: moment.naive().timetuple().tm_yday, calendar=True),
     "EXTRACT": Function(_extract, 2, 2, type=E.INTEGER, syntax={exp.Extract: _extract_operands}),
     "HOUR": time_function(lambda duration: abs(duration.microseconds) // _HOUR),
-    "LAST_DAY": datetime_function(_last_day, calendar=True, type=E.DATE),
+    "LAST_DAY": datetime_function(_last_day, calendar=True, result=E.DATE),
     "MICROSECOND": time_function(lambda duration: abs(duration.microseconds) % _SECOND),
     "MINUTE": time_function(lambda duration: abs(duration.microseconds) // _MINUTE % 60),
     "MONTH": datetime_function(lambda moment: moment.month),
-    "MONTHNAME": datetime_function(_month_name, type=E.TEXT),
+    "MONTHNAME": datetime_function(_month_name, result=E.TEXT),
     "QUARTER": datetime_function(lambda moment: (moment.month + 2) // 3),
     "SECOND": time_function(lambda duration: abs(duration.microseconds) // _SECOND % 60),
     "TIME": Function(_time, 1, 1, type=E.TIME),
