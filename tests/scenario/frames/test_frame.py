@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import pickle
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from ticdc_producer import ProducerError
+from ticdc_producer.engine.local import LocalEngine
+from ticdc_producer.engine.spark import SparkEngine
 from ticdc_producer.scenario.frames.frame import Frame, ParquetFrame, frame_of
 
 ROWS = pa.table({"n": [0, 1], "v": ["a", None]})
@@ -92,3 +96,18 @@ def test_a_file_that_cannot_be_read_names_the_step(tmp_path: Path, content: byte
         (tmp_path / "rows.parquet").write_bytes(content)
     with pytest.raises(ProducerError, match=r"^s.yaml:3: cannot read the rows of the step: "):
         _ = ParquetFrame(str(tmp_path / "rows.parquet"), "s.yaml", 3).rows
+
+
+def test_both_engines_read_the_wall_clocks_of_a_zone(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark reads time stamps in UTC."""
+    instant, zoned = datetime(2020, 1, 1, 3, tzinfo=UTC), pa.timestamp("us", "Asia/Tokyo")
+    image = pa.array([{"id": 1, "at": instant}], pa.struct([("id", pa.int64()), ("at", zoned)]))
+    table = pa.table({"at": pa.array([instant], zoned), "after": image})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    for frame in (frame_of(table), ParquetFrame(str(tmp_path / "rows.parquet"), "s.yaml", 1)):
+        here, in_spark = (
+            pa.Table.from_batches(frame.dataset(engine, ["at", "after"]).batches())
+            for engine in (LocalEngine(), SparkEngine(spark))
+        )
+        assert here.schema.types == in_spark.schema.types == table.schema.types
+        assert here.to_pylist() == in_spark.to_pylist() == table.to_pylist()

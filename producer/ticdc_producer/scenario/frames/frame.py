@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -60,8 +60,20 @@ class Frame(ABC):
                 raise TypeError(f"{type(engine).__name__} is named spark")
             rows = self.spark_frame(engine.spark)
             selected = rows.select(*(f"`{name}`" for name in names))
-            return engine.of_frame(selected, arrow_schema(selected.schema))
+            read = engine.of_frame(selected, arrow_schema(selected.schema))
+            types = [self._zoned(field) for field in read.schema]
+            zoned = pa.schema([field.with_type(kind) for field, kind in zip(read.schema, types, strict=True)])
+            return read if zoned == read.schema else read.map(partial(_cast, zoned), zoned)
         return self._local_dataset(engine, names)
+
+    def _zoned(self, field: pa.Field) -> pa.DataType:
+        """Return the type of a column that Spark read, with the time zones that Spark does not retain."""
+        types = self._types()
+        return field.type if types is None else with_zones(field.type, types.field(field.name).type)
+
+    def _types(self) -> pa.Schema | None:
+        """Return the types of the columns; None if only Spark knows them."""
+        return None
 
     def _local_dataset(self, _engine: Engine, _names: Sequence[str]) -> Dataset:
         what = "a large DataFrame of Spark or at a URI requires Spark"
@@ -117,6 +129,9 @@ class ArrowFrame(GivenFrame):
 
     def names(self) -> Sequence[str]:
         return list(self._table.column_names)
+
+    def _types(self) -> pa.Schema:
+        return self._table.schema
 
     def _local_dataset(self, engine: Engine, names: Sequence[str]) -> Dataset:
         rows = self._table.select([*names])
@@ -189,6 +204,9 @@ class ParquetFrame(Frame):
         except READ_ERRORS as error:
             raise self._unreadable(first_sentence(error)) from None
 
+    def _types(self) -> pa.Schema | None:
+        return self._opened().schema if self.is_local else None
+
     def _opened(self) -> Any:
         """Open the file or the folder on this machine."""
         from pyarrow import dataset
@@ -254,6 +272,27 @@ def frame_of(df: object) -> GivenFrame:
     is_lazy = callable(getattr(df, "collect", None))
     hint = "call its `collect`" if is_lazy else "give one of Spark, pandas or Polars, or an Arrow table"
     raise ScenarioError(what, hint=hint)
+
+
+def with_zones(read: pa.DataType, own: pa.DataType) -> pa.DataType:
+    """Return a type with the time zones of another one.
+
+    >>> with_zones(pa.timestamp("us", "UTC"), pa.timestamp("ns", "Asia/Tokyo"))
+    TimestampType(timestamp[us, tz=Asia/Tokyo])
+    """
+    if pa.types.is_timestamp(read) and pa.types.is_timestamp(own) and read.tz and own.tz:
+        return pa.timestamp(read.unit, own.tz)
+    if pa.types.is_struct(read) and pa.types.is_struct(own):
+        return pa.struct(
+            [field.with_type(with_zones(field.type, own.field(field.name).type)) for field in read]
+        )
+    return read
+
+
+def _cast(schema: pa.Schema, batches: Batches) -> Batches:
+    for batch in batches:
+        columns = [column.cast(field.type) for column, field in zip(batch.columns, schema, strict=True)]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _write_table(table: pa.Table, path: Path) -> None:
