@@ -148,6 +148,14 @@ PATHS = [
     ["scenario", "validate", "--json", "LOCATION.sql"],
     ["conformance", "--junit-xml", "LOCATION"],
     ["broker", "start", "--data", "LOCATION"],
+    ["record", "--in", "LOCATION", "--out", "x"],
+    ["record", "--in", "y", "--out", "LOCATION"],
+    ["record", "--sink-uri", "kafka:///t", "--messages", "LOCATION", "--out", "x"],
+    ["diff", "kafka:///t", "folder", "--messages-a", "LOCATION"],
+    ["diff", "kafka://h:1/t", "folder", "--config-a", "LOCATION"],
+    *(["conformance", option, "LOCATION"] for option in ("--failures", "--save", "--replay", "--shrink")),
+    ["verify", "--sink-uri", "kafka:///t", "--config", "LOCATION"],
+    ["decode", "--sink-uri", "kafka:///t", "--config", "LOCATION"],
 ]
 """Every option and argument that is the path of a file or folder."""
 

@@ -76,4 +76,5 @@ def test_an_invalid_registry_url_appears_in_no_error() -> None:
 
 def test_other_protocols_ignore_options_of_avro() -> None:
     changefeed = resolve("kafka:///t?avro-enable-watermark=true")
+    assert changefeed.warnings
     assert changefeed == resolve("kafka:///t").model_copy(update={"warnings": changefeed.warnings})

@@ -66,6 +66,17 @@ def _a_line_of_the_sample(_: PageWorkspace, outcome: Outcome) -> None:
     assert line.strip() in outcome.out
 
 
+def _the_numbers_of_the_table(_: PageWorkspace, outcome: Outcome) -> None:
+    page = (ROOT / "docs/conformance.md").read_text("utf-8")
+    number = r"([\d,]+)"
+    row = re.search(
+        rf"^\| testee_python\.py \| decode \| {number} \| {number} \| {number} \|$", page, re.MULTILINE
+    )
+    assert row is not None
+    passed, failed, skipped = (group.replace(",", "") for group in row.groups())
+    assert outcome.out.splitlines()[-1] == f"passed {passed}, skipped {skipped}, expected failure {failed}"
+
+
 def _nothing_changed(_: PageWorkspace, outcome: Outcome) -> None:
     assert "0 added, 0 removed, 0 changed" in outcome.out
 
@@ -109,6 +120,7 @@ def _a_trap_with_its_position(_: PageWorkspace, outcome: Outcome) -> None:
 
 CLAIMS = (
     Claim("README.md", " decode ", _every_event),
+    Claim("conformance.md", "examples/testee_python.py", _the_numbers_of_the_table),
     Claim("conformance.md", "golden diff", _nothing_changed),
     Claim("faults.md", "verify --in bank-broken", _the_fault_is_named),
     Claim("generate.md", "--out big", _parquet),

@@ -7,6 +7,7 @@ fails.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,10 @@ CELLS = [(source, target) for source in VARIANTS for target in VARIANTS]
 REFUSED = {
     "fuzz/fuzz12": "SQL does not parse",  # TiDB prints a backslash at the end of a member of ENUM unescaped
     "visible/ddl_many": "Table 'ddl_db.nopk' doesn't exist",  # TiCDC sent its ALTER, and not its CREATE
-    "craft_cases/": "",  # no DDL, or values that no TiDB sends
+    "craft_cases/current": "the messages contradict the DDL events before them",  # there are none
+    "craft_cases/original": "OPEN-COLUMN|CREATE DATABASE makes another",  # values that no TiDB sends
 }
-"""By file, or the beginning of its name, the error of the recording."""
+"""By file, or the beginning of its name, a pattern of the error of the recording."""
 DIFFERENT = {
     ("*", "world/min/m4"): "events",  # an UPDATE without a difference, which the pipeline drops
     ("*", "world/run/world10"): "events",  # the same
@@ -49,7 +51,7 @@ def check(folder: Path, file: str, source: str, target: str) -> bool:
     refused = next((error for name, error in REFUSED.items() if file.startswith(name)), None)
     if isinstance(ours, str):
         assert refused is not None, (file, ours)
-        assert refused in ours
+        assert re.search(refused, ours)
         return False
     assert refused is None, file
     found = difference(target, ours, theirs)
@@ -63,15 +65,19 @@ def check(folder: Path, file: str, source: str, target: str) -> bool:
     return not found
 
 
-@pytest.mark.parametrize("file", FAST)
-@pytest.mark.parametrize(("source", "target"), CELLS)
+@pytest.mark.parametrize(
+    ("source", "target", "file"),
+    [
+        (source, target, file)
+        for source, target in CELLS
+        for file in FAST
+        if all((GOLDEN / f"{file}.{variant}.jsonl").is_file() for variant in (source, target))
+    ],
+)
 def test_some_messages_of_ticdc_in_another_protocol(
     tmp_path: Path, source: str, target: str, file: str
 ) -> None:
-    if file in golden_files(source, target):
-        check(tmp_path, file, source, target)
-    else:
-        assert not all((GOLDEN / f"{file}.{variant}.jsonl").is_file() for variant in (source, target))
+    check(tmp_path, file, source, target)
 
 
 @pytest.mark.slow

@@ -70,7 +70,7 @@ def test_every_case_has_the_recorded_digests(
 def test_every_case_is_the_same_on_spark(
     spark: SparkSession, name: str, tmp_path: Path, recorded: dict[str, str]
 ) -> None:
-    """Each protocol meets one part, a few, and more parts than rows."""
+    """One part, a few, or more parts than rows, by the name of the case."""
     with _parts(spark, (1, 3, 64)[crc32(name.encode()) % 3]):
         assert digests(name, tmp_path, {"engine": "spark"}) == _of_case(name, recorded)
 

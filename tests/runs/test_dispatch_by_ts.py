@@ -42,7 +42,9 @@ def test_rows_without_exact_commit_ts_are_not_checked(protocol: str, tmp_path: P
 
 @pytest.mark.parametrize("protocol", EXACT)
 def test_rows_with_exact_commit_ts_are_checked(protocol: str, tmp_path: Path) -> None:
-    assert "INV-ROW-PARTITION" not in str(_verdict(tmp_path, protocol).to_json()["not_checked"])
+    verdict = _verdict(tmp_path, protocol, "wrong-partition")
+    assert "INV-ROW-PARTITION" not in str(verdict.to_json()["not_checked"])
+    assert "INV-ROW-PARTITION" in {finding.id for finding in verdict.of_severity("error")}
 
 
 def test_avro_has_the_exact_commit_ts_of_all_rows_but_deletes(tmp_path: Path) -> None:

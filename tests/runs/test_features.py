@@ -252,11 +252,9 @@ def test_a_large_dataframe_has_it(feature: str, form: str, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", [LARGE, TABLE])
-@pytest.mark.parametrize("feature", FEATURES)
+@pytest.mark.parametrize(("feature", "form"), IN_PROCESS)
 def test_a_large_dataframe_has_it_on_spark(feature: str, form: str, tmp_path: Path, spark: object) -> None:
-    if (feature, form) not in REFUSED:
-        CHECKS[feature](Form(form, tmp_path))
+    CHECKS[feature](Form(form, tmp_path))
 
 
 @pytest.mark.parametrize(("feature", "form"), REFUSED)

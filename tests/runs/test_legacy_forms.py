@@ -44,3 +44,6 @@ def test_files_have_their_terminator(tmp_path: Path) -> None:
     report = ticdc_producer.run(scenario, sink_uri=uri)
     assert report.ok
     assert "legacy-row-end has no effect: it is an option of Kafka sinks" in report.warnings
+    rows = b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("CDC*.json"))
+    assert rows.count(b"}\r\n") == 4
+    assert b"\r\n\r\n" not in rows

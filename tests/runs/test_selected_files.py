@@ -41,6 +41,7 @@ def test_they_are_read_without_the_scenario(query: str, files: tuple[str, str], 
     assert main(["verify", "--sink-uri", uri, "--config", config]) == 0
     assert main(["verify", "--sink-uri", uri, "--config", config, "--scenario", scenario]) == 0
     assert main(["decode", "--sink-uri", uri, "--config", config]) == 0
+    assert main(["diff", uri, uri, "--config-a", config, "--config-b", config]) == 0
     rows = [row for row in ticdc_producer.decode(sink_uri=uri, config=config) if row["kind"] == "row"]
     names = [(row["table"], {column["name"] for column in row["columns"]}) for row in rows]
     of_table, altered = ("t", {"id", "v"}), ("t", {"id", "n", "v"})

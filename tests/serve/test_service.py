@@ -119,6 +119,8 @@ def test_rows_of_a_consumer(app: Any) -> None:
     spelled = request(app, "POST", path, content={"tables": {"test.orders": odd}}).json["differences"]
     assert "item is true, expected" in spelled[1]
     assert 'item is {"name": "chair"}, expected' in spelled[2]
+    half = [rows[0] | {"item": {"name": "\ud800"}, "\udc00": 1}]
+    assert request(app, "POST", path, content={"tables": {"test.orders": half}}).json["ok"] is False
     broken = request(
         app, "POST", path, content={"tables": {"test.orders": [rows[0] | {"note": {"b64": "!!"}}]}}
     )

@@ -127,8 +127,9 @@ def test_the_end_of_the_service_ends_a_stream() -> None:
         await exchange.send({"type": "http.response.start", "status": 200, "headers": []})
         await exchange.send({"type": "http.response.body", "body": b"event: step", "more_body": True})
         waiting = asyncio.ensure_future(exchange.receive())
+        await asyncio.sleep(0)  # it waits for the client now
         ended.set()
-        assert await waiting == {"type": "http.disconnect"}
+        assert await asyncio.wait_for(waiting, 10) == {"type": "http.disconnect"}
         await exchange.complete()
 
     asyncio.run(stream())

@@ -18,7 +18,7 @@ from ticdc_producer.masking import masked
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.spec import Options
-from ticdc_producer.rows.origin import KnownTable, folder_tables
+from ticdc_producer.rows.origin import KnownTable, folder_tables, selected_names
 from ticdc_producer.runs.decode import folder_source
 from ticdc_producer.runs.options import BROKER, GOLDEN, STORAGE, check_options
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
@@ -126,7 +126,7 @@ class _Source:
             options = with_schemas(options, own, messages.rows, self.schemas)
             options = with_table_schemas(messages.rows, changefeed.protocol, options)
         else:
-            options = reading_options(listing, options)
+            options = reading_options(listing, options, selected_names(changefeed, listing))
         fidelity = registry.fidelity(changefeed.protocol, changefeed.codec_options())
         without = "" if changefeed.output_ddl else _NO_OUTPUT
         return HistorySide(

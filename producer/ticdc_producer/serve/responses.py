@@ -102,7 +102,8 @@ def comparison_of(task: Task, tables: dict[str, list[dict[str, object]]]) -> dic
             raise RefusedRequest(what, status=422, where="tables", hint=hint)
     actual = {name: [*_read_rows(name, rows, golden.state.get(name, []))] for name, rows in tables.items()}
     differences = state_diff(golden.state, actual, golden.keys, spell=_spelled)
-    return {"ok": not differences, "differences": differences.splitlines()}
+    printable = differences.encode("utf-8", "backslashreplace").decode()  # JSON may have half of a character
+    return {"ok": not differences, "differences": printable.splitlines()}
 
 
 def _read_rows(

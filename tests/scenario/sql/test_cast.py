@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 
 from tests.scenario.sql.expressions import LAX, result_text, value_of
@@ -139,3 +141,20 @@ def test_other_types_are_refused_by_name(text: str) -> None:
 def test_invalid_in_every_sql_mode(text: str) -> None:
     with pytest.raises(ScenarioError):
         value_of(text, LAX)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cast('1' as decimal(a))",
+        "cast('1' as char(a))",
+        "cast(1 as binary(9000000000))",
+        "cast(1 as char(99999999999999999999))",
+        "round(1.5, '²')",
+        "now('²')",
+        "convert_tz('2020-01-01', '+²:00', '+00:00')",
+    ],
+)
+def test_what_is_no_number_of_a_length_or_a_zone_is_no_traceback(text: str) -> None:
+    with suppress(ScenarioError):
+        value_of(text)

@@ -85,6 +85,14 @@ WRONG = [
         "Expression of generated column 'a' contains a disallowed function",
         "a",
     ),
+    *(
+        Wrong(
+            f"create table x (t timestamp, a {kind} as ({call}))",
+            "Expression of generated column 'a' contains a disallowed function",
+            "a",
+        )
+        for kind, call in (("datetime(3)", "now(3)"), ("bigint", "unix_timestamp(t)"))
+    ),
     Wrong(
         "create table x (a int as (1), primary key (a))",
         ("'Defining a virtual generated column as primary key' is not supported for generated columns"),

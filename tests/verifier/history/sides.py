@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from ticdc_producer.engine.local import LocalEngine
+from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.shapes import DECODED, MESSAGES
 from ticdc_producer.protocols import registry
 from ticdc_producer.scenario.scenario import Scenario
@@ -17,7 +18,7 @@ from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.schemas import with_schemas
 from ticdc_producer.simulate.simulate import simulate
 from ticdc_producer.targets.decode import event_decoder
-from ticdc_producer.targets.record_batches import claim_objects, with_table_schemas
+from ticdc_producer.targets.record_batches import with_table_schemas
 from ticdc_producer.verifier.history.history_diff import diff_histories
 from ticdc_producer.verifier.history.history_side import HistorySide
 from ticdc_producer.verifier.history.outcome import HistoryDiff
@@ -50,32 +51,28 @@ def job_of(
     partitions: int = 3,
     traps: Sequence[str] = (),
     overrides: Sequence[str] = (),
-    parameters: str = "",
 ) -> Job:
-    uri = f"kafka:///t?{OPTIONS[protocol]}&partition-num={partitions}&output-ddl=true{parameters}"
+    uri = f"kafka:///t?{OPTIONS[protocol]}&partition-num={partitions}&output-ddl=true"
     return prepare(scenario, sink_uri=uri, inject=[*traps], overrides=["on-error=skip", *overrides])
 
 
-def side_of(job: Job, claims: Path | None = None) -> HistorySide:
-    """The stream of a job; a folder for the objects of claim-check is necessary if it has any."""
+def side_of(job: Job) -> HistorySide:
+    """The stream of a job without claim-check."""
     with simulate(job, ENGINE) as simulation:
         batches = [*simulation.encoded.messages.select(*MESSAGES.names).batches()]
-        if claims is not None:
-            for claim in claim_objects(simulation.encoded.messages.batches()):
-                (claims / claim.name).parent.mkdir(parents=True, exist_ok=True)
-                (claims / claim.name).write_bytes(claim.content)
     rows = ENGINE.of_batches(batches, MESSAGES)
     changefeed = job.changefeed
     options = with_schemas(changefeed.codec_options(), changefeed, rows, job.known_schemas)
     options = with_table_schemas(rows, changefeed.protocol, options)
+    fidelity = registry.fidelity(changefeed.protocol, changefeed.codec_options())
     return HistorySide(
         name=changefeed.protocol,
         protocol=changefeed.protocol,
         profile=changefeed.profile,
-        fidelity=registry.fidelity(changefeed.protocol, changefeed.codec_options()),
+        fidelity=fidelity,
         messages=Messages(rows),
-        decode=event_decoder(changefeed.protocol, options, "" if claims is None else str(claims)),
-        without_ddls=registry.fidelity(changefeed.protocol, changefeed.codec_options()).ddl_skip_reason(3),
+        decode=event_decoder(changefeed.protocol, options),
+        without_ddls=fidelity.ddl_skip_reason(Action.CREATE_TABLE),
     )
 
 

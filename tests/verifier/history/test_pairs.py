@@ -77,6 +77,8 @@ def test_every_pair(scenario: str, protocol: str) -> None:
         if ((scenario, protocol) in ALONE) == ((scenario, other) in ALONE):
             diff = compared(side(scenario, protocol), side(scenario, other))
             assert [table.examples for table in diff.tables if not table.ok] == [], other
+            assert diff.tables
+            assert diff.equal
 
 
 @pytest.mark.slow

@@ -136,9 +136,13 @@ def check_default_function(column: str, expression: exp.Expr, line: int) -> None
         return
     accepts = call.function.default
     if accepts is None or not accepts(call.arguments):
-        names = ", ".join(name for name, function in FUNCTIONS.items() if function.default is not None)
+        accepted = {name for name, function in FUNCTIONS.items() if function.default is not None}
+        names = ", ".join(sorted({*accepted, *WITHOUT_RESULT}))
+        hint = f"TiDB accepts calls of {names}"
+        if accepts is not None:
+            hint = "TiDB accepts it with other arguments: formats of NOW(), texts of literals"
         what = f"Default value expression of column {column!r} contains a disallowed function: {call.name}"
-        raise ScenarioError(what, line=line, column=column, hint=f"TiDB accepts calls of {names}")
+        raise ScenarioError(what, line=line, column=column, hint=hint)
 
 
 def _has_result(expression: exp.Expr) -> bool:

@@ -18,6 +18,7 @@ from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.expression.function_call import call_of
 from ticdc_producer.scenario.sql.expression.scope import Scope
+from ticdc_producer.scenario.sql.functions import FUNCTIONS
 from ticdc_producer.scenario.sql.functions.function import text_type
 from ticdc_producer.scenario.sql.text.dialect import parse_expression
 
@@ -74,7 +75,7 @@ def _refuse_clock_functions(tree: exp.Expr, column: ColumnInfo, line: int) -> No
     Source: tidb ``pkg/expression/builtin.go`` (``IllegalFunctions4GeneratedColumns``).
     """
     calls = (call_of(node) for node in tree.walk())
-    if any(call is not None and not call.arguments and call.function.clock for call in calls):
+    if any(call is not None and call.name in FUNCTIONS and FUNCTIONS[call.name].clock for call in calls):
         what = f"Expression of generated column {column.name!r} contains a disallowed function"
         raise ScenarioError(what, line=line, column=column.name)
 
@@ -124,9 +125,10 @@ def _result_type(node: exp.Expr, table: TableInfo) -> tuple[MySQLType, int, str,
         plain = all(not literal.is_string and str(literal.this).isdigit() for literal in literals)
         return _BIGINT if whole and plain else None
     call = call_of(node)
-    if call is None or not call.function.indexed:
+    function = None if call is None else FUNCTIONS.get(call.name)
+    if function is None or not function.indexed:
         return None
-    if call.function.type is not text_type:
+    if function.type is not text_type:
         return _BIGINT
     sources = _sources(node, table)
     source = sources[0] if len(sources) == 1 else None

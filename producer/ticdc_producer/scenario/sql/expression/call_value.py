@@ -25,7 +25,7 @@ from ticdc_producer.scenario.sql.expression.eval_type import (
     ExpressionType,
     converted,
 )
-from ticdc_producer.scenario.sql.expression.form import Form, evaluate, type_of
+from ticdc_producer.scenario.sql.expression.form import Form, evaluate, noted_type, type_of
 from ticdc_producer.scenario.sql.expression.function_call import (
     CALL_NODES,
     FunctionCall,
@@ -107,7 +107,7 @@ def _longest_text(node: exp.Expr, scope: Scope) -> int | None:
     quotient = node.unnest()
     if not isinstance(quotient, exp.Div):
         return None
-    left, right = type_of(quotient.this, scope).digits, type_of(quotient.expression, scope).digits
+    left, right = noted_type(quotient.this, scope).digits, noted_type(quotient.expression, scope).digits
     if left is None or right is None:
         return None
     is_literal = isinstance(quotient.this.unnest(), exp.Literal)
@@ -133,7 +133,7 @@ def _text_of_date(value: SQLValue, mode: SQLMode) -> SQLValue:
 
 
 def _column_type(node: exp.Expr, scope: Scope) -> ExpressionType:
-    return scope.type(node.expressions[0].name)
+    return scope.type(*column_name(node.expressions[0]))
 
 
 def _parts_of_default(node: exp.Expr, _: Scope) -> Iterable[exp.Expr]:

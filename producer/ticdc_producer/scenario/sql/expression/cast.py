@@ -5,6 +5,7 @@ Rules: tidb ``pkg/expression/builtin_cast.go``, ``pkg/types/convert.go``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -73,16 +74,24 @@ class CastType:
         return temporal_type(kind, *self.sizes[:1]) if kind in TEMPORALS else ExpressionType(kind)
 
 
+_SIZE = re.compile("[0-9]{1,12}")
+_MOST_BYTES = 64 << 20
+"""TiDB's max_allowed_packet, the longest value."""
+
+
 def target_of(to: exp.DataType) -> CastType:
     """Return the target of a CAST node.
 
-    :raises UnsupportedSQL: for a type that nothing can be cast to.
+    :raises ScenarioError: for a type that nothing can be cast to, and a length that no value can have.
     """
-    sizes = tuple(int(str(part.this)) for part in to.expressions if isinstance(part, exp.DataTypeParam))
+    written = [str(part.this) for part in to.expressions if isinstance(part, exp.DataTypeParam)]
+    sizes = tuple(int(text) for text in written if _SIZE.fullmatch(text))
     charset = to.args.get("kind")
     name = _NAMES.get(to.this)
     if name is None or len(sizes) != len(to.expressions):
         raise UnsupportedSQL(f"CAST AS {to.sql(dialect='mysql')[:40]} is not supported")
+    if max(sizes, default=0) > _MOST_BYTES:
+        raise ScenarioError(f"a length has at most {_MOST_BYTES}", value=str(max(sizes)))
     if len(sizes) > (2 if name == "DECIMAL" else 1):
         raise ScenarioError(f"SQL does not parse: {name} takes fewer numbers")
     if name in ("DATETIME", "TIME") and sizes and sizes[0] > MAX_FSP:

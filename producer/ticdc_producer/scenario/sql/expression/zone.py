@@ -17,7 +17,7 @@ def time_zone(name: str) -> tzinfo:
         return UTC
     if name[:1] in ("+", "-"):
         hours, _, minutes = name[1:].partition(":")
-        if hours.isdigit() and minutes.isdigit() and len(hours) <= 2 and len(minutes) == 2:
+        if hours.isdecimal() and minutes.isdecimal() and len(hours) <= 2 and len(minutes) == 2:
             delta = timedelta(hours=int(hours), minutes=int(minutes))
             if int(minutes) < 60 and delta <= timedelta(hours=14):
                 return timezone(-delta if name[0] == "-" else delta)

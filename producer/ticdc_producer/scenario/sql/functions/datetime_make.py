@@ -260,7 +260,7 @@ def _now_type(kind: EvalType) -> TypeRule:
 
     def rule(arguments: Arguments, _: Sequence[ExpressionType]) -> ExpressionType:
         fsp = str(arguments[0].this) if arguments else "0"
-        return temporal_type(kind, int(fsp)) if fsp.isdigit() else ExpressionType(kind)
+        return temporal_type(kind, int(fsp)) if fsp.isdecimal() else ExpressionType(kind)
 
     return rule
 

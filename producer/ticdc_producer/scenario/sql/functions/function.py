@@ -52,7 +52,7 @@ class Function:
     :param arguments: gives the arguments of ``run`` from those in brackets, if one is a word or INTERVAL.
     :param syntax: the nodes that mean a call besides one by name.
     :param default: whether TiDB accepts a call with some arguments as the DEFAULT of a column.
-    :param clock: whether it depends on the time without arguments, so that no generated column may have it.
+    :param clock: whether it depends on the time, so that no generated column may have it.
     :param indexed: whether an index may have it: a text has the type of its column, other results are BIGINT.
     """
 

@@ -94,11 +94,10 @@ def document_function(
     :param properties: other fields of ``Function``.
     """
 
-    def call(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
-        return run(to_document(arguments[0]), *arguments[1:])
+    def call(source: SQLValue, *others: SQLValue) -> SQLValue:
+        return run(to_document(source), *others)
 
-    most = min_arguments if max_arguments is None else max_arguments
-    return Function(call, min_arguments, most, **properties)
+    return value_function(call, min_arguments, max_arguments, **properties)
 
 
 def _extract(source: SQLValue, *paths: SQLValue) -> SQLValue:

@@ -122,7 +122,7 @@ def _rounded_decimals(arguments: Arguments, decimals: int) -> int:
     if not arguments or isinstance(arguments[0], exp.Neg):
         return 0
     written = str(arguments[0].this) if isinstance(arguments[0], exp.Literal) else ""
-    return min(int(written), MAX_SCALE) if written.isdigit() else decimals
+    return min(int(written), MAX_SCALE) if written.isdecimal() else decimals
 
 
 def _truncate(value: SQLValue, digits: SQLValue) -> SQLValue:
