@@ -66,6 +66,6 @@ class DefaultSource(DataSource):
         :param schema: the columns of the rows.
         :param overwrite: whether the output mode is ``complete``.
         """
-        from pyspark_ticdc.stream_writer import TicdcStreamWriter
+        from pyspark_ticdc.writer import TicdcStreamWriter
 
         return TicdcStreamWriter(self.options, schema, overwrite=overwrite)

@@ -1,12 +1,17 @@
-"""The offsets between which topics are read: those of the options, and those of a stream's checkpoint."""
+"""The offsets between which topics are read: those of the options, and those after resolved events."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from pyspark_ticdc.options import GivenOptions
 from ticdc_producer.errors import ArgumentError, TopicError
+from ticdc_producer.rows.origin import Origin
 from ticdc_producer.runs.targets.run_topics import offset_ranges, partitions_of
 from ticdc_producer.targets.kafka.read import OffsetRange
 from ticdc_producer.targets.kafka.topics import Topics
@@ -65,12 +70,14 @@ def bounds(
         raise TopicError(what, topic=f"{unknown[0][0]}/{unknown[0][1]}")
     whole = first if default == "earliest" else last
     return {
-        position: _resolved(position, given.get(position), whole[position], (first[position], last[position]))
+        position: _offset_of(
+            position, given.get(position), whole[position], (first[position], last[position])
+        )
         for position in first
     }
 
 
-def _resolved(position: tuple[str, int], offset: int | None, default: int, span: tuple[int, int]) -> int:
+def _offset_of(position: tuple[str, int], offset: int | None, default: int, span: tuple[int, int]) -> int:
     if offset in (None, _EARLIEST, _LATEST):
         return {None: default, _EARLIEST: span[0], _LATEST: span[1]}[offset]
     if not span[0] <= offset <= span[1]:
@@ -88,3 +95,72 @@ def _parsed(text: str, option: str) -> dict[tuple[str, int], int]:
         }
     except (ValueError, TypeError, AttributeError):
         raise ArgumentError(f"option {option!r} cannot be read", argument=option, hint=_FORM) from None
+
+
+_WINDOW = 512
+"""Messages that are decoded first; TiCDC sends a resolved event about once in a second."""
+ResolvedAt = tuple[int, int]
+"""The offset after a resolved event, and its ts."""
+
+
+@dataclass(frozen=True)
+class ResolvedSearch:
+    """A search that decodes few messages.
+
+    :param origin_of: returns the messages between two offsets of each partition.
+    """
+
+    origin_of: Callable[[Partitions, Partitions], Origin]
+
+    def ends(
+        self,
+        starts: Partitions,
+        ends: Partitions,
+        available: Partitions,
+        resolved: Mapping[tuple[str, int], int],
+    ) -> tuple[dict[tuple[str, int], int], dict[tuple[str, int], int]]:
+        """Return for each partition the end after a resolved event that raises the resolved-ts.
+
+        It is the last one before ``ends``, else the first one after it. Without one the partition waits.
+
+        :param available: the ends of the topics.
+        :param resolved: the resolved-ts at the start.
+        :return: the ends, and the resolved-ts there.
+        """
+        after: dict[tuple[str, int], int] = {}
+        raised = dict(resolved)
+        for position, start in starts.items():
+            before = resolved.get(position, 0)
+            hit = self._last(position, start, ends[position], before)
+            if hit is None:
+                hit = self._first(position, ends[position], available[position], before)
+            after[position], raised[position] = (start, before) if hit is None else hit
+        return after, raised
+
+    def _last(self, position: tuple[str, int], start: int, end: int, before: int) -> ResolvedAt | None:
+        window = _WINDOW
+        while start < end:
+            begin = max(start, end - window)
+            hits = [*self._hits(position, begin, end, before)]
+            if hits:
+                return hits[-1][0], max(ts for _, ts in hits)
+            end, window = begin, 2 * window
+        return None
+
+    def _first(self, position: tuple[str, int], start: int, end: int, before: int) -> ResolvedAt | None:
+        return next(self._hits(position, start, end, before), None)
+
+    def _hits(self, position: tuple[str, int], start: int, end: int, before: int) -> Iterator[ResolvedAt]:
+        """Yield the offset after each resolved event that raises the resolved-ts, and the new one."""
+        if start >= end:
+            return
+        for batch in self.origin_of({position: start}, {position: end}).events.batches():
+            for offset, ts in _resolved_at(batch):
+                if ts > before:
+                    before = ts
+                    yield offset + 1, ts
+
+
+def _resolved_at(batch: pa.RecordBatch) -> Iterator[ResolvedAt]:
+    events = batch.select(["offset", "commit_ts"]).filter(pc.equal(batch.column("kind"), "resolved"))
+    yield from zip(*(column.to_pylist() for column in events.columns), strict=True)

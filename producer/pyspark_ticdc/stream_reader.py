@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from pyspark_ticdc.offsets import Partitions
+from pyspark_ticdc.offsets import Partitions, ResolvedSearch
 from pyspark_ticdc.options import given_options
 from pyspark_ticdc.origin import source_of, topics_of
 from pyspark_ticdc.reader import TaskPartition
-from pyspark_ticdc.resolved import ResolvedSearch
 from pyspark_ticdc.rows import check_stream, row_function
 from pyspark_ticdc.scenario_messages import ScenarioTopics
-from pyspark_ticdc.trigger import ReadLimit, ReadMaxRows, TriggerAvailableNow, limited
 from ticdc_producer.config import Changefeed
 from ticdc_producer.engine.local import local
 from ticdc_producer.errors import TopicError
@@ -30,6 +28,39 @@ from ticdc_producer.runs.targets.run_topics import offset_ranges
 from ticdc_producer.spark.arrow_schema import arrow_schema
 from ticdc_producer.targets.kafka.read import OffsetRange
 from ticdc_producer.targets.record_batches import with_table_schemas
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
+    from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow as TriggerAvailableNow
+else:
+    try:
+        from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
+        from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow as TriggerAvailableNow
+    except ImportError:  # Spark 4.1, which never calls what needs them
+
+        class ReadLimit:
+            """Replaces the class of Spark 4.2."""
+
+        ReadMaxRows = TriggerAvailableNow = ReadLimit
+
+
+def limited(starts: Partitions, ends: Partitions, limit: ReadLimit | None) -> dict[tuple[str, int], int]:
+    """Return the ends of a micro-batch.
+
+    A limit is divided among the partitions in proportion to their messages, as Spark's Kafka source does.
+
+    >>> limited({("t", 0): 0, ("t", 1): 5}, {("t", 0): 30, ("t", 1): 15}, ReadMaxRows(8))
+    {('t', 0): 6, ('t', 1): 7}
+    """
+    sizes = {position: end - starts[position] for position, end in ends.items()}
+    total = sum(sizes.values())
+    if not isinstance(limit, ReadMaxRows) or total <= limit.max_rows:
+        return dict(ends)
+    most = limit.max_rows
+    # At least one message, so that no partition waits forever.
+    shares = {position: min(size, max(1, size * most // total)) for position, size in sizes.items()}
+    return {position: starts[position] + share for position, share in shares.items()}
+
 
 StreamOffset: TypeAlias = dict[str, dict[str, dict[str, int]]]
 

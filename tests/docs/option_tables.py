@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from pyspark_ticdc.options import OPTIONS, SourceOption
-from pyspark_ticdc.write.options import WRITE_OPTIONS
+from pyspark_ticdc.write.plan import WRITE_OPTIONS
 from tests.docs.markdown import code, listed, table
 from ticdc_producer.model.parameter import State
 from ticdc_producer.runs.options import RUN, VERIFY, Option

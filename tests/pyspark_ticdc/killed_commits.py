@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from pyspark_ticdc.stream_writer import TicdcStreamWriter
+from pyspark_ticdc.writer import TicdcStreamWriter
 from tests.pyspark_ticdc.batches_of_inserts import COLUMNS, Size, arrow_batch, batch
 
 

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 import ticdc_producer
-from pyspark_ticdc.stream_writer import TicdcStreamWriter
+from pyspark_ticdc.writer import TicdcStreamWriter
 from tests.kafka_topic import Message, read_topic
 from ticdc_producer.errors import DeliveryError, ForeignMessageError, ProducerError, ScenarioError, TopicError
 from ticdc_producer.kafka.embedded import EmbeddedKafka

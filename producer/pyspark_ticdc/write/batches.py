@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 
 import pyarrow.compute as pc
 
 from pyspark_ticdc.options import GivenOptions
-from pyspark_ticdc.write.job import changes_job
-from pyspark_ticdc.write.options import changefeed_to_write
-from pyspark_ticdc.write.plan import WritePlan
+from pyspark_ticdc.write.plan import WritePlan, changefeed_to_write
 from pyspark_ticdc.write.staging import StagedRows, StagingFolder
 from ticdc_producer.config import Changefeed, SinkKind
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine
@@ -20,6 +19,7 @@ from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.errors import ArgumentError, ScenarioError
 from ticdc_producer.local_path import local_path
 from ticdc_producer.model.shapes import CHANGE_LOG
+from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.runs.run import checked_targets, execute, started
 from ticdc_producer.runs.run_options import RunOptions, check_sink_options
 from ticdc_producer.runs.targets.batches import (
@@ -32,11 +32,48 @@ from ticdc_producer.runs.targets.batches import (
 )
 from ticdc_producer.runs.targets.run_topics import for_existing_topics
 from ticdc_producer.runs.targets.target import Target
+from ticdc_producer.scenario.dataframe import Tables
 from ticdc_producer.scenario.dataframe.row_histories import RowHistories
+from ticdc_producer.scenario.execute import execute as execute_scenario
+from ticdc_producer.scenario.scenario import Scenario
 from ticdc_producer.simulate.change_log import UpstreamLog, UpstreamSource, change_batch
 from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import planned
 from ticdc_producer.simulate.simulate import Simulation
 from ticdc_producer.targets.kafka.topics import Topics
+
+
+def changes_job(
+    name: str,
+    tables: Tables,
+    commits: int,
+    changefeed: Changefeed,
+    clock: CommitClock,
+    *,
+    sends_ddls: bool = True,
+    resolved_at_end: bool = False,
+) -> Job:
+    """Return the job of changes, which are not part of it.
+
+    :param commits: number of the commits, those of the tables' DDL included.
+    :param sends_ddls: whether the tables' DDL is sent first; otherwise an earlier job has sent it.
+    :param resolved_at_end: whether a resolved event follows the last commit alone, not every commit.
+    """
+    scenario = replace(
+        Scenario(name).sql(tables.sql).load(),
+        start=clock.start,
+        every=timedelta(microseconds=clock.every_us),
+        resolved_every=timedelta.max if resolved_at_end else None,
+    )
+    created = execute_scenario(
+        scenario, force_replicate=changefeed.force_replicate, profile=changefeed.profile
+    )
+    # Nothing is known of the rows that the tables have in the end.
+    job = planned(scenario, changefeed, replace(created, commits=commits, state={}), traps={})
+    if sends_ddls:
+        return job
+    catalog = replace(job.history.catalog, ddls=())
+    return replace(job, history=replace(job.history, catalog=catalog))
 
 
 @dataclass(frozen=True)
