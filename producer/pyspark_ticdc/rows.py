@@ -46,6 +46,8 @@ class _PartitionMarks:
 def without_duplicates(before: Callable[[], ResolvedTS] = dict) -> BatchFunction:
     """Return the function that drops duplicates from events (shape ``DECODED``) in order of their offsets.
 
+    TiCDC may send an event again (docs/stream-semantics.md §9).
+
     An event is dropped if its commit-ts is not above the partition's resolved-ts, or if it is equal to an
     event since the newest resolved event that raised the resolved-ts. Errors and events without commit-ts
     stay.

@@ -12,7 +12,7 @@ from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import RowEvent
 from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
-from ticdc_producer.protocols.canal_json.jdbc_codes import codes_of
+from ticdc_producer.protocols.canal_json.envelope import codes_of
 
 
 def _typed(mysql_type: str, value: object, code: int | None = None) -> bytes:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ticdc_producer.model.mysql_type import TYPES, type_names
 from ticdc_producer.protocols.base import BadValue
-from ticdc_producer.protocols.value_columns import parsed_column
+from ticdc_producer.protocols.canal_json.batch_decoder import parsed_column
 from ticdc_producer.protocols.value_parsers import parser_for
 
 TYPE_TEXTS = sorted(type_names(TYPES, unsigned=True))

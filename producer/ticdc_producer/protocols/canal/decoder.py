@@ -17,8 +17,7 @@ from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Image, Op, 
 from ticdc_producer.model.tso import LOGICAL_BITS, MAX_TS, compose
 from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.canal.wire import fields
-from ticdc_producer.protocols.canal_json.envelope import action_code
-from ticdc_producer.protocols.canal_json.jdbc_codes import codes_of
+from ticdc_producer.protocols.canal_json.envelope import action_code, codes_of
 from ticdc_producer.protocols.value_parsers import Parser, parser_for
 from ticdc_producer.protocols.wire import EventBytes
 

@@ -20,7 +20,7 @@ from ticdc_producer.model.mysql_type import (
     default_length,
 )
 from ticdc_producer.protocols.arrow_text import Fragment
-from ticdc_producer.protocols.canal_json.jdbc_codes import PROMOTIONS, jdbc_code
+from ticdc_producer.protocols.canal_json.envelope import PROMOTIONS, jdbc_code
 
 T = MySQLType
 _UNSPECIFIED = -1

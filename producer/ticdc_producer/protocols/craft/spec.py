@@ -23,7 +23,7 @@ def _decoder(_options: CraftOptions, _: Options) -> Decoder:
 
 
 def _events(key: bytes | None, value: bytes | None) -> Sequence[EventBytes]:
-    from ticdc_producer.protocols.craft.event_texts import event_texts
+    from ticdc_producer.protocols.craft.decoder import event_texts
 
     return event_texts(key, value)
 

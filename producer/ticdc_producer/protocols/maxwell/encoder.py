@@ -22,8 +22,7 @@ from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.encoded_rows import EncodedRows, MessageLimits, batched, encoded_rows
 from ticdc_producer.protocols.go_json import STRINGS as JSON_STRINGS
 from ticdc_producer.protocols.large_message import RECORD_OVERHEAD
-from ticdc_producer.protocols.maxwell.ddl_types import OF_DATABASES, action_code, type_text
-from ticdc_producer.protocols.maxwell.decoder import VERSION
+from ticdc_producer.protocols.maxwell.decoder import OF_DATABASES, VERSION, action_code, type_text
 from ticdc_producer.protocols.maxwell.row_form import ALWAYS_OLD, MaxwellTablePlan, holds_bytes, table_plan
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.protocols.worker_options import MAX_ROWS, WorkerOptions
