@@ -1,20 +1,174 @@
-"""Reads in a batch query."""
+"""Reads in a batch query: the messages that the options name, how they decode, and their tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from urllib.parse import quote
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from pyspark_ticdc.options import READS, GivenOptions, given_options
-from pyspark_ticdc.origin import origin, source_of
+from pyspark_ticdc.offsets import Partitions, bounds, ranges_of
+from pyspark_ticdc.options import BOOTSTRAP, READS, GivenOptions, given_options
 from pyspark_ticdc.rows import columns_of, row_function
+from ticdc_producer.config import Changefeed, SinkKind, changefeed_content
 from ticdc_producer.engine.local import Source, local
-from ticdc_producer.rows.origin import Origin
+from ticdc_producer.errors import ArgumentError
+from ticdc_producer.kafka.client import Brokers
+from ticdc_producer.local_path import local_path
+from ticdc_producer.rows.origin import Origin, golden_folder, storage_folder
 from ticdc_producer.rows.state import one_part
+from ticdc_producer.rows.topics import messages_of_topics
+from ticdc_producer.runs.decode import folder_source, names_protocol
+from ticdc_producer.runs.targets.run_topics import brokers_of, partitions_of
+from ticdc_producer.simulate.prepare import changefeed_of
 from ticdc_producer.spark.arrow_schema import arrow_schema
+from ticdc_producer.targets.decode import protocol_of
+from ticdc_producer.targets.kafka.read import OffsetRange, read, slices
+from ticdc_producer.targets.kafka.topics import Topics
+
+SOURCES = (BOOTSTRAP, "sink-uri", "path", "scenario")
+"""The options that name a source."""
+
+
+def origin(options: GivenOptions) -> Origin:
+    """Return what the options of a batch query name.
+
+    :raises ProducerError: for options that name nothing or too much, or a source that cannot be read.
+    """
+    if source_of(options) == "path":
+        return _folder(local_path(str(options.values["path"])), options)
+    changefeed, detect = _changefeed(options)
+    if changefeed.sink_uri.kind is SinkKind.STORAGE:
+        return storage_folder(changefeed)
+    topics = TopicOptions(options, changefeed, detect)
+    return topics.origin(ranges_of(topics.cluster, topics.names, options))
+
+
+def source_of(options: GivenOptions) -> str:
+    """Return the option that names the source.
+
+    :raises ArgumentError: if none or several do.
+    """
+    names = [name for name in SOURCES if options.values.get(name) is not None]
+    if len(names) != 1:
+        what = f"give exactly one source: one of the options {', '.join(map(repr, SOURCES))}"
+        raise ArgumentError(what, argument=names[-1] if names else BOOTSTRAP)
+    return names[0]
+
+
+def topics_of(options: GivenOptions) -> TopicOptions:
+    """Return the topics that options name.
+
+    :raises ProducerError: for options that name no topics.
+    """
+    source_of(options)
+    return TopicOptions(options, *_changefeed(options))
+
+
+def _changefeed(options: GivenOptions) -> tuple[Changefeed, bool]:
+    """Return the changefeed of a sink URI, and whether the protocol is to be detected."""
+    config = None if options.values["config"] is None else changefeed_content(str(options.values["config"]))
+    given = options.values.get("sink-uri")
+    uri = _sink_uri(options) if given is None else str(given)
+    changefeed = changefeed_of(uri, config, kafka_properties=options.kafka_properties)
+    return changefeed, not names_protocol(uri, config)
+
+
+def _folder(folder: Path, options: GivenOptions) -> Origin:
+    source = folder_source(folder, options.sink_parameters.get("protocol"))
+    if "folder" in source:
+        for name in options.sink_parameters:
+            what = f"the option {name!r} has no effect on a golden folder"
+            raise ArgumentError(what, argument=name, hint="leave it out: the folder has its own changefeed")
+        return golden_folder(Path(source["folder"]))
+    return storage_folder(changefeed_of(source["sink_uri"], None))
+
+
+def _sink_uri(options: GivenOptions) -> str:
+    """Return the sink URI that the options for Kafka are equal to.
+
+    :raises ArgumentError: if no topic is named.
+    """
+    topics = options.values.get("subscribe")
+    if topics is None:
+        what = f"option {BOOTSTRAP!r} requires the option 'subscribe'"
+        raise ArgumentError(what, argument="subscribe", hint="it names the topics")
+    topic = quote(str(topics).partition(",")[0].strip())
+    return options.with_parameters(f"kafka://{options.values[BOOTSTRAP]}/{topic}")
+
+
+@dataclass(frozen=True)
+class TopicOptions:
+    """The topics that options name, and how their messages decode.
+
+    :param detect: whether the protocol follows from the first messages.
+    """
+
+    options: GivenOptions
+    changefeed: Changefeed
+    detect: bool
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the topics."""
+        subscribed = self.options.values["subscribe"]
+        names = str(subscribed).split(",") if subscribed else [self.changefeed.sink_uri.topic]
+        return [name.strip() for name in names]
+
+    @property
+    def cluster(self) -> Topics:
+        """The cluster of the topics."""
+        return Topics(brokers_of(self.changefeed))
+
+    def initial(self) -> Partitions:
+        """Return the offsets at which a stream begins."""
+        return bounds(self.cluster, self._partitions, self.options, "starting", self.starts(), self.ends())
+
+    def starts(self) -> Partitions:
+        """Return the offset of the first message of each partition."""
+        return self.cluster.starts(self._partitions)
+
+    def ends(self) -> Partitions:
+        """Return the offset after the last message of each partition."""
+        return self.cluster.ends(self._partitions)
+
+    def available(self, _starts: Partitions, /) -> Partitions:
+        """Return how far a stream can read now; only that of a scenario depends on its start."""
+        return self.ends()
+
+    @property
+    def _partitions(self) -> dict[str, int]:
+        return partitions_of(self.cluster, self.names)
+
+    def origin(self, ranges: Sequence[OffsetRange], descriptions: Sequence[bytes] | None = None) -> Origin:
+        """Return the messages in some ranges.
+
+        :param descriptions: the messages that describe tables, of protocols that have such messages; None:
+            those in the ranges.
+        """
+        brokers = brokers_of(self.changefeed)
+        changefeed = _detected(self.changefeed, brokers, ranges) if self.detect else self.changefeed
+        # Whether an event is a duplicate depends on those before it.
+        whole = self.options.values["duplicates"] == "drop"
+        parts = ranges if whole else slices(ranges)
+        claims = self.options.values["claim-check-storage-uri"]
+        described = descriptions if changefeed.spec.described_versions is not None else None
+        messages = messages_of_topics(changefeed, brokers, parts, descriptions=described)
+        return messages if claims is None else replace(messages, claims=str(claims))
+
+
+def _detected(changefeed: Changefeed, brokers: Brokers, ranges: Sequence[OffsetRange]) -> Changefeed:
+    """Return the changefeed with the protocol of the first messages; unchanged without messages.
+
+    :raises RecognitionError: if it cannot be detected.
+    """
+    protocol, _ = protocol_of(chain.from_iterable(read(brokers, part) for part in ranges))
+    return changefeed if protocol is None else changefeed.model_copy(update={"protocol": protocol})
 
 
 def schema(given: Mapping[str, str]) -> StructType:
@@ -22,7 +176,7 @@ def schema(given: Mapping[str, str]) -> StructType:
 
     :raises ProducerError: for invalid options, and a table of which no message has a row.
     """
-    return columns_of(given_options(given, *READS), _origin)
+    return columns_of(given_options(given, *READS), _given_origin)
 
 
 class TaskPartition(InputPartition):
@@ -49,7 +203,7 @@ class TicdcReader(DataSourceReader):
 
     def __init__(self, given: Mapping[str, str], columns: StructType) -> None:
         options = given_options(given, "read")
-        read = _origin(options)
+        read = _given_origin(options)
         shape = arrow_schema(columns)
         messages = one_part(read.messages) if options.values["rows"] == "state" else read.messages
         self._sources = local(messages.map(row_function(options, read, columns), shape)).sources
@@ -67,7 +221,7 @@ class TicdcReader(DataSourceReader):
         return partition.source() if isinstance(partition, TaskPartition) else iter(())
 
 
-def _origin(options: GivenOptions) -> Origin:
+def _given_origin(options: GivenOptions) -> Origin:
     if source_of(options) != "scenario":
         return origin(options)
     from pyspark_ticdc.scenario_messages import ScenarioTopics  # simulations import much

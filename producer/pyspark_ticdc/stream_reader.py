@@ -16,8 +16,7 @@ from pyspark.sql.types import StructType
 
 from pyspark_ticdc.offsets import Partitions, ResolvedSearch
 from pyspark_ticdc.options import given_options
-from pyspark_ticdc.origin import source_of, topics_of
-from pyspark_ticdc.reader import TaskPartition
+from pyspark_ticdc.reader import TaskPartition, source_of, topics_of
 from pyspark_ticdc.rows import check_stream, row_function
 from pyspark_ticdc.scenario_messages import ScenarioTopics
 from ticdc_producer.config import Changefeed

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 import ticdc_producer
 from pyspark_ticdc.options import READS, given_options
-from pyspark_ticdc.origin import origin
+from pyspark_ticdc.reader import origin
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.targets.golden import read as golden

@@ -23,8 +23,7 @@ from ticdc_producer.simulate.encode import encoded, reencoded_events, reencoded_
 from ticdc_producer.simulate.fitted_faults import with_fitted_faults
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation, sources_of
-from ticdc_producer.simulate.snapshot import snapshot_events, ts_before_start
-from ticdc_producer.simulate.state import commits_at, sql_tables
+from ticdc_producer.simulate.state import commits_at, snapshot_events, sql_tables, ts_before_start
 from ticdc_producer.targets.claims import claimed_contents
 from ticdc_producer.targets.decode import canonical_forms
 from ticdc_producer.verifier.match import ExpectedState, ExpectedStream

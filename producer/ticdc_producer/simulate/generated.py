@@ -30,8 +30,8 @@ from ticdc_producer.scenario.generate.edited_rows import rows_of_table
 from ticdc_producer.scenario.generate.plan import GeneratePlan, has_expressions, needs_expressions
 from ticdc_producer.scenario.generate.row_history import RowChanges
 from ticdc_producer.simulate.change_log import DividedSource, shuffled_row_events
+from ticdc_producer.simulate.data_sources import computed_parts
 from ticdc_producer.simulate.job import Job
-from ticdc_producer.simulate.spark_sources import computed_parts
 from ticdc_producer.simulate.state import is_compared, replicated_rows
 from ticdc_producer.simulate.stream import drawn_tables
 from ticdc_producer.simulate.target_partitions import TargetPartition

@@ -41,10 +41,10 @@ def sources_of(job: Job) -> list[UpstreamSource]:
 
 def _data_source(plan: PlannedChanges) -> UpstreamSource:
     if isinstance(plan, DataPlan | LogPlan | DumpPlan):
-        from ticdc_producer.simulate.spark_sources import DataChanges
+        from ticdc_producer.simulate.data_sources import DataChanges
 
         return DataChanges(plan)
-    from ticdc_producer.simulate.frame_source import FrameSource, frame_plan
+    from ticdc_producer.simulate.data_sources import FrameSource, frame_plan
 
     return FrameSource(frame_plan(plan))
 

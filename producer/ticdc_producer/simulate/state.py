@@ -1,19 +1,37 @@
-"""The rows that the tables of a scenario have at a time, as TiCDC sends them."""
+"""The rows that the tables of a scenario have at a time: as TiCDC sends them, and as a dump has them.
+
+A changefeed with a start-ts sends no rows from before; a dump at the start-ts has them. Its rows are those
+upstream: with all columns that messages can have, and with TIMESTAMP values in UTC.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.model.shapes import TABLE_ROWS
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part, united
+from ticdc_producer.model.event import MAX_EVENTS, Op
+from ticdc_producer.model.shapes import CARRIED, CHANGE_LOG, EXPECTED_EVENTS, IMAGE, TABLE_ROWS, ChangeBatch
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.pipeline import event_stream as rules
 from ticdc_producer.pipeline.event_filter import reduced_tables, selected_columns
-from ticdc_producer.pipeline.row_images import is_utc, local_images, selected_from, timestamp_columns
+from ticdc_producer.pipeline.expected_events import ExpectedEvents
+from ticdc_producer.pipeline.row_images import (
+    column_values,
+    is_utc,
+    local_images,
+    selected_from,
+    timestamp_columns,
+)
 from ticdc_producer.protocols.zone import local_timestamp, zone_of
-from ticdc_producer.scenario.history import RowImage, State
+from ticdc_producer.scenario.history import DefinedTable, RowImage, State, TableState
+from ticdc_producer.scenario.sql.definition.partition_columns import partitions_of_rows
+from ticdc_producer.simulate.change_log import UpstreamSource
 from ticdc_producer.simulate.job import Job
 
 TableRows: TypeAlias = tuple[TableInfo, tuple[RowImage, ...]]
@@ -88,3 +106,155 @@ def local_rows(table: TableInfo, rows: Sequence[RowImage], time_zone: str) -> tu
         tuple(local_timestamp(value, zone) if index in columns else value for index, value in enumerate(row))
         for row in rows
     )
+
+
+LOCATED_ROWS = pa.schema([("table_id", pa.int64()), ("row", IMAGE)])
+"""Rows of one table: their physical table id, and their image."""
+_ROWS_AT_ONCE = 1 << 14
+_MOST_PARTS, _PART_BITS = 1 << 12, 11
+"""Rows of a part have up to 2 ** 31 numbers: 11 bits of the offset, and the index in the message."""
+
+
+@dataclass(frozen=True)
+class TableSnapshot:
+    """A replicated table at the start-ts.
+
+    :param rows: shape ``LOCATED_ROWS``.
+    """
+
+    table: TableInfo
+    definition: DefinedTable
+    rows: Dataset
+
+
+def snapshot_tables(
+    job: Job,
+    engine: Engine,
+    sources: Sequence[UpstreamSource],
+    *,
+    selected: bool = False,
+    ordered: bool = False,
+) -> Iterator[TableSnapshot]:
+    """Yield the replicated tables at the start-ts of a job; none without a start-ts.
+
+    :param sources: those of the job besides SQL.
+    :param selected: only the tables of which the changefeed sends all rows.
+    :param ordered: whether the rows are in the order of their keys.
+    """
+    if job.start_ts is None:
+        return
+    dump, tables = _dumped(job), job.history.catalog.tables
+    rows = {
+        state.version: engine.of_batches(_batches(tables[state.version], state), LOCATED_ROWS)
+        for state in job.history.state_at[job.first_commit].values()
+    }
+    definitions = {definition.version: definition for definition in job.history.definitions}
+    for source in sources:
+        for table, of_table in source.rows(engine, dump, job.first_commit):
+            if table.version not in definitions:
+                continue
+            located = partial(_located, tables[table.version], definitions[table.version])
+            in_order = of_table.in_order("row_key") if ordered else of_table
+            rows[table.version] = in_order.map(located, LOCATED_ROWS)
+    versions = (
+        job.stream.fully_replicated_versions if selected else {t.version for t in job.stream.replicated}
+    )
+    for version, definition in sorted(definitions.items()):
+        if version in versions and version in rows:
+            yield TableSnapshot(tables[version], definition, rows[version])
+
+
+def _dumped(job: Job) -> Job:
+    """Return the job with a changefeed that sends rows as they are upstream."""
+    plain = {"time_zone": "UTC", "column_selectors": (), "filter": type(job.changefeed.filter)()}
+    return replace(job, changefeed=job.changefeed.model_copy(update=plain))
+
+
+def _batches(table: TableInfo, state: TableState) -> Iterator[pa.RecordBatch]:
+    ids = np.array(state.table_ids or [table.table_id] * len(state.rows), np.int64)
+    for start in range(0, len(ids), _ROWS_AT_ONCE):
+        part = slice(start, start + _ROWS_AT_ONCE)
+        columns = [pa.array(ids[part]), pa.array(state.rows[part], IMAGE)]
+        yield pa.record_batch(columns, schema=LOCATED_ROWS)
+
+
+def _located(table: TableInfo, definition: DefinedTable, batches: Batches) -> Batches:
+    """Yield rows with the physical ids of their partitions.
+
+    :param batches: shape ``TABLE_ROWS``.
+    """
+    ids = np.array([part.id for part in table.partitions] or [table.table_id], np.int64)
+    for batch in batches:
+        images, at = batch.column("row"), np.zeros(batch.num_rows, np.int64)
+        if definition.partitioning is not None:
+            every, nothing = np.arange(batch.num_rows), pa.nulls(batch.num_rows, pa.binary())
+            indexes = [table.image_index(offset) for offset in range(len(table.columns))]
+            values = [nothing if at is None else column_values(images, every, at) for at in indexes]
+            at = partitions_of_rows(definition.partitioning, table, values)
+        yield pa.record_batch([pa.array(ids[at]), images], schema=LOCATED_ROWS)
+
+
+def ts_before_start(job: Job) -> int:
+    """Return a commit-ts that is lower than that of every event, as the messages would have it."""
+    visible = job.encoder.fidelity.visible_commit_ts
+    return max(visible(max((job.start_ts or 0), 1)) - 1, 1)
+
+
+def snapshot_events(
+    job: Job, engine: Engine, sources: Sequence[UpstreamSource], *, ordered: bool = False
+) -> Dataset:
+    """Return the rows at the start-ts as a reader would decode their inserts (shape ``EXPECTED_EVENTS``).
+
+    Topic and partition are those of their later events. Offsets and indexes number them.
+
+    :param ordered: whether the rows of a table are in the order of their keys.
+    """
+    parts = [
+        of_table.rows.map_parts(partial(_events, job, of_table.table, number), EXPECTED_EVENTS)
+        for number, of_table in enumerate(
+            snapshot_tables(job, engine, sources, selected=True, ordered=ordered)
+        )
+    ]
+    return united(parts) if parts else engine.of_batches([], EXPECTED_EVENTS)
+
+
+def _events(job: Job, table: TableInfo, number: int, part: Part, batches: Batches) -> Batches:
+    reader, count = ExpectedEvents(job.catalog, job.encoder.fidelity), 0
+    block = (number * _MOST_PARTS + part.index % _MOST_PARTS) << _PART_BITS
+    for batch in batches:
+        events = rules.snapshot_events(_inserts(table, batch, ts_before_start(job)), job.stream)
+        numbers = count + np.arange(events.num_rows)
+        count += events.num_rows
+        columns = {
+            "offset": pa.array(block + numbers // MAX_EVENTS),
+            "index": pa.array(numbers % MAX_EVENTS, pa.int32()),
+            "handle_key_only": pa.array(np.zeros(len(numbers), bool)),
+            "wire": pa.array(np.zeros(len(numbers), np.int64)),
+        }
+        arrays = [columns.get(field.name) for field in CARRIED]
+        carried = [
+            events.column(field.name) if array is None else array
+            for field, array in zip(CARRIED, arrays, strict=True)
+        ]
+        if events.num_rows:
+            yield reader.expected(pa.record_batch(carried, schema=CARRIED))
+
+
+def _inserts(table: TableInfo, rows: pa.RecordBatch, ts: int) -> ChangeBatch:
+    count = rows.num_rows
+    columns = {
+        "table_version": np.full(count, table.version),
+        "table_id": rows.column("table_id"),
+        "op": np.full(count, int(Op.INSERT)),
+        "after": rows.column("row"),
+        "row_key": pa.array([b""] * count, pa.binary()),
+    }
+    zero = np.zeros(count, np.int64)
+    arrays = [
+        pa.nulls(count, field.type)
+        if field.name.startswith("old_") or field.name == "before"
+        else pa.array(columns.get(field.name, zero)).cast(field.type)
+        for field in CHANGE_LOG
+    ]
+    batch: ChangeBatch = pa.record_batch(arrays, schema=CHANGE_LOG)
+    return batch.append_column("commit_ts", pa.array(np.full(count, ts)))

@@ -29,7 +29,7 @@ from ticdc_producer.rows.columns import conversion, converted, type_of_column
 from ticdc_producer.scenario.sql.definition.create_text import sql_name, sql_string
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation
-from ticdc_producer.simulate.snapshot import TableSnapshot, snapshot_events, snapshot_tables
+from ticdc_producer.simulate.state import TableSnapshot, snapshot_events, snapshot_tables
 from ticdc_producer.targets.golden.expectations import EVENT_FILES, EVENTS
 from ticdc_producer.targets.golden.json_lines import event_lines
 from ticdc_producer.targets.golden.parquet import disk_errors, write_part
@@ -157,7 +157,7 @@ def _written(table: TableInfo) -> list[tuple[int, ColumnInfo]]:
 def _tuples(table: TableInfo, batches: Batches) -> Batches:
     """Yield the rows of INSERT statements.
 
-    :param batches: shape ``simulate.snapshot.LOCATED_ROWS``.
+    :param batches: shape ``simulate.state.LOCATED_ROWS``.
     """
     for batch in batches:
         every = np.arange(batch.num_rows)
