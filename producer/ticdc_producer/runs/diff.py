@@ -32,10 +32,9 @@ from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.targets.record_batches import with_table_schemas
 from ticdc_producer.targets.storage.read import Listing, listing_of, reading_options, storage_rows
-from ticdc_producer.verifier.history.definitions import KnownDefinition
 from ticdc_producer.verifier.history.history_diff import diff_histories
-from ticdc_producer.verifier.history.history_side import HistorySide
 from ticdc_producer.verifier.history.outcome import HistoryDiff
+from ticdc_producer.verifier.history.sides import HistorySide, KnownDefinition
 from ticdc_producer.verifier.passes.slices import Messages
 
 _NO_OUTPUT = "its changefeed sends none"

@@ -20,8 +20,8 @@ from ticdc_producer.simulate.simulate import simulate
 from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.record_batches import with_table_schemas
 from ticdc_producer.verifier.history.history_diff import diff_histories
-from ticdc_producer.verifier.history.history_side import HistorySide
 from ticdc_producer.verifier.history.outcome import HistoryDiff
+from ticdc_producer.verifier.history.sides import HistorySide
 from ticdc_producer.verifier.passes.slices import Messages
 
 ENGINE = LocalEngine()

@@ -13,8 +13,8 @@ import pytest
 from tests.verifier.history.sides import OPTIONS, compared, decoded_of, job_of, side_of, with_events
 from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.scenario.scenario import Scenario
-from ticdc_producer.verifier.history.history_side import HistorySide
 from ticdc_producer.verifier.history.outcome import HistoryDiff, HistoryDifference
+from ticdc_producer.verifier.history.sides import HistorySide
 
 Events: TypeAlias = list[dict[str, Any]]
 SQL = """

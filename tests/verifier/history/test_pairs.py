@@ -8,7 +8,7 @@ import pytest
 
 from tests.faults.legal_together import TOGETHER, legal_traps
 from tests.verifier.history.sides import OPTIONS, compared, job_of, side_of
-from ticdc_producer.verifier.history.history_side import HistorySide
+from ticdc_producer.verifier.history.sides import HistorySide
 
 SCENARIOS = ("seed_t1", "ddl-mix", "all-types", "migrations")
 ALONE = {("all-types", "maxwell"), ("migrations", "open-protocol, new")}

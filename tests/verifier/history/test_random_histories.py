@@ -11,7 +11,7 @@ from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.runs.verify_options import verify_options
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.verifier.check import check_messages
-from ticdc_producer.verifier.history.history_side import HistorySide
+from ticdc_producer.verifier.history.sides import HistorySide
 from ticdc_producer.verifier.options import Strictness
 
 PROTOCOLS = ("open-protocol", "canal-json, extension", "simple", "debezium", "maxwell", "avro", "craft")

@@ -10,11 +10,10 @@ import numpy as np
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.event_line import DecodedRow, RowImage, event_content, to_json
 from ticdc_producer.verifier.event_layouts import DescribedColumn
-from ticdc_producer.verifier.history.column_projections import ColumnProjections, readable
 from ticdc_producer.verifier.history.history_comparison import DifferenceKind, FirstDifference
 from ticdc_producer.verifier.history.history_rows import TableName
-from ticdc_producer.verifier.history.known_side import KnownSide
 from ticdc_producer.verifier.history.outcome import HistoryDifference
+from ticdc_producer.verifier.history.sides import ColumnProjections, KnownSide, readable
 from ticdc_producer.verifier.violations import EventID
 
 _MAX_TEXT = 200

@@ -32,7 +32,6 @@ from ticdc_producer.verifier.history.history_rows import (
     HistoryStats,
     TableName,
 )
-from ticdc_producer.verifier.history.history_side import HistorySide
 from ticdc_producer.verifier.history.outcome import (
     HistoryDiff,
     HistoryDifference,
@@ -40,6 +39,7 @@ from ticdc_producer.verifier.history.outcome import (
     TableDiff,
 )
 from ticdc_producer.verifier.history.readings import Reading, readings
+from ticdc_producer.verifier.history.sides import HistorySide
 from ticdc_producer.verifier.violations import EventID
 
 _NO_COUNTS = KeyCounts(limit=0)

@@ -31,11 +31,9 @@ from ticdc_producer.verifier.fingerprint import (
     text_hashes,
     value_hashes,
 )
-from ticdc_producer.verifier.history.column_projections import ColumnProjections, readable
 from ticdc_producer.verifier.history.common_form import Projection, repaired
-from ticdc_producer.verifier.history.definitions import KnownDefinition
 from ticdc_producer.verifier.history.history_rows import HistoryRows, HistoryStats, TableName, ddl_of
-from ticdc_producer.verifier.history.known_side import KnownSide
+from ticdc_producer.verifier.history.sides import ColumnProjections, KnownDefinition, KnownSide, readable
 from ticdc_producer.verifier.row_digests import row_key
 from ticdc_producer.verifier.violations import EventID
 

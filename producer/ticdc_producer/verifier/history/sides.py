@@ -1,19 +1,32 @@
-"""The definitions of columns: those of DDLs, of a folder, or as far as messages describe them."""
+"""The two streams that are compared: their messages, and what is known of them and of their columns."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from functools import cache
 
 import numpy as np
 
+from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
+from ticdc_producer.model.event_line import DecodedRow
+from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.mysql_type import TYPES, MySQLType, bare_name
+from ticdc_producer.model.parameter import Profile
+from ticdc_producer.model.shapes import DECODED, BatchFunction
 from ticdc_producer.replica.versions import Version
 from ticdc_producer.verifier.event_layouts import DescribedColumn
+from ticdc_producer.verifier.findings import events_at
 from ticdc_producer.verifier.fingerprint import Numbers
+from ticdc_producer.verifier.history.common_form import CommonForm, Projection, Projections, applied
+from ticdc_producer.verifier.history.history_rows import (
+    TableName,
+)
+from ticdc_producer.verifier.passes.slices import Messages
+from ticdc_producer.verifier.violations import EventID
 
 _NAME = re.compile(r"(\w+)(?:\(.*\))?((?: \w+)*)", re.DOTALL)
 _MEMBER = re.compile(r"'((?:[^']|'')*)'")
@@ -140,3 +153,112 @@ def _types() -> dict[str, tuple[MySQLType, bool, bool]]:
                     (unsigned and name.endswith("unsigned")),
                 )
     return names
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistorySide:
+    """One of two streams that are compared.
+
+    :param name: as the user named it.
+    :param decode: decodes messages (shape ``MESSAGES``) to events (shape ``DECODED``).
+    :param tables: what is known of tables without their DDLs.
+    :param ddls: DDLs that are in no message: commit-ts, schema, table, text and action code.
+    :param without_ddls: why the stream has no DDLs; empty: it has them.
+    :param ordered: whether positions order the changes of a partition.
+    """
+
+    name: str
+    protocol: str
+    profile: Profile
+    fidelity: Fidelity
+    messages: Messages
+    decode: BatchFunction
+    tables: Mapping[TableName, KnownDefinition] = field(default_factory=dict)
+    ddls: Sequence[tuple[int, str, str, str, int]] = ()
+    without_ddls: str = ""
+    ordered: bool = True
+
+    @property
+    def events(self) -> Dataset:
+        """The events (shape ``DECODED``), decoded whenever they are read."""
+        return self.messages.rows.merged().map(self.decode, DECODED)
+
+    def at(self, positions: Iterable[EventID]) -> dict[EventID, DecodedRow]:
+        """Return the events at some positions; only their messages are decoded."""
+        events = sorted(set(positions))
+        if not events:
+            return {}
+        offsets = sorted({event[:3] for event in events})
+        return events_at(self.messages.at(offsets).map(self.decode, DECODED), events)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownSide:
+    """What is known of one side before its rows are read.
+
+    :param side: its number, 0 or 1.
+    :param definitions: what is known of tables beside the descriptions in messages.
+    :param keys: by table the handle key of the other side, if it is known and never changes.
+    :param described: by table the columns as the other side describes them.
+    :param keyless: tables whose rows are compared without their key.
+    :param patterns: ``SCHEMA.TABLE`` of the tables that are compared, with ``*``; empty: all.
+    """
+
+    form: CommonForm
+    side: int
+    definitions: TableDefinitions
+    keys: Mapping[TableName, tuple[str, ...]] = field(default_factory=dict)
+    described: Mapping[TableName, Mapping[str, DescribedColumn]] = field(default_factory=dict)
+    keyless: Collection[TableName] = ()
+    patterns: Sequence[str] = ()
+
+    @property
+    def fidelity(self) -> Fidelity:
+        """What this side carries."""
+        return self.form.fidelities[self.side]
+
+    def includes(self, schema: str, table: str) -> bool:
+        """Return whether a table is compared."""
+        name = f"{schema}.{table}"
+        matches = any(fnmatchcase(name, pattern) for pattern in self.patterns)
+        return not self.patterns or (bool(table) and matches)
+
+
+class ColumnProjections:
+    """How the values of columns become the common form, for one side.
+
+    :ivar unreadable: columns that are not compared.
+    """
+
+    def __init__(self, known: KnownSide) -> None:
+        self.unreadable: set[str] = set()
+        self._known, self._of_column = known, dict[ColumnInfo, Projections | None]()
+
+    def of(
+        self, table: TableName, column: DescribedColumn, definition: KnownDefinition
+    ) -> tuple[Projection | None, bool]:
+        """Return the projection of a column, None if there is none, and whether the column is compared."""
+        form, side = self._known.form, self._known.side
+        if form.fidelities[0] == form.fidelities[1]:
+            return None, True  # both change values alike
+        other = self._known.described.get(table, {}).get(column.name)
+        info = definition.columns.get(column.name) or described_column(column)
+        if info is None and other is not None:
+            info = described_column(other)
+        if info is None:
+            return None, True
+        if info not in self._of_column:
+            self._of_column[info] = form.projections(info)
+        chosen = self._of_column[info]
+        if chosen is None:
+            self.unreadable.add(f"{'.'.join(table)}.{column.name}")
+            return None, False
+        return chosen[side], True
+
+
+def readable(projection: Projection | None, value: bytes | None) -> bytes | None:
+    """Return a value in the common form; one that is none of its type stays as it is."""
+    try:
+        return applied(projection, value)
+    except (ValueError, TypeError, LookupError, ArithmeticError):
+        return value
