@@ -26,7 +26,7 @@ from ticdc_producer.rows.topics import messages_of_topics
 from ticdc_producer.runs.decode import folder_source, names_protocol
 from ticdc_producer.runs.targets.run_topics import brokers_of, partitions_of
 from ticdc_producer.simulate.prepare import changefeed_of
-from ticdc_producer.spark.arrow_schema import arrow_schema
+from ticdc_producer.spark.storage import arrow_schema
 from ticdc_producer.targets.decode import protocol_of
 from ticdc_producer.targets.kafka.read import OffsetRange, read, slices
 from ticdc_producer.targets.kafka.topics import Topics

@@ -20,7 +20,7 @@ from ticdc_producer.rows.changes import OF_CHANGES, OF_ERRORS, ChangeReader
 from ticdc_producer.rows.columns import OnError, table_name, table_schema, undamaged
 from ticdc_producer.rows.origin import Origin
 from ticdc_producer.rows.state import StateReader
-from ticdc_producer.spark.arrow_schema import arrow_schema
+from ticdc_producer.spark.storage import arrow_schema
 from ticdc_producer.verifier.event_layouts import Images
 from ticdc_producer.verifier.fingerprint import Flags, Hashes, Numbers, combined, text_hashes
 

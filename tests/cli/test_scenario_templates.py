@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ticdc_producer.cli import main
+from ticdc_producer.cli.scenario_command import shipped_text, write_from_template
 from ticdc_producer.scenario.load import load_scenario, shipped
-from ticdc_producer.scenario.templates import shipped_text, write_from_template
 
 
 @pytest.mark.parametrize("template", sorted(shipped()))

@@ -20,7 +20,7 @@ import ticdc_producer
 from pyspark_ticdc import DefaultSource
 from tests.faults.legal_together import legal_traps, run_arguments
 from ticdc_producer.scenario.load import shipped
-from ticdc_producer.spark.arrow_schema import arrow_schema
+from ticdc_producer.spark.storage import arrow_schema
 
 PARTITION_OF_2023 = "placed BETWEEN '2023-01-01' AND '2023-12-31'"
 TIMES = ("d", "dt", "dt6", "ts", "ts6", "t", "t6")

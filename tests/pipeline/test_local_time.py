@@ -16,9 +16,9 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import CommitClock
+from ticdc_producer.model.values.temporal_text import local_timestamp, zone_of
 from ticdc_producer.pipeline.delivery import commit, commit_ts
 from ticdc_producer.pipeline.row_images import local_texts, localise
-from ticdc_producer.protocols.zone import local_timestamp, zone_of
 from ticdc_producer.simulate.change_log import change_batch
 
 AT = b"2021-07-01 12:00:00"

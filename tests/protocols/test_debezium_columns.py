@@ -13,10 +13,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ticdc_producer.model.event import Value
+from ticdc_producer.model.values.temporal_text import zone_of
 from ticdc_producer.protocols.arrow_text import NULL, Fragments, concat
 from ticdc_producer.protocols.debezium import temporal
 from ticdc_producer.protocols.debezium import values as rendered
-from ticdc_producer.protocols.zone import zone_of
 
 DATES = st.dates().map(str) | st.sampled_from(
     ["0000-00-00", "0000-01-01", "0069-12-31", "0070-01-01", "0099-02-29", "0100-01-01", "9999-12-31"]

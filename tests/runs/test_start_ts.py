@@ -21,7 +21,7 @@ from ticdc_producer.conformance.fuzz.example import script
 from ticdc_producer.conformance.fuzz.random_example import random_history
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.errors import ProducerError, ScenarioError
-from ticdc_producer.scenario.commit_range import clock_of
+from ticdc_producer.scenario.commit_times import clock_of
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import SimulatedTopic, simulated_topic

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from pyspark.sql.types import IntegerType, StructType, TimestampType
 
-from ticdc_producer.spark.arrow_schema import arrow_schema
+from ticdc_producer.spark.storage import arrow_schema
 
 
 def test_time_stamps_are_in_utc() -> None:

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ticdc_producer.errors import SparkError
-from ticdc_producer.spark.worker_python import check_python, check_worker_python
+from ticdc_producer.spark.session import check_python, check_worker_python
 
 BARE = """#!/bin/sh
 exec "{python}" -I -S "$@"

@@ -24,7 +24,7 @@ from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import CommitClock
-from ticdc_producer.protocols.zone import local_timestamp, zone_of
+from ticdc_producer.model.values.temporal_text import local_timestamp, zone_of
 from ticdc_producer.scenario.history import Change, History, RowImage
 from ticdc_producer.scenario.sql.session.session import Session
 from ticdc_producer.targets.row_batches import EVENTS_ARROW

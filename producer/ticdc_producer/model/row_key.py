@@ -146,3 +146,17 @@ def _duration_microseconds(text: bytes) -> int:
     hours, minutes, seconds = (int(part) for part in clock.split(b":"))
     micro = int(fraction.ljust(6, b"0") or b"0")
     return sign * ((hours * 3600 + minutes * 60 + seconds) * 1_000_000 + micro)
+
+
+def packed_time(value: bytes) -> int:
+    """Return the number of a DATE or DATETIME, or of a TIMESTAMP in UTC.
+
+    :param value: canonical text.
+    """
+    date, _, clock = value.partition(b" ")
+    year, month, day = (int(part) for part in date.split(b"-"))
+    hour, minute, seconds = clock.split(b":") if clock else (b"0", b"0", b"0")
+    second, _, fraction = seconds.partition(b".")
+    days = (year * 13 + month) << 5 | day
+    clocks = int(hour) << 12 | int(minute) << 6 | int(second)
+    return (days << 17 | clocks) << 24 | int(fraction.ljust(6, b"0") or b"0")

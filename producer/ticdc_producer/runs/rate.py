@@ -17,7 +17,7 @@ from typing import Protocol
 from ticdc_producer.config import ConfigSource
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model import tso
-from ticdc_producer.scenario.commit_range import clock_of
+from ticdc_producer.scenario.commit_times import clock_of
 from ticdc_producer.scenario.load import ScenarioSource, load_scenario
 from ticdc_producer.scenario.spec import read_duration
 from ticdc_producer.simulate.job import Job

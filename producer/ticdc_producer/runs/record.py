@@ -39,13 +39,12 @@ from ticdc_producer.rows.topics import messages_of_topics
 from ticdc_producer.runs.decode import likely_protocol, protocol_hint
 from ticdc_producer.runs.options import check_options
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
-from ticdc_producer.runs.targets.message_file import file_messages, file_ranges
 from ticdc_producer.runs.targets.run_topics import brokers_of, whole_topics
 from ticdc_producer.scenario.load import load_scenario
 from ticdc_producer.simulate.prepare import TimeStamp, changefeed_of, prepare, read_ts
 from ticdc_producer.targets.decode import events_decoder
 from ticdc_producer.targets.golden.write import golden_folder as new_folder
-from ticdc_producer.targets.kafka.read import OffsetRange
+from ticdc_producer.targets.kafka.read import OffsetRange, file_messages, file_ranges
 from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
 from ticdc_producer.targets.record_batches import with_table_schemas
 

@@ -11,7 +11,7 @@ from ticdc_producer.dispatch.rules import Router
 from ticdc_producer.dispatch.table_filter import ColumnSelection, TableFilter
 from ticdc_producer.errors import ProducerError, ScenarioError, ScenarioProblems
 from ticdc_producer.masking import masked
-from ticdc_producer.scenario.commit_range import clock_of
+from ticdc_producer.scenario.commit_times import clock_of
 from ticdc_producer.scenario.execute import check_commits, execute
 from ticdc_producer.scenario.history import History, PassedOver
 from ticdc_producer.scenario.load import ScenarioFile, load_scenario

@@ -19,7 +19,6 @@ from ticdc_producer.oracle.scenario import oracle_of_scenario
 from ticdc_producer.runs.options import STORAGE, check_options
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.golden import folder_messages, folder_size
-from ticdc_producer.runs.targets.message_file import file_messages, file_ranges
 from ticdc_producer.runs.targets.run_topics import brokers_of, check_beginning, topic_messages, whole_topics
 from ticdc_producer.runs.targets.storage import verify_storage
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict, verify_messages
@@ -29,7 +28,7 @@ from ticdc_producer.simulate.prepare import TimeStamp, changefeed_of, prepare
 from ticdc_producer.simulate.scenario_changefeed import settings_of
 from ticdc_producer.simulate.simulate import estimate_of
 from ticdc_producer.targets.golden import read as golden
-from ticdc_producer.targets.kafka.read import OffsetRange
+from ticdc_producer.targets.kafka.read import OffsetRange, file_messages, file_ranges
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.options import Strictness
 from ticdc_producer.verifier.passes.slices import Messages

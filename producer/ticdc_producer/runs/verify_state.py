@@ -16,8 +16,8 @@ from ticdc_producer.config.kafka_properties import with_environment
 from ticdc_producer.errors import ChangefeedError, StateError, StateSourceError
 from ticdc_producer.installation import install_command
 from ticdc_producer.local_path import local_path
+from ticdc_producer.model.values.temporal_text import zone_of
 from ticdc_producer.protocols import registry
-from ticdc_producer.protocols.zone import zone_of
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.spark.session import spark_session
 from ticdc_producer.spark.storage import materialized

@@ -14,8 +14,7 @@ from ticdc_producer.model import tso
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.scenario.change_steps import bind_rows, run_rows
-from ticdc_producer.scenario.commit_range import clock_of, commit_range, commits_until
-from ticdc_producer.scenario.commit_times import CommitTimes
+from ticdc_producer.scenario.commit_times import CommitTimes, clock_of, commit_range, commits_until
 from ticdc_producer.scenario.data_steps import DataPlan, PlannedChanges
 from ticdc_producer.scenario.file_steps import DumpPlan, DumpStep
 from ticdc_producer.scenario.history import CheckSize, History

@@ -97,7 +97,7 @@ def computed_parts(
     """
     spark = _on_spark(engine, "a column with an `expression`, which is Spark SQL,")
     from ticdc_producer.scenario.generate.expressions import ExpressionValues, expression_values
-    from ticdc_producer.spark.arrow_schema import arrow_schema
+    from ticdc_producer.spark.storage import arrow_schema
 
     def rows(batches: Batches) -> Batches:
         values = ExpressionValues(plans, batches)

@@ -25,7 +25,7 @@ from ticdc_producer.protocols.avro.schemas import assign_ids
 from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.protocols.spec import Schema, SchemaIDs
 from ticdc_producer.protocols.wire import WireDigests
-from ticdc_producer.scenario.commit_range import clock_of, commits_until
+from ticdc_producer.scenario.commit_times import clock_of, commits_until
 from ticdc_producer.scenario.history import History, State
 from ticdc_producer.scenario.load import ScenarioFile
 from ticdc_producer.simulate.schemas import registered, schemas_of

@@ -16,7 +16,7 @@ from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.pipeline.event_filter import check_expressions
 from ticdc_producer.scenario.cached_flags import with_cached_flags
-from ticdc_producer.scenario.commit_range import clock_of, sent_part
+from ticdc_producer.scenario.commit_times import clock_of, sent_part
 from ticdc_producer.scenario.execute import check_commits, execute
 from ticdc_producer.scenario.history import CheckSize, History
 from ticdc_producer.scenario.load import ScenarioFile, ScenarioSource, load_scenario

@@ -18,6 +18,7 @@ from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part, united
 from ticdc_producer.model.event import MAX_EVENTS, Op
 from ticdc_producer.model.shapes import CARRIED, CHANGE_LOG, EXPECTED_EVENTS, IMAGE, TABLE_ROWS, ChangeBatch
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.temporal_text import local_timestamp, zone_of
 from ticdc_producer.pipeline import event_stream as rules
 from ticdc_producer.pipeline.event_filter import reduced_tables, selected_columns
 from ticdc_producer.pipeline.expected_events import ExpectedEvents
@@ -28,7 +29,6 @@ from ticdc_producer.pipeline.row_images import (
     selected_from,
     timestamp_columns,
 )
-from ticdc_producer.protocols.zone import local_timestamp, zone_of
 from ticdc_producer.scenario.history import DefinedTable, RowImage, State, TableState
 from ticdc_producer.scenario.sql.definition.partition_columns import partitions_of_rows
 from ticdc_producer.simulate.change_log import UpstreamSource

@@ -1,4 +1,4 @@
-"""DataFrames that Spark stores for several jobs, their columns, and the batches that it sends to Python.
+"""DataFrames that Spark stores for several jobs, their columns as Arrow's, and the batches for Python.
 
 The columns are public, as ``ticdc_producer.CHANGE_LOG``, ``EVENT_STREAM``, ``MESSAGES`` and ``DECODED``.
 """
@@ -9,13 +9,25 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from inspect import signature
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
+from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type, to_arrow_schema
+from pyspark.sql.types import StructType
 
 from ticdc_producer.model import shapes
+
+
+def arrow_schema(columns: StructType) -> pa.Schema:
+    """Return columns of Spark as those of Arrow, with time stamps in UTC."""
+    # Spark 4.1 has no such parameter, and always converts to UTC.
+    if "timezone" in signature(to_arrow_schema).parameters:
+        return to_arrow_schema(columns, timezone="UTC")
+    return to_arrow_schema(columns)
+
 
 _ROWS, _BYTES = "spark.sql.execution.arrow.maxRecordsPerBatch", "spark.sql.execution.arrow.maxBytesPerBatch"
 _UNLIMITED = (1 << 31) - 1

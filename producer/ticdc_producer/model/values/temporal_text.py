@@ -1,4 +1,4 @@
-"""Parses dates and times in all formats that MySQL accepts.
+"""Parses dates and times in all formats that MySQL accepts, and moves them between time zones.
 
 Rules: MySQL manual "Date and Time Literals"; tidb ``pkg/types/time.go`` (``parseDatetime``,
 ``ParseDuration``).
@@ -10,7 +10,11 @@ import re
 from calendar import monthrange
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.model.event import Value
 from ticdc_producer.model.values.sql_value import DateTimeValue, Duration
 
 MAX_FSP = 6
@@ -244,3 +248,41 @@ def datetime_from_python(when: datetime, fsp: int) -> DateTimeValue:
     """Convert a ``datetime``; its fraction is cut to ``fsp`` digits."""
     unit = 10 ** (MAX_FSP - max(fsp, 0))
     return DateTimeValue(*when.timetuple()[:6], when.microsecond // unit * unit, fsp)
+
+
+_SECONDS = len("2021-12-20 13:30:49")
+
+
+@cache
+def zone_of(name: str) -> tzinfo:
+    """Return the zone of an IANA name or of an offset such as ``+08:00``; ``datetime.UTC`` itself for UTC.
+
+    :raises ChangefeedError: for an unknown name.
+    """
+    if name.upper() in ("UTC", "Z", "+00:00"):
+        return UTC
+    try:
+        return offset_zone(name) if name.startswith(("+", "-")) else ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ChangefeedError(f"unknown time zone {name!r}", parameter="time-zone") from None
+
+
+def local_timestamp(value: Value, zone: tzinfo) -> Value:
+    """Convert a TIMESTAMP from UTC, as the change log stores it, to a zone; zero dates are unchanged."""
+    if value is None or value.startswith(b"0000-"):
+        return value
+    utc = datetime.fromisoformat(value[:_SECONDS].decode()).replace(tzinfo=UTC)
+    local = utc.astimezone(zone).replace(tzinfo=None)
+    return local.isoformat(" ").encode() + value[_SECONDS:]
+
+
+def utc_timestamp(value: bytes, zone: tzinfo) -> bytes:
+    """Return a TIMESTAMP in UTC; zero dates are unchanged.
+
+    :param value: canonical text.
+    :param zone: the time zone of the text; an hour that occurs twice counts as the first.
+    """
+    if value.startswith(b"0000") or zone is UTC:
+        return value
+    utc = datetime.fromisoformat(value.decode()).replace(tzinfo=zone).astimezone(UTC)
+    return utc.strftime("%Y-%m-%d %H:%M:%S.%f").encode()

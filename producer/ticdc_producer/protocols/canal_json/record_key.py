@@ -17,11 +17,11 @@ import pyarrow as pa
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import CHARSET_BEARING, INTEGERS, MySQLType
-from ticdc_producer.model.row_key import int_key, memcomparable, prefix
+from ticdc_producer.model.row_key import int_key, memcomparable, packed_time, prefix
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.collation import sort_key
+from ticdc_producer.model.values.temporal_text import utc_timestamp, zone_of
 from ticdc_producer.protocols.base import RowBatch
-from ticdc_producer.protocols.zone import packed_time, utc_timestamp, zone_of
 
 T = MySQLType
 Part: TypeAlias = Callable[[bytes], bytes]

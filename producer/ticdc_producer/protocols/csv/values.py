@@ -18,10 +18,11 @@ import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
-from ticdc_producer.model.row_key import prefix
+from ticdc_producer.model.row_key import packed_time, prefix
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.collation import sort_key
 from ticdc_producer.model.values.number_text import narrow, plain_text
+from ticdc_producer.model.values.temporal_text import utc_timestamp, zone_of
 from ticdc_producer.protocols.arrow_text import (
     Fragment,
     base64_texts,
@@ -35,7 +36,6 @@ from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.csv.options import CSVOptions, unescaped
 from ticdc_producer.protocols.go_json import shortest
 from ticdc_producer.protocols.member_text import member_text
-from ticdc_producer.protocols.zone import packed_time, utc_timestamp, zone_of
 
 T = MySQLType
 _Part = Callable[[bytes], bytes]

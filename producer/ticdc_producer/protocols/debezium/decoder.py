@@ -19,6 +19,7 @@ from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Image, Op, 
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.tso import MAX_TS, physical
 from ticdc_producer.model.values.number_text import plain_text
+from ticdc_producer.model.values.temporal_text import zone_of
 from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.bytes_in_json import Escapes
 from ticdc_producer.protocols.compression import PLAIN_STARTS, Decompressor
@@ -34,7 +35,6 @@ from ticdc_producer.protocols.debezium.message_parts import (
     parse_value,
 )
 from ticdc_producer.protocols.debezium.schemas import is_ddl_schema
-from ticdc_producer.protocols.zone import zone_of
 
 _OPS: dict[str | None, Op] = {"c": Op.INSERT, "u": Op.UPDATE, "d": Op.DELETE}
 _WATERMARK = "m"

@@ -13,7 +13,7 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.fidelity import AsHashed, Fidelity, ValueProjection
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, STRINGS, MySQLType, type_names
 from ticdc_producer.model.values.number_text import plain_text
-from ticdc_producer.model.values.temporal_text import two_digit_year
+from ticdc_producer.model.values.temporal_text import two_digit_year, zone_of
 from ticdc_producer.protocols.debezium.column_reader import type_name
 from ticdc_producer.protocols.debezium.ddl import has_message
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
@@ -34,7 +34,6 @@ from ticdc_producer.protocols.debezium.temporal import (
     timestamp_json,
 )
 from ticdc_producer.protocols.member_text import escaped, member_text, stored_default
-from ticdc_producer.protocols.zone import zone_of
 
 T = MySQLType
 

@@ -159,7 +159,7 @@ def _as_numbers(
 def timestamps(values: pa.Array, zone: tzinfo) -> Fragments:
     """Return TIMESTAMP values as ``timestamp_json`` does.
 
-    >>> from ticdc_producer.protocols.zone import zone_of
+    >>> from ticdc_producer.model.values.temporal_text import zone_of
     >>> concat(timestamps(pa.array([b"1970-01-02 09:00:00.5"]), zone_of("Asia/Tokyo")), 1).to_pylist()
     [b'"1970-01-02T00:00:00.5Z"']
     """
@@ -176,7 +176,7 @@ def timestamps(values: pa.Array, zone: tzinfo) -> Fragments:
 def _in_utc(values: pa.Array, zone: tzinfo) -> pa.Array:
     """Convert to UTC; the fractional digits stay unchanged.
 
-    >>> from ticdc_producer.protocols.zone import zone_of
+    >>> from ticdc_producer.model.values.temporal_text import zone_of
     >>> _in_utc(pa.array([b"1970-01-02 09:00:00.50"]), zone_of("Asia/Tokyo")).to_pylist()
     [b'1970-01-02 00:00:00.50']
     """
@@ -246,7 +246,7 @@ def _all_to_utc(walls: Numbers, zone: tzinfo) -> Numbers:
 
     A wall time that occurs twice or never becomes the instant that Go's ``time.Date`` returns.
 
-    >>> from ticdc_producer.protocols.zone import zone_of
+    >>> from ticdc_producer.model.values.temporal_text import zone_of
     >>> _all_to_utc(np.array([9 * 3600]), zone_of("Asia/Tokyo")).tolist()
     [0]
     """
@@ -256,7 +256,7 @@ def _all_to_utc(walls: Numbers, zone: tzinfo) -> Numbers:
 def _offsets(instants: Numbers, zone: tzinfo) -> Numbers:
     """Return the zone's offset from UTC at each instant, in seconds.
 
-    >>> from ticdc_producer.protocols.zone import zone_of
+    >>> from ticdc_producer.model.values.temporal_text import zone_of
     >>> _offsets(np.array([0, 1]), zone_of("Asia/Tokyo")).tolist()
     [32400, 32400]
     """

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.fidelity import replace_invalid
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
+from ticdc_producer.model.values.temporal_text import zone_of
 from ticdc_producer.protocols import go_json
 from ticdc_producer.protocols.arrow_text import (
     NULL,
@@ -36,7 +37,6 @@ from ticdc_producer.protocols.debezium.options import DebeziumOptions, InvalidUT
 from ticdc_producer.protocols.debezium.temporal import REFUSED, dates, datetimes, times, timestamps
 from ticdc_producer.protocols.go_json import JSONStrings
 from ticdc_producer.protocols.member_text import member_text
-from ticdc_producer.protocols.zone import zone_of
 
 T = MySQLType
 

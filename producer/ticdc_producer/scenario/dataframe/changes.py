@@ -21,7 +21,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.dataframe.change_columns import partial_changes
 from ticdc_producer.scenario.dataframe.change_form import ChangeForm
 from ticdc_producer.scenario.dataframe.row_histories import RowHistories
-from ticdc_producer.spark.arrow_schema import arrow_schema
+from ticdc_producer.spark.storage import arrow_schema
 
 Location: TypeAlias = tuple[str, int]
 """Scenario file and line of the step whose changes are read; empty and 0 if there is none."""

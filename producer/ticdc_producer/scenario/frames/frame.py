@@ -54,7 +54,7 @@ class Frame(ABC):
         """
         if engine.name == "spark":
             from ticdc_producer.engine.spark import SparkEngine
-            from ticdc_producer.spark.arrow_schema import arrow_schema
+            from ticdc_producer.spark.storage import arrow_schema
 
             if not isinstance(engine, SparkEngine):
                 raise TypeError(f"{type(engine).__name__} is named spark")

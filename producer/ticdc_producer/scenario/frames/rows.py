@@ -15,7 +15,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model import tso
 from ticdc_producer.model.event import OP_OF_LABEL, Op
 from ticdc_producer.scenario.data_steps import Changes
-from ticdc_producer.scenario.frames.columns import FrameColumns
+from ticdc_producer.scenario.frames.plain_table import FrameColumns
 from ticdc_producer.scenario.generate.table_spec import MOST_EVENTS
 
 Values: TypeAlias = Mapping[str, object]
