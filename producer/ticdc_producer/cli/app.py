@@ -47,6 +47,12 @@ COMMANDS = {
     "bench": "Measure the tool on this machine.",
 }
 """The first paragraph of each command's help, which the help of the program lists."""
+_MODULES = {
+    **dict.fromkeys(("decode", "record", "diff"), "topic_commands"),
+    "coverage": "traps_command",
+    "golden": "conformance_command",
+}
+"""The modules of commands that share one."""
 
 
 class Commands(TyperGroup):
@@ -60,10 +66,11 @@ class Commands(TyperGroup):
 
 
 def load_command(name: str) -> Command:
-    """Load a command with its options and subcommands: the module's ``app``, or its function of this name."""
-    module = import_module(f"ticdc_producer.cli.{name}_command")
-    if hasattr(module, "app"):
-        command: Command = typer.main.get_group(module.app)
+    """Load a command with its options and subcommands: ``NAME_app`` of its module, or its function ``NAME``."""
+    module = import_module(f"ticdc_producer.cli.{_MODULES.get(name, f'{name}_command')}")
+    group = getattr(module, f"{name}_app", None)
+    if group is not None:
+        command: Command = typer.main.get_group(group)
     else:
         app = typer.Typer(add_completion=False)
         app.command(name)(getattr(module, name))

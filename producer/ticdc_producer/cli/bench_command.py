@@ -10,7 +10,7 @@ import typer
 
 from ticdc_producer.cli.options import Json
 
-app = typer.Typer(help="Measure the tool on this machine.", no_args_is_help=True)
+bench_app = typer.Typer(help="Measure the tool on this machine.", no_args_is_help=True)
 
 MinRows: TypeAlias = Annotated[
     int,
@@ -20,7 +20,7 @@ MinRows: TypeAlias = Annotated[
 ]
 
 
-@app.command()
+@bench_app.command()
 def encode(
     rows: Annotated[
         Path, typer.Option("--rows", metavar="FILE", help="Recorded events (*.events.jsonl) to encode.")
@@ -40,7 +40,7 @@ def encode(
         typer.echo(f"{name:<24} {speed.us_per_row:8.2f} µs/row {speed.bytes_per_row:10,.0f} bytes/row")
 
 
-@app.command()
+@bench_app.command()
 def decode(
     rows: Annotated[
         Path,

@@ -14,12 +14,12 @@ from ticdc_producer.cli.options import Json
 if TYPE_CHECKING:
     from ticdc_producer.kafka.embedded.background import BackgroundBroker
 
-app = typer.Typer(
+broker_app = typer.Typer(
     help="A Kafka on this machine, without Docker: it runs until `broker stop`.", no_args_is_help=True
 )
 
 
-@app.command()
+@broker_app.command()
 def start(
     port: Annotated[int, typer.Option("--port", min=1, max=65_535, help="Port on 127.0.0.1.")] = 9092,
     data: Annotated[
@@ -39,7 +39,7 @@ def start(
     return 0
 
 
-@app.command()
+@broker_app.command()
 def stop() -> int:
     """End the embedded Kafka of `broker start`. Its topics are removed, unless --data named a folder."""
     from ticdc_producer.kafka.embedded import background
@@ -49,7 +49,7 @@ def stop() -> int:
     return 0
 
 
-@app.command()
+@broker_app.command()
 def status(as_json: Json = False) -> int:
     """Print the address of the embedded Kafka of `broker start`. Exit code 1 if none runs."""
     from ticdc_producer.kafka.embedded import background

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from ticdc_producer.runs.validate import Validation
 
 
-app = typer.Typer(
+scenario_app = typer.Typer(
     help="Check scenario files, start new ones, list and print the shipped ones, print their JSON Schema.",
     no_args_is_help=True,
 )
 
 
-@app.command()
+@scenario_app.command()
 def validate(
     files: Annotated[
         list[str], typer.Argument(metavar="FILE…", help=".yaml or .sql files, or shipped names.")
@@ -66,7 +66,7 @@ def _print(result: Validation) -> None:
     typer.echo(f"{result.scenario}: ok, {changed}{passed_over}")
 
 
-@app.command("list")
+@scenario_app.command("list")
 def list_shipped() -> int:
     """List the scenarios that come with the package."""
     from ticdc_producer.scenario.load import descriptions
@@ -78,7 +78,7 @@ def list_shipped() -> int:
     return 0
 
 
-@app.command()
+@scenario_app.command()
 def show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A name that `scenario list` prints.")],
 ) -> int:
@@ -87,7 +87,7 @@ def show(
     return 0
 
 
-@app.command()
+@scenario_app.command()
 def new(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="Name of the scenario, its file and its topic.")
@@ -104,7 +104,7 @@ def new(
     return 0
 
 
-@app.command()
+@scenario_app.command()
 def schema() -> int:
     """Print the JSON Schema of scenario files."""
     from ticdc_producer.scenario.spec import scenario_schema

@@ -1,4 +1,4 @@
-"""``ticdc-producer traps list|show``."""
+"""``ticdc-producer traps list|show``, and ``coverage``: which traps exist, and which a stream exercises."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ticdc_producer.cli.options import Json
+from ticdc_producer.cli.options import Config, EngineName, Folder, Json, KafkaProperties, SinkURI
+from ticdc_producer.cli.terminal.progress import ProgressDisplay
 
 if TYPE_CHECKING:
     from ticdc_producer.faults.trap import Trap, TrapEntry
+    from ticdc_producer.runs.coverage import Coverage
 
-app = typer.Typer(
+
+traps_app = typer.Typer(
     help="List the events that break consumers of TiCDC's topics: legal and illegal ones.",
     no_args_is_help=True,
 )
 
 
-@app.command("list")
+@traps_app.command("list")
 def list_traps(
     legal: Annotated[
         bool | None,
@@ -45,7 +48,7 @@ def list_traps(
     return 0
 
 
-@app.command()
+@traps_app.command()
 def show(
     name: Annotated[str, typer.Argument(metavar="ID", help="Id of a trap in the list.")],
     as_json: Json = False,
@@ -97,3 +100,50 @@ def _as_text(value: object) -> str:
         case dict():
             return ", ".join(f"{key} = {json.dumps(entry)}" for key, entry in value.items())
     return str(value)
+
+
+def coverage(
+    sink_uri: SinkURI = None,
+    folder: Folder = None,
+    config: Config = None,
+    kafka_properties: KafkaProperties = None,
+    engine: EngineName = "auto",
+    as_json: Json = False,
+) -> int:
+    """Show which traps of the catalogue a topic or folder exercises, and which it misses."""
+    from ticdc_producer.runs.coverage import coverage as covered
+
+    with ProgressDisplay() as progress:
+        report = covered(
+            sink_uri=sink_uri,
+            folder=folder,
+            config=config,
+            kafka_properties=kafka_properties or (),
+            engine=engine,
+            on_status=progress.on_status,
+        )
+    if as_json:
+        typer.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
+    else:
+        _show(report)
+    return 0
+
+
+def _show(report: Coverage) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("trap", "", "count"):
+        table.add_column(title, no_wrap=True, justify="right" if title == "count" else "left")
+    table.add_column("first, or what it requires")
+    for entry in report.traps:
+        table.add_row(
+            entry.trap, entry.status, f"{entry.count:,}" if entry.count else "", entry.first or entry.note
+        )
+    console = Console(highlight=False, markup=False)
+    console.print(table)
+    exercised, absent = len(report.of_status("exercised")), len(report.of_status("not_exercised"))
+    console.print(
+        f"{exercised} exercised, {absent} not exercised, of {len(report.traps)} in {report.protocol}"
+    )

@@ -133,11 +133,11 @@ class _Verify(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-app = typer.Typer(cls=_Verify, invoke_without_command=True)
-app.command("state")(state)
+verify_app = typer.Typer(cls=_Verify, invoke_without_command=True)
+verify_app.command("state")(state)
 
 
-@app.callback()
+@verify_app.callback()
 @with_options(VERIFY)
 def verify(context: typer.Context, **given: object) -> int:
     """Verify a topic or folder against TiCDC's guarantees, and against a scenario if one is given.

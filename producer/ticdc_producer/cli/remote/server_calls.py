@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ticdc_producer.cli import decode_command, run_command, verify_command
+from ticdc_producer.cli import run_command, topic_commands, verify_command
 from ticdc_producer.cli.remote.frames import frame, parts_of, read_frames, text_of
 from ticdc_producer.cli.remote.server_client import COMMANDS
 from ticdc_producer.cli.reports import Reports, check_verified, scenario_source, source_of
@@ -135,8 +135,8 @@ def _commands() -> Any:
     """Return the commands that a service runs, with the options that they have without one."""
     app = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]})
     app.command("run")(run_command.run)
-    app.command("decode")(decode_command.decode)
-    app.add_typer(verify_command.app, name="verify")
+    app.command("decode")(topic_commands.decode)
+    app.add_typer(verify_command.verify_app, name="verify")
     return typer.main.get_command(app)
 
 
@@ -211,7 +211,7 @@ def _decode_call(options: dict[str, Any]) -> Call:
             **_config(options, line), sink_uri=options["sink_uri"] or "", protocol=options["protocol"]
         )
         content = None if path is None else PostedFiles(str(path), line.content(str(path)))
-        text = options["form"] is decode_command.Format.TEXT
+        text = options["form"] is topic_commands.Format.TEXT
         lines, damaged = service.decoded(request, text=text, posted=content)
         return "".join(f"{event}\n" for event in lines), int(damaged)
 

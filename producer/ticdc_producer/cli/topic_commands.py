@@ -1,0 +1,139 @@
+"""``ticdc-producer decode``, ``record`` and ``diff``: what is in topics, folders and files of messages."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ticdc_producer.cli.options import (
+    Config,
+    Folder,
+    KafkaProperties,
+    SchemaRegistry,
+    Server,
+    SinkURI,
+    with_options,
+    with_registry,
+)
+from ticdc_producer.cli.terminal.progress import ProgressDisplay
+from ticdc_producer.cli.terminal.standard_output import reader_gone
+from ticdc_producer.runs.options import DIFF, RECORD, check_options
+
+
+class Format(StrEnum):
+    """The form in which events are printed."""
+
+    TEXT = "text"
+    JSONL = "jsonl"
+
+
+def decode(
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FILE|DIR|-",
+            help="A file in the format of messages.jsonl, a golden folder or a storage folder; - for stdin.",
+        ),
+    ] = None,
+    sink_uri: SinkURI = None,
+    folder: Folder = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            "--protocol", metavar="P", help="Default: that of --sink-uri, --config or --in, else detected."
+        ),
+    ] = None,
+    config: Config = None,
+    schema_registry: SchemaRegistry = None,
+    kafka_properties: KafkaProperties = None,
+    form: Annotated[
+        Format, typer.Option("--format", help="One line per event, or the format of events.jsonl.")
+    ] = Format.TEXT,
+    _server: Server = None,
+) -> int:
+    """Print the events of a topic, storage, golden folder or file. Exit code 1 if one did not decode."""
+    from ticdc_producer.model.event_line import event_line, event_text, json_line
+    from ticdc_producer.runs.decode import decode as events
+
+    given = {"sink_uri": sink_uri, "folder": folder, "file": file, "config": config}
+    check_options("decode", {**given, "schema_registry": schema_registry})
+    damaged = False
+    rows = events(
+        sink_uri=with_registry(sink_uri, schema_registry),
+        folder=folder,
+        file=file,
+        config=config,
+        protocol=protocol,
+        kafka_properties=kafka_properties or (),
+        on_status=partial(typer.echo, err=True),
+    )
+    for row in rows:
+        damaged = damaged or row["kind"] == "error"
+        text = event_text(row) if form is Format.TEXT else json_line(event_line(row))
+        typer.echo(text)
+        if reader_gone():
+            break
+    return 1 if damaged else 0
+
+
+@with_options(RECORD)
+def record(
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="The scenario to write; must not exist, or be empty.")
+    ],
+    **given: object,
+) -> int:
+    """Record a topic, a golden folder or a file of messages as a scenario, which `run` replays.
+
+    The scenario is a folder: scenario.yaml has the changefeed, and changes.parquet has the DDLs, row changes
+    and resolved events.
+    """
+    options: dict[str, Any] = given
+    check_options("record", options)
+    arguments = {option.name: options[option.name] for option in RECORD if "record" in option.functions}
+    arguments["sink_uri"] = with_registry(options["sink_uri"], options["schema_registry"])
+    from ticdc_producer import api
+
+    with ProgressDisplay(quiet=options["quiet"]) as progress:
+        recording = api.record(out=out, **arguments, on_status=progress.on_status)
+    if options["as_json"]:
+        typer.echo(json.dumps(recording.to_json(), ensure_ascii=False, indent=2))
+    else:
+        for line in recording.lines():
+            typer.echo(line)
+    return 0
+
+
+_SOURCE = "A sink URI, a golden folder or a storage folder."
+
+
+@with_options(DIFF)
+def diff(
+    a: Annotated[str, typer.Argument(metavar="A", help=_SOURCE)],
+    b: Annotated[str, typer.Argument(metavar="B", help=_SOURCE)],
+    **given: object,
+) -> int:
+    """Compare two topics, folders or dumps as histories, whatever their protocols.
+
+    Per table and row key the changes are compared by commit-ts, without duplicates, as far as both protocols
+    carry them. Exit code 1 if they differ.
+    """
+    from ticdc_producer import api
+    from ticdc_producer.reports.diff_text import diff_lines
+
+    options: dict[str, Any] = given
+    quiet = options["quiet"]
+    arguments = {option.name: options[option.name] for option in DIFF if "diff" in option.functions}
+    with ProgressDisplay(quiet=quiet) as progress:
+        result = api.diff(a, b, **arguments, on_status=progress.on_status)
+    if options["as_json"]:
+        typer.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
+    else:
+        for line in diff_lines(result, quiet=quiet):
+            typer.echo(line)
+    return 0 if result.equal else 1
