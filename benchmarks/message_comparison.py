@@ -28,7 +28,8 @@ from ticdc_producer.runs.verification import verify_messages
 from ticdc_producer.simulate.job import Digests, Job
 from ticdc_producer.simulate.prepare import prepare
 
-PROTOCOLS = ("open-protocol", "canal-json", "debezium", "simple")
+PROTOCOLS = ("open-protocol", "canal-json", "debezium", "simple", "simple&encoding-format=avro")
+"""A protocol may have further options."""
 ROWS_PER_TRANSACTION = 4  # changes of a transaction of sysbench: two updates, a delete, an insert
 WALL_CLOCK = "clock.build-time=2020-01-01T00:00:00Z"
 WANTED = 1.15
@@ -63,7 +64,8 @@ def cpu_of_verification(engine: Engine, job: Job, broker: int) -> float:
 def measured(protocol: str, transactions: int, rounds: int, broker: EmbeddedKafka) -> dict[str, Any]:
     """Measure verification with and without the comparison in alternation, after one warm-up of each."""
     options = f"protocol={protocol}&enable-tidb-extension=true&partition-num=4"
-    uri = f"kafka://{broker.bootstrap}/{protocol}?{options}"
+    topic = protocol.partition("=")[2] or protocol
+    uri = f"kafka://{broker.bootstrap}/{topic}?{options}"
     overrides = [f"steps[1].generate.transactions={transactions}"]
     run("sysbench", overrides=[*overrides, WALL_CLOCK], sink_uri=uri, messages_only=True)
     job = prepare("sysbench", overrides=overrides, sink_uri=uri)

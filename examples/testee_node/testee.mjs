@@ -93,7 +93,7 @@ function received(messages) {
 }
 
 function tablesOf(request) {
-  const until = request.resolved_ts
+  const until = request.resolved_ts_text && BigInt(request.resolved_ts_text)
   const tables = new Map()
   for (const { name, key, rows } of request.snapshot ?? []) { // the consumer has these from a dump
     tables.set(name, new Map(rows.map((row) => [keyOf({ keys: key }, row), row])))
@@ -101,7 +101,7 @@ function tablesOf(request) {
   const events = received(request.messages).flatMap(steps)
   events.sort((one, other) => (one.ts < other.ts ? -1 : one.ts > other.ts ? 1 : rank(one) - rank(other)))
   for (const event of events) {
-    if (event.kind === 'resolved' || (until !== null && event.ts > until)) continue
+    if (event.kind === 'resolved' || (until !== undefined && event.ts > until)) continue
     const { schema, table, before, after } = event.fields
     const name = `${schema}.${table}`
     const rows = tables.get(name) ?? new Map()
@@ -133,9 +133,7 @@ for await (const chunk of process.stdin) {
   const lines = (rest + chunk).split('\n')
   rest = lines.pop()
   for (const line of lines) {
-    // A requested time stamp exceeds 2^53, too.
-    const request = JSON.parse(line.replace(/("resolved_ts":)(\d+)/, '$1"$2"'))
-    if (request.resolved_ts) request.resolved_ts = BigInt(request.resolved_ts)
+    const request = JSON.parse(line)
     process.stdout.write(request.hello ? '{"hello":1}\n' : `{"case":${JSON.stringify(request.case)},${answer(request)}}\n`)
   }
 }

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import jsonschema
+import msgspec
 import pytest
 
-from ticdc_producer.conformance.wire import InvalidResponse, answer_of, wire_schema
+from ticdc_producer.conformance.wire import ApplyRequest, InvalidResponse, answer_of, wire_schema
 
 TS = 429918008428724226
 
@@ -47,3 +48,21 @@ def test_a_float_instead_of_an_integer_has_a_hint() -> None:
     answer = b'{"case":"c","events":[{"kind":"resolved","commit_ts":4.29918007904436e17}]}'
     with pytest.raises(InvalidResponse, match=r"got `float`.*write a 64-bit integer, or its digits as text"):
         answer_of(answer, "c")
+
+
+def test_a_request_has_its_time_stamp_also_as_text() -> None:
+    request = {
+        "case": "c",
+        "level": "apply",
+        "protocol": "craft",
+        "options": {},
+        "messages": [],
+        "tables": [],
+    }
+    at_ts, at_end = (
+        json.loads(msgspec.json.encode(msgspec.convert({**request, "resolved_ts": moment}, ApplyRequest)))
+        for moment in (TS, None)
+    )
+    assert (at_ts["resolved_ts"], at_ts["resolved_ts_text"]) == (TS, str(TS))
+    assert at_end["resolved_ts"] is None
+    assert "resolved_ts_text" not in at_end

@@ -19,6 +19,7 @@ from tests.runs.features import features
 from ticdc_producer.config import PARAMETERS, Parameter, State
 from ticdc_producer.config.parameters import protocols_with
 from ticdc_producer.protocols.registry import BUILT_IN, signatures
+from ticdc_producer.runs.verification import TIMESTAMPS
 from ticdc_producer.scenario.spec import scenario_schema
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
 
@@ -137,6 +138,7 @@ def wire() -> str:
             rows += [[title, code(path), reason] for path, reason in paths.items()]
         if spec.wire.by_form:
             rows.append([spec.title, "schema ids", "a registry assigns them; the schemas are compared"])
+    rows += [["all, in topics", name, reason] for name, reason in TIMESTAMPS.items()]
     return table(["protocol", "not compared", "why"], rows)
 
 

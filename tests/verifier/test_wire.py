@@ -282,3 +282,27 @@ def test_a_start_ts_is_compared_unless_messages_have_one(included: bool) -> None
     offset = described(protocol, b'"op":"c"')
     compared = comparison(protocol, Change(protocol, offset, START_TS, 1, "").applied())
     assert (START_TS in compared.not_compared, compared.different) == (included, 0 if included else 1)
+
+
+@pytest.mark.parametrize("protocol", [*PROTOCOLS, AVRO, "craft"])
+def test_a_header_that_the_encoder_does_not_write_is_different(protocol: str) -> None:
+    messages = list(sent(protocol))
+    row = next(message.offset for message in messages if b"CREATE" in (message.value or b"CREATE"))
+    messages[row] = replace(messages[row], headers=(("trace", b"7"), ("trace", b"\xff")))
+    compared = comparison(protocol, messages)
+    assert (compared.different, compared.missing, compared.unexpected) == (1, 0, 0)
+    assert 'headers is [["trace","7"],["trace",{"bytes":"ff"}]], expected nothing' in compared.diff[0]
+
+
+def test_a_header_of_a_message_without_events_is_different() -> None:
+    messages = list(sent(SIMPLE))
+    row = described(SIMPLE, b"BOOTSTRAP")
+    messages[row] = replace(messages[row], headers=(("trace", None),))
+    assert comparison(SIMPLE, messages).different == 1
+
+
+def test_time_stamps_of_records_are_listed_as_not_compared() -> None:
+    messages = [replace(message, timestamp=message.offset) for message in sent(CANAL)]
+    compared = comparison(CANAL, messages)
+    assert compared.ok
+    assert compared.not_compared["time stamps"] == "the wall clock when a message was sent"

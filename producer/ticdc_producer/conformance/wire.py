@@ -117,6 +117,13 @@ class ApplyRequest(msgspec.Struct, frozen=True, kw_only=True):
     resolved_ts: Annotated[
         int | None, Meta(description="The rows as of this time stamp (TSO) are requested; null: at the end.")
     ] = None
+    resolved_ts_text: Annotated[
+        str | msgspec.UnsetType,
+        Meta(
+            description="Only if resolved_ts is a number: its digits, for JSON readers that have only "
+            "float64 numbers. It exceeds 2^53."
+        ),
+    ] = msgspec.UNSET
     follows_ddl: Annotated[
         bool | msgspec.UnsetType,
         Meta(description="Only if true: requests tables that a DDL altered, for consumers that parse DDLs."),
@@ -132,6 +139,10 @@ class ApplyRequest(msgspec.Struct, frozen=True, kw_only=True):
             "messages have the changes after it."
         ),
     ] = msgspec.UNSET
+
+    def __post_init__(self) -> None:
+        text = msgspec.UNSET if self.resolved_ts is None else str(self.resolved_ts)
+        msgspec.structs.force_setattr(self, "resolved_ts_text", text)
 
 
 class StorageRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -148,5 +148,9 @@ def interleave(batch: MessageBatch, others: Sequence[Message], positions: Number
         commit_ts=merged(batch.commit_ts, added.commit_ts),
         events=merged(batch.events, added.events),
         claims={int(moved[index]): claims for index, claims in batch.claims.items()},
+        headers={
+            **{int(moved[index]): headers for index, headers in batch.headers.items()},
+            **{int(positions[index]) + index: headers for index, headers in added.headers.items()},
+        },
         types=merged(pa.repeat(_ROW, rows) if batch.types is None else batch.types, added.types),
     )

@@ -17,6 +17,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import accumulate
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from zlib import adler32, crc32
 
@@ -27,12 +29,14 @@ from ticdc_producer.errors import DecodeError
 if TYPE_CHECKING:  # every command loads the specifications of protocols, and few compare bytes
     from ticdc_producer.model.event import ClaimObject
     from ticdc_producer.protocols.arrow_text import Numbers
+    from ticdc_producer.protocols.message_batch import Headers
 
 EventBytes: TypeAlias = tuple[bytes | None, bytes | None]
 """The part of a key and of a value that belongs to one event."""
 Content: TypeAlias = Callable[[str], bytes]
 """Returns the claim-check object at a location; raises ``DecodeError`` if it cannot be read."""
 _NOTHING: Final = b"\x00null"
+_NO_HEADERS: Mapping[int, Headers] = MappingProxyType({})
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, DecodeError)
 
 
@@ -200,13 +204,16 @@ class WireDigests:
         values: Sequence[bytes | None],
         counts: Sequence[int],
         content: Contents,
+        headers: Mapping[int, Headers] = _NO_HEADERS,
     ) -> Numbers:
         """Return the digest of each event; 0 if its claim-check object cannot be read.
 
-        The events of a message that has fewer parts than events have the digest of the whole message.
+        The events of a message that has fewer parts than events have the digest of the whole message. The
+        headers of a message belong to each of its events.
 
         :param counts: number of events of each message.
         :param content: reads a claim-check object of a message; the first argument is the message's index.
+        :param headers: of the messages that have any, by the message's index.
         """
         import numpy as np
 
@@ -216,6 +223,11 @@ class WireDigests:
             if self.format.repeatable is not None:
                 values = [None if value is None else self.format.repeatable(value) for value in values]
             digests = self._of_bytes(keys, values, counts)
+        if headers:
+            ends = [*accumulate(counts)]
+            for index, own in headers.items():
+                for event in range(ends[index] - counts[index], ends[index]):
+                    digests[event] = _with_headers(digests[event], own)
         return np.array(digests, np.uint64).view(np.int64)
 
     def _of_bytes(
@@ -285,7 +297,10 @@ class WireDigests:
             return 0
 
     def eventless(
-        self, keys: Sequence[bytes | None], values: Sequence[bytes | None]
+        self,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        headers: Mapping[int, Headers] = _NO_HEADERS,
     ) -> list[tuple[int, int]]:
         """Return index and digest of each message without events."""
         is_eventless = self.format.is_eventless
@@ -293,12 +308,17 @@ class WireDigests:
             return []
         indexes = [index for index, value in enumerate(values) if value and is_eventless(value)]
         forms = [_SORTED.encode(self._hidden((keys[index], values[index]))) for index in indexes]
-        return [(index, _digest((None, form))) for index, form in zip(indexes, forms, strict=True)]
+        digests = [_digest((None, form)) for form in forms]
+        return [
+            (index, _with_headers(digest, headers.get(index, ())))
+            for index, digest in zip(indexes, digests, strict=True)
+        ]
 
-    def form(self, event: EventBytes, content: Callable[[str], bytes]) -> bytes:
+    def form(self, event: EventBytes, content: Callable[[str], bytes], headers: Headers = ()) -> bytes:
         """Return the canonical form of an event, as JSON with sorted members.
 
         :param content: reads a claim-check object.
+        :param headers: of the event's message.
         :raises DecodeError: if the object cannot be read.
         """
         from ticdc_producer.protocols.compression import claimed_message
@@ -309,6 +329,8 @@ class WireDigests:
             stored = self.format.events(*claimed_message(content(location)))
             members["claim"] = [*map(self._hidden, stored)]
         self._hide_values(members)
+        if headers:
+            members["headers"] = _header_form(headers)
         return _SORTED.encode(members)
 
     def _hidden(self, event: EventBytes) -> dict[str, Any]:
@@ -370,6 +392,29 @@ def _digest_of(key: bytes, value: bytes) -> int:
     of up to 32 consecutive bits.
     """
     return crc32(value, crc32(key) ^ len(key)) << 32 | adler32(value, adler32(key)) or 1
+
+
+def _with_headers(digest: int, headers: Headers) -> int:
+    """Return the digest of an event whose message has headers; 0 remains 0."""
+    if not digest or not headers:
+        return digest
+    return _digest((b"%d" % digest, _SORTED.encode(_header_form(headers))))
+
+
+def _header_form(headers: Headers) -> list[list[object]]:
+    """Return names and values of headers, which Kafka keeps in their order.
+
+    >>> _header_form((("a", b"1"), ("a", b"\\xff")))
+    [['a', '1'], ['a', {'bytes': 'ff'}]]
+    """
+    return [[name, _header_value(value)] for name, value in headers]
+
+
+def _header_value(value: bytes | None) -> object:
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return {"bytes": value.hex()}
 
 
 def _hide(members: dict[str, Any], path: Sequence[str]) -> None:

@@ -121,6 +121,8 @@ def verify_messages(
     return VerifiedStream(changefeed, scenario, stream, result, decode, perf_counter() - started)
 
 
+TIMESTAMPS = {"time stamps": "the wall clock when a message was sent"}
+"""Of the records of topics."""
 EVENTS_ALONE = {"bytes of messages": "the decoded events alone are compared here"}
 
 
@@ -155,7 +157,7 @@ def _described(
     return {**options, "table_descriptions": tuple(descriptions.values)}, total
 
 
-_MESSAGE = ("topic", "partition", "offset", "key", "value")
+_MESSAGE = ("topic", "partition", "offset", "key", "value", "headers")
 
 
 def _eventless(spec: ProtocolSpec, digests: WireDigests | None) -> Eventless | None:
@@ -187,7 +189,7 @@ def wire_decoder(
         decode=event_decoder(protocol, options, claims, digests),
         decode_bytes=event_decoder(protocol, options, claims, of_bytes),
         forms=partial(canonical_forms, digests, claimed_contents(claims)),
-        not_compared=digests.not_compared,
+        not_compared={**digests.not_compared, **({} if in_files else TIMESTAMPS)},
         eventless=_eventless(changefeed.spec, digests),
         delivered_eventless=delivered_eventless,
     )

@@ -35,6 +35,7 @@ from ticdc_producer.targets.decoded_events import (
     described,
     of_messages,
 )
+from ticdc_producer.targets.record_batches import headers_of
 
 COLUMNS = (
     "topic", "partition", "offset", "index", "events", "size", "kind", "commit_ts", "schema", "table",
@@ -248,7 +249,8 @@ def event_decoder(
                 yield events.batch
             else:
                 keys, values = map(list, zip(*events.contents, strict=True))
-                digests = wire.of_messages(keys, values, events.counts.tolist(), content)
+                headers = headers_of(events.messages.column("headers"))
+                digests = wire.of_messages(keys, values, events.counts.tolist(), content, headers)
                 yield events.batch.append_column(WIRE, pa.array(digests))
 
     return decode
@@ -317,14 +319,17 @@ def canonical_forms(
     :param content: reads claim-check objects, unless the messages have theirs.
     :param messages: shape ``MESSAGES``, or ``message_rows.STORED_MESSAGES``.
     """
-    names = ("topic", "partition", "offset", "key", "value", "claims")
+    names = ("topic", "partition", "offset", "key", "value", "headers", "claims")
     forms: dict[tuple[str, int, int, int], bytes] = {}
     for row in messages.select([name for name in names if name in messages.schema.names]).to_pylist():
         objects = [ClaimObject(**claim) for claim in row.get("claims") or ()]
         own = contents({0: objects}) if objects else content
         message = row["key"], row["value"]
+        headers = tuple((header["key"], header["value"]) for header in row["headers"])
         for index, event in enumerate(wire.format.events(*message) or (message,)):
-            forms[row["topic"], row["partition"], row["offset"], index] = wire.form(event, partial(own, 0))
+            forms[row["topic"], row["partition"], row["offset"], index] = wire.form(
+                event, partial(own, 0), headers
+            )
     return forms
 
 
@@ -333,9 +338,9 @@ def eventless_digests(
 ) -> list[tuple[int, int]]:
     """Return row and digest of the messages without events.
 
-    :param messages: with the columns ``key`` and ``value`` of ``MESSAGES``.
+    :param messages: with the columns ``key``, ``value`` and ``headers`` of ``MESSAGES``.
     """
     rows = spec.describing(messages.column("value"))
     keys, values = (messages.column(name).take(rows).to_pylist() for name in ("key", "value"))
-    numbers = rows.to_pylist()
-    return [(numbers[index], digest) for index, digest in wire.eventless(keys, values)]
+    numbers, headers = rows.to_pylist(), headers_of(messages.column("headers").take(rows))
+    return [(numbers[index], digest) for index, digest in wire.eventless(keys, values, headers)]

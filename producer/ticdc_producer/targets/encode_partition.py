@@ -82,7 +82,9 @@ class PartitionEventOffsets:
         wire = np.zeros(len(event), np.int64)
         if self._wire is not None:
             keys, values = [*batch.keys()], batch.value.to_pylist()
-            wire = self._wire.of_messages(keys, values, counts.tolist(), contents(batch.claims))
+            wire = self._wire.of_messages(
+                keys, values, counts.tolist(), contents(batch.claims), batch.headers
+            )
         columns = (pa.array(column) for column in (offset, index, large, wire))
         rows: EventOffsetBatch = self._rows(event, *columns, None)
         return rows

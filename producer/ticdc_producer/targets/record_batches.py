@@ -153,7 +153,7 @@ def stored_messages(batches: Iterable[pa.RecordBatch]) -> Iterator[MessageBatch]
                 events=batch.column("events"),
                 types=batch.column("type"),
                 claims=_claims(batch.column("claims")),
-                headers=_headers(batch.column("headers")),
+                headers=headers_of(batch.column("headers")),
             )
 
 
@@ -179,7 +179,7 @@ def _claims(claims: pa.ListArray) -> dict[int, tuple[ClaimObject, ...]]:
     }
 
 
-def _headers(headers: pa.ListArray) -> dict[int, Headers]:
+def headers_of(headers: pa.ListArray) -> dict[int, Headers]:
     """Return the headers of the messages that have any, by message index."""
     with_headers = np.flatnonzero(as_int64(pc.list_value_length(headers)))
     return {

@@ -137,7 +137,7 @@ class EventlessMessages:
     complete: bool = True
 
     def add(self, messages: pa.RecordBatch, eventless: Eventless) -> None:
-        """Add those of some messages (with the columns of ``MESSAGES`` but the headers)."""
+        """Add those of some messages (shape ``MESSAGES``; its time stamp and counts are not read)."""
         for row, digest in eventless(messages):
             topic, partition, offset = (messages.column(name)[row].as_py() for name in _MESSAGE)
             self._add(digest, (topic, partition, offset))
@@ -175,7 +175,7 @@ def eventless_messages(
         return own
 
     total = EventlessMessages(by_partition)
-    total.merge(messages.select(*_MESSAGE, "key", "value").results(of_part))
+    total.merge(messages.select(*_MESSAGE, "key", "value", "headers").results(of_part))
     return total
 
 

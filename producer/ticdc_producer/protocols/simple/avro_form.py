@@ -6,11 +6,13 @@ The envelope has what a consumer needs of a message. Here every field is read. S
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
 from ticdc_producer.protocols.avro.field_reader import AvroCursor
+from ticdc_producer.protocols.craft.wire import varint
 from ticdc_producer.protocols.simple import envelope as layout
 
 _FieldReader: TypeAlias = Callable[[AvroCursor], Any]
@@ -122,3 +124,54 @@ _PAYLOADS: dict[str, _FieldReader] = {
     ),
 }  # fmt: skip
 """The readers of the payloads, by symbol of the message type: TiCDC numbers both alike."""
+
+
+def without_build_ts(value: bytes) -> bytes:
+    """Return a message without the number of its ``buildTs``; other bytes are returned as they are.
+
+    The fields before it say where it is, so messages with equal results differ in this number alone.
+
+    >>> head = layout.MESSAGE + bytes([0, 0, 2])  # a WATERMARK of version 1
+    >>> without_build_ts(head + bytes([0x82, 0x01, 0x84, 0x05])) == head + bytes([0x82, 0x01])
+    True
+    """
+    before = _BEFORE_BUILD_TS.get(value[:_HEAD_SIZE])
+    if before is None:
+        return value
+    position, texts, longs = before
+    try:
+        for _ in range(texts):
+            position = _after_text(value, position)
+    except IndexError:
+        return value
+    found = longs.match(value, position)
+    return value if found is None else value[: found.end(1)] + value[found.end() :]
+
+
+def _after_text(value: bytes, position: int) -> int:
+    size = value[position]
+    if size >= 0x80:  # longer than 63 bytes
+        size = (size & 0x7F) + (value[position + 1] << 7)
+        position += 1
+        if size >= 1 << 14:  # longer than 8,191 bytes: a DDL
+            raise IndexError
+    return position + 1 + (size >> 1)
+
+
+def _longs(number: int) -> re.Pattern[bytes]:
+    """Return the pattern of some numbers, as a group, and the ``buildTs`` after them."""
+    return re.compile(rb"((?:[\x80-\xff]*[\x00-\x7f]){%d})[\x80-\xff]*[\x00-\x7f]" % number)
+
+
+def _head(kind: int) -> bytes:
+    return layout.MESSAGE + varint(kind) * 2 + varint(layout.VERSION)
+
+
+_HEAD_SIZE = len(_head(layout.DML))
+_BEFORE_BUILD_TS: Mapping[bytes, tuple[int, int, re.Pattern[bytes]]] = {
+    _head(layout.AVRO_WATERMARK): (_HEAD_SIZE, 0, _longs(1)),
+    _head(layout.AVRO_BOOTSTRAP): (_HEAD_SIZE, 0, _longs(0)),
+    _head(layout.DDL): (_HEAD_SIZE + 1, 1, _longs(1)),
+    _head(layout.DML): (_HEAD_SIZE, 2, _longs(3)),
+}
+"""By head of the message the position of its first text, the number of texts, and the numbers after them."""

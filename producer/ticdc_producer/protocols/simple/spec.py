@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from ticdc_producer.errors import ChangefeedError
@@ -81,6 +80,15 @@ def _form(value: bytes) -> object:
     from ticdc_producer.protocols.simple.avro_form import avro_form
 
     return avro_form(value) if is_avro(value) else json_form(value)
+
+
+def _without_build_ts(value: bytes) -> bytes:
+    if value.startswith(b"{"):
+        return without_number(b',"buildTs":', value)
+
+    from ticdc_producer.protocols.simple.avro_form import without_build_ts
+
+    return without_build_ts(value)
 
 
 def _matches(_: bytes, value: bytes) -> bool:
@@ -169,7 +177,7 @@ SPEC = ProtocolSpec(
         excluded={"value.buildTs": "the wall clock when TiCDC built the message"},
         location="value.claimCheckLocation",
         form=_form,
-        repeatable=partial(without_number, b',"buildTs":'),
+        repeatable=_without_build_ts,
         is_eventless=_is_bootstrap,
     ),
 )
