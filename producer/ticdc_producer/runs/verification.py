@@ -122,7 +122,7 @@ def verify_messages(
 
 
 TIMESTAMPS = {"time stamps": "the wall clock when a message was sent"}
-"""Of the records of topics."""
+"""What is not compared of the records of topics."""
 EVENTS_ALONE = {"bytes of messages": "the decoded events alone are compared here"}
 
 

@@ -122,7 +122,7 @@ class GoldenRuns:
 
     new_folder: Callable[[], Path]
     verify: bool = False
-    run: Callable[..., RunReport] = api.run
+    run: Callable[..., RunReport] = field(default_factory=lambda: api.run)  # loads Arrow
     _folders: dict[_Key, Golden] = field(default_factory=dict)
 
     def golden(self, arguments: MarkerArguments, protocol: str, *, test_folder: Path) -> Golden:

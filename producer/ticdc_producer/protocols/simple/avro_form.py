@@ -144,8 +144,8 @@ def without_build_ts(value: bytes) -> bytes:
             position = _after_text(value, position)
     except IndexError:
         return value
-    found = longs.match(value, position)
-    return value if found is None else value[: found.end(1)] + value[found.end() :]
+    build_ts = longs.match(value, position)
+    return value if build_ts is None else value[: build_ts.end(1)] + value[build_ts.end() :]
 
 
 def _after_text(value: bytes, position: int) -> int:
