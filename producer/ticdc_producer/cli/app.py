@@ -66,7 +66,7 @@ class Commands(TyperGroup):
 
 
 def load_command(name: str) -> Command:
-    """Load a command with its options and subcommands: ``NAME_app`` of its module, or its function ``NAME``."""
+    """Load a command with its subcommands: ``NAME_app`` of its module, or its function ``NAME``."""
     module = import_module(f"ticdc_producer.cli.{_MODULES.get(name, f'{name}_command')}")
     group = getattr(module, f"{name}_app", None)
     if group is not None:

@@ -411,8 +411,10 @@ def _header_form(headers: Headers) -> list[list[object]]:
 
 
 def _header_value(value: bytes | None) -> object:
+    if value is None:
+        return None
     try:
-        return None if value is None else value.decode()
+        return value.decode()
     except UnicodeDecodeError:
         return {"bytes": value.hex()}
 
