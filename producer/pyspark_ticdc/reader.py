@@ -20,9 +20,8 @@ from ticdc_producer.engine.local import Source, local
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.local_path import local_path
-from ticdc_producer.rows.origin import Origin, golden_folder, storage_folder
+from ticdc_producer.rows.origin import Origin, golden_folder, messages_of_topics, storage_folder
 from ticdc_producer.rows.state import one_part
-from ticdc_producer.rows.topics import messages_of_topics
 from ticdc_producer.runs.decode import folder_source, names_protocol
 from ticdc_producer.runs.targets.run_topics import brokers_of, partitions_of
 from ticdc_producer.simulate.prepare import changefeed_of

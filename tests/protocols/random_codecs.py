@@ -23,7 +23,6 @@ from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
 from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
 from ticdc_producer.protocols.craft.decoder import CraftDecoder
 from ticdc_producer.protocols.craft.encoder import CraftEncoder
-from ticdc_producer.protocols.craft.options import CraftOptions
 from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
 from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
@@ -32,11 +31,11 @@ from ticdc_producer.protocols.maxwell.encoder import MaxwellEncoder
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
 from ticdc_producer.protocols.open_protocol.options import OpenOptions
+from ticdc_producer.protocols.plain_options import CraftOptions, WorkerOptions
 from ticdc_producer.protocols.simple import avro_encoder, json_encoder
 from ticdc_producer.protocols.simple.decoder import SimpleDecoder
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
 from ticdc_producer.protocols.simple.options import SimpleOptions
-from ticdc_producer.protocols.worker_options import WorkerOptions
 
 _NO_LIMIT = 10 << 20
 _PROFILE = st.sampled_from(["classic", "new"])

@@ -13,7 +13,7 @@ from tests.protocols.golden_messages import Compared, encode_other, load_message
 from ticdc_producer.model.event import Event, Message
 from ticdc_producer.protocols.canal.decoder import CanalDecoder
 from ticdc_producer.protocols.canal.encoder import CanalEncoder
-from ticdc_producer.protocols.worker_options import WorkerOptions
+from ticdc_producer.protocols.plain_options import WorkerOptions
 
 VARIANTS = {
     "canal": WorkerOptions(batch_by="partition"),

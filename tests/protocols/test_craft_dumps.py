@@ -12,13 +12,13 @@ from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import PartitionInfo, TableInfo
 from ticdc_producer.protocols.craft.decoder import CraftDecoder
 from ticdc_producer.protocols.craft.encoder import CraftEncoder
-from ticdc_producer.protocols.craft.options import CraftOptions
 from ticdc_producer.protocols.craft.wire import (
     ByteReader,
     delta_varint_chunk,
     uvarint,
     varint,
 )
+from ticdc_producer.protocols.plain_options import CraftOptions
 
 T = MySQLType
 

@@ -11,7 +11,7 @@ from tests.protocols.craft_golden import damaged_offsets, encoded, expected, has
 from tests.protocols.golden_messages import Compared, GoldenMessage, events_of, load_messages
 from ticdc_producer.protocols.craft.decoder import CraftDecoder
 from ticdc_producer.protocols.craft.encoder import CraftEncoder
-from ticdc_producer.protocols.craft.options import CraftOptions
+from ticdc_producer.protocols.plain_options import CraftOptions
 
 VARIANTS = {
     "craft.floatfix": CraftOptions(batch_by="partition"),

@@ -36,7 +36,7 @@ from ticdc_producer.scenario.generate.domain import (
     has_ordinals,
     reject_type,
 )
-from ticdc_producer.scenario.generate.value_texts import ordinal_texts
+from ticdc_producer.scenario.generate.draw import ordinal_texts
 from ticdc_producer.testing.random_tables import COLUMN_TYPES
 from ticdc_producer.testing.random_values import values
 

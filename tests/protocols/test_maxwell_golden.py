@@ -13,7 +13,7 @@ from tests.protocols.golden_messages import Compared, encode_rows, load_messages
 from ticdc_producer.model.event import Event, Message
 from ticdc_producer.protocols.maxwell.decoder import MaxwellDecoder
 from ticdc_producer.protocols.maxwell.encoder import MaxwellEncoder
-from ticdc_producer.protocols.worker_options import WorkerOptions
+from ticdc_producer.protocols.plain_options import WorkerOptions
 
 VARIANTS = {"maxwell": WorkerOptions(batch_by="partition")}
 FILES = sorted((GOLDEN / "visible").glob("*.maxwell.jsonl"))

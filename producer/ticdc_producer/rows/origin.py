@@ -1,8 +1,8 @@
-"""Messages that exist, in a golden folder or in the files of a storage, and how they decode."""
+"""Messages that exist, in a golden folder, in the files of a storage or in topics, and how they decode."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from ticdc_producer.dispatch.table_filter import ColumnSelection
 from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.engine.local import LocalDataset, LocalEngine, local
 from ticdc_producer.errors import FolderError
+from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.fidelity import Fidelity
@@ -24,6 +25,8 @@ from ticdc_producer.targets.decode import EventsFunction, event_decoder, events_
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.targets.golden.parquet import message_groups, parquet_parts, read_group
 from ticdc_producer.targets.golden.write import MESSAGE_FILES
+from ticdc_producer.targets.kafka.read import OffsetRange, range_rows
+from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
 from ticdc_producer.targets.record_batches import record_batches, with_table_schemas
 from ticdc_producer.targets.storage.read import Listing, Names, listing_of, reading_options, storage_rows
 from ticdc_producer.verifier.consumer_state.plan import expected_tables
@@ -198,6 +201,41 @@ def storage_folder(
         changefeed=changefeed,
         messages=local(rows),
         options=reading,
+        tables=tables or {},
+        expected=expected,
+    )
+
+
+def messages_of_topics(
+    changefeed: Changefeed,
+    brokers: Brokers,
+    ranges: Sequence[OffsetRange],
+    *,
+    descriptions: Sequence[bytes] | None = None,
+    schemas: Mapping[int, str] | None = None,
+    tables: Mapping[str, KnownTable] | None = None,
+    expected: ExpectedRows = unknown_rows,
+) -> Origin:
+    """Return the messages of topics, in a part per range.
+
+    :param descriptions: the messages that describe tables; None: those in the ranges.
+    :param schemas: the Avro schemas by their ids; None: those of the registry.
+    :param tables: the tables whose definition is known, by ``SCHEMA.TABLE``.
+    :param expected: of the scenario whose messages these are.
+    :raises ChangefeedError: for a protocol with schemas, if no registry is named.
+    """
+    options = changefeed.codec_options()
+    if changefeed.spec.schemas is not None and schemas is None:
+        options["schema_of"] = schemas_of_registry(changefeed)
+    elif changefeed.spec.schemas is not None:
+        options["schemas"] = schemas
+    if descriptions is not None:
+        options[TABLE_DESCRIPTIONS] = tuple(descriptions)
+    return Origin(
+        changefeed=changefeed,
+        messages=local(range_rows(LocalEngine(), brokers, ranges)),
+        options=options,
+        claims=changefeed.claim_check_storage_uri,
         tables=tables or {},
         expected=expected,
     )

@@ -25,9 +25,9 @@ from ticdc_producer.runs.targets.run_topics import brokers_of, topic_messages, w
 from ticdc_producer.runs.verify import max_rows
 from ticdc_producer.runs.verify_options import verify_options
 from ticdc_producer.simulate.prepare import changefeed_of
-from ticdc_producer.simulate.schemas import with_schemas
 from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.golden import read as golden
+from ticdc_producer.targets.kafka.schema_registry import with_schemas
 from ticdc_producer.targets.record_batches import with_table_schemas
 from ticdc_producer.verifier.coverage import TrapOccurrences, Visibility, exercised
 from ticdc_producer.verifier.options import Strictness

@@ -26,10 +26,10 @@ from ticdc_producer.runs.targets.golden import folder_messages, folder_size
 from ticdc_producer.runs.targets.run_topics import brokers_of, topic_messages, whole_topics
 from ticdc_producer.runs.verify import max_rows
 from ticdc_producer.simulate.prepare import changefeed_of
-from ticdc_producer.simulate.schemas import with_schemas
 from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.targets.kafka.read import file_messages, file_ranges
+from ticdc_producer.targets.kafka.schema_registry import with_schemas
 from ticdc_producer.targets.record_batches import with_table_schemas
 from ticdc_producer.targets.storage.read import Listing, listing_of, reading_options, storage_rows
 from ticdc_producer.verifier.history.history_diff import diff_histories

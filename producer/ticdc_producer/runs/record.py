@@ -34,8 +34,7 @@ from ticdc_producer.recording.events import CHANGES, RESOLVED, Accepts, EventRea
 from ticdc_producer.recording.folder import write_rows, write_scenario
 from ticdc_producer.recording.history import Deliveries, recorded_changes, recorded_resolved
 from ticdc_producer.rows.changes import sends_base64
-from ticdc_producer.rows.origin import Origin, golden_folder
-from ticdc_producer.rows.topics import messages_of_topics
+from ticdc_producer.rows.origin import Origin, golden_folder, messages_of_topics
 from ticdc_producer.runs.decode import likely_protocol, protocol_hint
 from ticdc_producer.runs.options import check_options
 from ticdc_producer.runs.run_options import OnStatus, ignore_status

@@ -20,9 +20,9 @@ from ticdc_producer.protocols.spec import Options, ProtocolSpec
 from ticdc_producer.protocols.wire import WireDigests
 from ticdc_producer.runs.decode import with_protocol_hint
 from ticdc_producer.runs.verify_options import verify_options
-from ticdc_producer.simulate.schemas import with_schemas
 from ticdc_producer.targets.claims import claimed_contents
 from ticdc_producer.targets.decode import canonical_forms, event_decoder, eventless_digests
+from ticdc_producer.targets.kafka.schema_registry import with_schemas
 from ticdc_producer.targets.record_batches import TableDescriptions, described_rows, with_table_schemas
 from ticdc_producer.verifier.check import check_messages
 from ticdc_producer.verifier.comparison import Comparison

@@ -13,7 +13,6 @@ from ticdc_producer.errors import ScenarioError, ScenarioProblems
 from ticdc_producer.model import tso
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.tso import CommitClock
-from ticdc_producer.scenario.change_steps import bind_rows, run_rows
 from ticdc_producer.scenario.commit_times import CommitTimes, clock_of, commit_range, commits_until
 from ticdc_producer.scenario.data_steps import DataPlan, PlannedChanges
 from ticdc_producer.scenario.file_steps import DumpPlan, DumpStep
@@ -164,12 +163,16 @@ def _execute_steps(
                 data.append(_bind_data_step(session, step, scenario))
             elif isinstance(step, ChangesStep):
                 if step.frame.rows is None:
+                    from ticdc_producer.scenario.frames.bind import bind_rows
+
                     bound = bind_rows(session, step, times)
                     if bound is not None:
                         frames[len(data)] = bound
                         data.append(bound.plan)
                         warnings += bound.warnings
                 else:
+                    from ticdc_producer.scenario.frames.bind import run_rows
+
                     warnings += run_rows(session, step, step.frame.rows, times, resolved)
             elif isinstance(step, DumpStep):
                 data.append(_bind_dump_step(session, step, scenario, times.clock))

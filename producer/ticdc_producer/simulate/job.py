@@ -23,13 +23,13 @@ from ticdc_producer.pipeline.event_stream import StreamPlan, key_updates
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.avro.schemas import assign_ids
 from ticdc_producer.protocols.base import Encoder
-from ticdc_producer.protocols.spec import Schema, SchemaIDs
+from ticdc_producer.protocols.spec import Options, Schema, SchemaIDs
 from ticdc_producer.protocols.wire import WireDigests
 from ticdc_producer.scenario.commit_times import clock_of, commits_until
 from ticdc_producer.scenario.history import History, State
 from ticdc_producer.scenario.load import ScenarioFile
-from ticdc_producer.simulate.schemas import registered, schemas_of
 from ticdc_producer.targets.encode import EncodePlan
+from ticdc_producer.targets.kafka.schema_registry import registered
 
 _MAX_STABLE_UPDATES = 6
 """Six updates split into 12 rows, the most for which Go's sort is stable."""
@@ -246,3 +246,13 @@ def _milliseconds(moment: datetime | Literal["now"] | None) -> int | None:
         return None
     exact = datetime.now(UTC) if moment == "now" else moment
     return tso.physical(tso.from_datetime(exact))
+
+
+def schemas_of(changefeed: Changefeed, stream: StreamPlan, options: Options) -> Sequence[Schema]:
+    """Return the schemas of the tables of a stream; empty for protocols that need no schema registry."""
+    if changefeed.spec.schemas is None:
+        return ()
+    tables = [stream.selection.of(table) for table in stream.replicated if not table.is_view]
+    return changefeed.spec.schemas.of_tables(
+        tables, lambda table: stream.router.route(table).topic, changefeed.spec.typed(options)
+    )

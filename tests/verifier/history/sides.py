@@ -15,9 +15,9 @@ from ticdc_producer.protocols import registry
 from ticdc_producer.scenario.scenario import Scenario
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.prepare import prepare
-from ticdc_producer.simulate.schemas import with_schemas
 from ticdc_producer.simulate.simulate import simulate
 from ticdc_producer.targets.decode import event_decoder
+from ticdc_producer.targets.kafka.schema_registry import with_schemas
 from ticdc_producer.targets.record_batches import with_table_schemas
 from ticdc_producer.verifier.history.history_diff import diff_histories
 from ticdc_producer.verifier.history.outcome import HistoryDiff

@@ -25,7 +25,7 @@ from ticdc_producer.protocols.large_message import RECORD_OVERHEAD
 from ticdc_producer.protocols.maxwell.decoder import OF_DATABASES, VERSION, action_code, type_text
 from ticdc_producer.protocols.maxwell.row_form import ALWAYS_OLD, MaxwellTablePlan, holds_bytes, table_plan
 from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.protocols.worker_options import MAX_ROWS, WorkerOptions
+from ticdc_producer.protocols.plain_options import MAX_ROWS, WorkerOptions
 
 T = MySQLType
 

@@ -14,8 +14,7 @@ from ticdc_producer.errors import BrokerError, ChangefeedError, DeliveryError, S
 from ticdc_producer.installation import own_version
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.oracle.scenario import rows_of_table
-from ticdc_producer.rows.origin import Origin, known_tables
-from ticdc_producer.rows.topics import messages_of_topics
+from ticdc_producer.rows.origin import Origin, known_tables, messages_of_topics
 from ticdc_producer.simulate.encode import encode_events
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.targets.encode_partition import PartitionSummary

@@ -1,18 +1,23 @@
-"""Binds a large frame to the session: runs its DDL, and finds the commits and the tables of its rows."""
+"""Runs ``changes`` steps: small frames in the SQL session, large ones in the tasks that read them.
+
+A large frame is bound to the session: its DDL runs, and the commits and tables of its rows are found.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+from ticdc_producer.engine import SMALL_EVENTS
 from ticdc_producer.engine.choose import translate_worker_errors
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.columns.key_columns import stored_key
 from ticdc_producer.scenario.columns.row_images import check_alteration
+from ticdc_producer.scenario.commit_times import CommitTimes
 from ticdc_producer.scenario.data_steps import Changes
 from ticdc_producer.scenario.frames.apply import unchecked_keys
 from ticdc_producer.scenario.frames.frame import Frame
@@ -26,10 +31,15 @@ from ticdc_producer.scenario.frames.frame_rows import (
     summary_of,
 )
 from ticdc_producer.scenario.frames.table_frame import TableColumns
+from ticdc_producer.scenario.load import ChangesStep
 from ticdc_producer.scenario.sql.ddl import is_ddl
 from ticdc_producer.scenario.sql.session.session import Session
 from ticdc_producer.scenario.sql.store.followed_tables import FollowedTables
 from ticdc_producer.scenario.sql.text.statements import split_statements
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 Pin: TypeAlias = Callable[[int], None]
 """Sets the commit-ts of the next commit."""
@@ -214,3 +224,53 @@ def _check_table(old: TableInfo | None, new: TableInfo, action: int) -> None:
     stored_key(new)
     if old is not None:
         check_alteration(old, new)
+
+
+def run_rows(
+    session: Session,
+    step: ChangesStep,
+    rows: pa.Table,
+    times: CommitTimes,
+    resolved: list[tuple[int, int]],
+) -> list[str]:
+    """Run the rows of a small frame; return warnings.
+
+    :param resolved: gets the resolved events: the number of commits before each, and its TSO.
+    """
+    from ticdc_producer.scenario.frames.apply import run_changes_step
+
+    def pin(ts: int) -> None:
+        times.pin(session.commits, ts, of_step=step.commit_ts)
+
+    def resolve(ts: int) -> None:
+        resolved.append((session.commits, ts))
+
+    warnings = run_changes_step(
+        session, step.spec, rows, file=times.scenario.file, line=step.line, pin=pin, resolve=resolve
+    )
+    times.pinned.pop(session.commits, None)  # of a last statement that commits nothing
+    return warnings
+
+
+def bind_rows(session: Session, step: ChangesStep, times: CommitTimes) -> BoundFrame | None:
+    """Run the DDL of a large frame; return its plan, and None if it has no rows.
+
+    :raises UnsupportedSQL: for a frame with canonical values.
+    """
+    if step.spec.canonical:
+        what = f"a frame with canonical values has at most {SMALL_EVENTS:,} rows"
+        raise UnsupportedSQL(what, file=times.scenario.file, line=step.line)
+
+    pinned: list[int] = []
+
+    def pin(ts: int) -> None:
+        if not pinned:
+            times.pin(session.commits, ts, of_step=step.commit_ts)
+        times.pinned[session.commits] = ts
+        pinned.append(session.commits)
+
+    bound = bind_frame(session, step.frame, step.spec, file=times.scenario.file, line=step.line, pin=pin)
+    if bound is not None and pinned:
+        first, *within = dict.fromkeys(pinned)
+        times.number_by_ts(first, bound.plan.stop, within)
+    return bound

@@ -17,9 +17,13 @@ from ticdc_producer.scenario.generate.domain import REAL_STEPS, is_string
 from ticdc_producer.scenario.generate.draw import (
     draw,
     happens,
+    integer_texts,
+    joined_texts,
     letters,
     normal,
     octets,
+    ordinal_texts,
+    real_texts,
     uniform,
     uniform_of,
     zipf,
@@ -27,12 +31,6 @@ from ticdc_producer.scenario.generate.draw import (
 from ticdc_producer.scenario.generate.events import first_event, row_count_at
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan, Reference
 from ticdc_producer.scenario.generate.row_history import NEVER, Versions
-from ticdc_producer.scenario.generate.value_texts import (
-    integer_texts,
-    joined_texts,
-    ordinal_texts,
-    real_texts,
-)
 
 T = MySQLType
 

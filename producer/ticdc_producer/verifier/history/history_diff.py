@@ -18,8 +18,7 @@ from ticdc_producer.engine.choose import EngineChoice
 from ticdc_producer.engine.dataset import Engine
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.verifier.history.common_form import CommonForm
-from ticdc_producer.verifier.history.ddl_histories import DDLDifferences, compare_ddls
-from ticdc_producer.verifier.history.difference_text import DifferenceTexts
+from ticdc_producer.verifier.history.differences import DDLDifferences, DifferenceTexts, compare_ddls
 from ticdc_producer.verifier.history.history_comparison import (
     A,
     B,
@@ -28,10 +27,7 @@ from ticdc_producer.verifier.history.history_comparison import (
     KeyCounts,
     merged_counts,
 )
-from ticdc_producer.verifier.history.history_rows import (
-    HistoryStats,
-    TableName,
-)
+from ticdc_producer.verifier.history.history_rows import HistoryStats, TableName
 from ticdc_producer.verifier.history.outcome import (
     HistoryDiff,
     HistoryDifference,

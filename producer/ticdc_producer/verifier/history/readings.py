@@ -20,13 +20,7 @@ from ticdc_producer.verifier.events import (
     without_tombstones,
 )
 from ticdc_producer.verifier.history.common_form import CommonForm
-from ticdc_producer.verifier.history.history_rows import (
-    ROW,
-    HistoryRows,
-    HistoryStats,
-    TableName,
-    ddl_of,
-)
+from ticdc_producer.verifier.history.history_rows import ROW, HistoryRows, HistoryStats, TableName, ddl_of
 from ticdc_producer.verifier.history.observed_rows import HistoryBatch
 from ticdc_producer.verifier.history.sides import (
     ColumnProjections,

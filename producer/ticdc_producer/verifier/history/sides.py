@@ -22,9 +22,7 @@ from ticdc_producer.verifier.event_layouts import DescribedColumn
 from ticdc_producer.verifier.findings import events_at
 from ticdc_producer.verifier.fingerprint import Numbers
 from ticdc_producer.verifier.history.common_form import CommonForm, Projection, Projections, applied
-from ticdc_producer.verifier.history.history_rows import (
-    TableName,
-)
+from ticdc_producer.verifier.history.history_rows import TableName
 from ticdc_producer.verifier.passes.slices import Messages
 from ticdc_producer.verifier.violations import EventID
 
