@@ -8,10 +8,9 @@ from tests.docs.markdown import code, table
 from tests.golden_events import GOLDEN, load_rows
 from tests.protocols.golden_messages import load_messages, row_messages
 from ticdc_producer.protocols.base import Encoder
+from ticdc_producer.protocols.batch_options import CraftOptions, OpenOptions
 from ticdc_producer.protocols.craft.encoder import CraftEncoder
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
-from ticdc_producer.protocols.open_protocol.options import OpenOptions
-from ticdc_producer.protocols.plain_options import CraftOptions
 
 FOLDER = GOLDEN / "craft_cases"
 CASES = sorted(path.name.split(".")[0] for path in FOLDER.glob("*.events.jsonl"))

@@ -16,13 +16,12 @@ from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.protocols.canal.encoder import CanalEncoder
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
-from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
 from ticdc_producer.protocols.craft.encoder import CraftEncoder
 from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
-from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.maxwell.encoder import MaxwellEncoder
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
 from ticdc_producer.protocols.registry import decoder, wire_digests
+from ticdc_producer.protocols.row_options import CanalJSONOptions, DebeziumOptions
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
 from ticdc_producer.scenario.dataframe import tables
 

@@ -10,7 +10,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.avro.decoder import AvroDecoder
 from ticdc_producer.protocols.avro.encoder import AvroEncoder
 from ticdc_producer.protocols.avro.names import Part, subject
-from ticdc_producer.protocols.avro.options import AvroOptions
+from ticdc_producer.protocols.row_options import AvroOptions
 from ticdc_producer.protocols.spec import SchemaIDs
 
 VARIANTS = {

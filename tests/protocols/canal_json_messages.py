@@ -12,7 +12,7 @@ from tests.golden_events import GOLDEN, GoldenEvent, GoldenRow, load_events
 from tests.new_events import as_new, classic_file, is_new
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
+from ticdc_producer.protocols.row_options import CanalJSONOptions
 
 TIDB_ZEROFILL = 0x40  # mysql.ZerofillFlag, TiDB's own numbering
 BUILD_TS_MS = 946684800000  # the fixed clock of the golden encoders

@@ -10,7 +10,7 @@ from ticdc_producer.model.event import DDLEvent, Message, Op
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
-from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.protocols.row_options import DebeziumOptions
 
 T = MySQLType
 NOW = "1970-01-01 00:00:00"  # sent for CURRENT_TIMESTAMP

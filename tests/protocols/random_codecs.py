@@ -13,29 +13,25 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.avro.decoder import AvroDecoder
 from ticdc_producer.protocols.avro.encoder import AvroEncoder
 from ticdc_producer.protocols.avro.names import Part
-from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.avro.schemas import schema_of
 from ticdc_producer.protocols.base import Decoder, Encoder
+from ticdc_producer.protocols.batch_options import CraftOptions, OpenOptions, WorkerOptions
 from ticdc_producer.protocols.canal.decoder import CanalDecoder
 from ticdc_producer.protocols.canal.encoder import CanalEncoder
 from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
-from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
 from ticdc_producer.protocols.craft.decoder import CraftDecoder
 from ticdc_producer.protocols.craft.encoder import CraftEncoder
 from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
 from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
-from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.maxwell.decoder import MaxwellDecoder
 from ticdc_producer.protocols.maxwell.encoder import MaxwellEncoder
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
-from ticdc_producer.protocols.open_protocol.options import OpenOptions
-from ticdc_producer.protocols.plain_options import CraftOptions, WorkerOptions
+from ticdc_producer.protocols.row_options import AvroOptions, CanalJSONOptions, DebeziumOptions, SimpleOptions
 from ticdc_producer.protocols.simple import avro_encoder, json_encoder
 from ticdc_producer.protocols.simple.decoder import SimpleDecoder
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
-from ticdc_producer.protocols.simple.options import SimpleOptions
 
 _NO_LIMIT = 10 << 20
 _PROFILE = st.sampled_from(["classic", "new"])

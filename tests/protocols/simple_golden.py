@@ -8,9 +8,9 @@ from tests.protocols.golden_messages import row_messages
 from ticdc_producer.model.event import Message
 from ticdc_producer.protocols.avro.field_reader import AvroCursor
 from ticdc_producer.protocols.craft.wire import varint
+from ticdc_producer.protocols.row_options import SimpleOptions
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
 from ticdc_producer.protocols.simple.envelope import BYTES, DML, DOUBLE, FLOAT, MESSAGE, STRING, TIMESTAMP
-from ticdc_producer.protocols.simple.options import SimpleOptions
 
 BUILT = 946684800000
 _NAMES = (3, 4)

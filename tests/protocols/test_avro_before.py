@@ -19,7 +19,7 @@ from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Message, Op, RowEvent
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.avro.options import AvroOptions
+from ticdc_producer.protocols.row_options import AvroOptions
 
 T = MySQLType
 TS = 429918007904436226

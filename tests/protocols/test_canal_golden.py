@@ -11,9 +11,9 @@ from tests.protocols.canal_json_messages import events_of
 from tests.protocols.expected_events import expected_ddl, expected_row
 from tests.protocols.golden_messages import Compared, encode_other, load_messages, row_messages
 from ticdc_producer.model.event import Event, Message
+from ticdc_producer.protocols.batch_options import WorkerOptions
 from ticdc_producer.protocols.canal.decoder import CanalDecoder
 from ticdc_producer.protocols.canal.encoder import CanalEncoder
-from ticdc_producer.protocols.plain_options import WorkerOptions
 
 VARIANTS = {
     "canal": WorkerOptions(batch_by="partition"),

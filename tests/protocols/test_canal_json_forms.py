@@ -18,8 +18,8 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
-from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
 from ticdc_producer.protocols.registry import file_format
+from ticdc_producer.protocols.row_options import CanalJSONOptions
 
 T = MySQLType
 

@@ -14,7 +14,7 @@ from ticdc_producer.model.event import Op
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
-from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
+from ticdc_producer.protocols.row_options import CanalJSONOptions
 
 T = MySQLType
 HEAD = b"t" + bytes.fromhex("8000000000000072") + b"_r"

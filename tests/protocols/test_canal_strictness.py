@@ -7,10 +7,10 @@ import pytest
 from tests.protocols.encoding import ID_AND_TEXT, messages_of
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import Op, RowEvent
+from ticdc_producer.protocols.batch_options import MAX_ROWS, WorkerOptions
 from ticdc_producer.protocols.canal.decoder import CanalDecoder
 from ticdc_producer.protocols.canal.encoder import CanalEncoder
 from ticdc_producer.protocols.canal.wire import content, number, text
-from ticdc_producer.protocols.plain_options import MAX_ROWS, WorkerOptions
 
 HEADER = number(1, 1) + number(6, 1000) + text(8, "s") + text(9, "t") + number(11, 1)
 ID = number(2, 4) + text(3, "id") + number(4, 1) + number(6, 0) + text(8, "7") + text(10, "int")

@@ -10,6 +10,7 @@ from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import DDLEvent, EventColumn, Op, ResolvedEvent, RowEvent
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import PartitionInfo, TableInfo
+from ticdc_producer.protocols.batch_options import CraftOptions
 from ticdc_producer.protocols.craft.decoder import CraftDecoder
 from ticdc_producer.protocols.craft.encoder import CraftEncoder
 from ticdc_producer.protocols.craft.wire import (
@@ -18,7 +19,6 @@ from ticdc_producer.protocols.craft.wire import (
     uvarint,
     varint,
 )
-from ticdc_producer.protocols.plain_options import CraftOptions
 
 T = MySQLType
 

@@ -9,9 +9,9 @@ import pytest
 from tests.golden_events import GOLDEN, GoldenEvent, GoldenRow
 from tests.protocols.craft_golden import damaged_offsets, encoded, expected, has_float, units, without
 from tests.protocols.golden_messages import Compared, GoldenMessage, events_of, load_messages
+from ticdc_producer.protocols.batch_options import CraftOptions
 from ticdc_producer.protocols.craft.decoder import CraftDecoder
 from ticdc_producer.protocols.craft.encoder import CraftEncoder
-from ticdc_producer.protocols.plain_options import CraftOptions
 
 VARIANTS = {
     "craft.floatfix": CraftOptions(batch_by="partition"),

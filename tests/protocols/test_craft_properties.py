@@ -19,9 +19,9 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Op, RowEvent
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.batch_options import CraftOptions
 from ticdc_producer.protocols.craft.decoder import CraftDecoder
 from ticdc_producer.protocols.craft.encoder import CraftEncoder
-from ticdc_producer.protocols.plain_options import CraftOptions
 
 GOLDEN_SAMPLE = [
     message.value

@@ -16,7 +16,7 @@ from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.event import Event, Message
 from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
 from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
-from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.protocols.row_options import DebeziumOptions
 
 BUILT = 946684800000
 VARIANTS = {

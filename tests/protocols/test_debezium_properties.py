@@ -35,7 +35,7 @@ from ticdc_producer.model.event import (
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
 from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
-from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.protocols.row_options import DebeziumOptions
 
 
 @given(histories())

@@ -15,7 +15,7 @@ from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import RowEvent
 from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
 from ticdc_producer.protocols.debezium.envelope import watermark_schema
-from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.protocols.row_options import DebeziumOptions
 
 
 @pytest.mark.parametrize("disable_schema", [False, True])

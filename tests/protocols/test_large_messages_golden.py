@@ -22,16 +22,15 @@ from tests.protocols.test_debezium_golden import encoded as debezium_encoded
 from tests.protocols.test_open_golden import _units
 from ticdc_producer.model.event import Event, Message, RowEvent
 from ticdc_producer.protocols.base import Encoder
+from ticdc_producer.protocols.batch_options import OpenOptions
 from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
-from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
 from ticdc_producer.protocols.compression import claimed_message
 from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
 from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
-from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
-from ticdc_producer.protocols.open_protocol.options import OpenOptions
+from ticdc_producer.protocols.row_options import CanalJSONOptions, DebeziumOptions
 
 OPEN, CANAL, DEBEZIUM = files("open"), files("canal-json"), files("debezium")
 

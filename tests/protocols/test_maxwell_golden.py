@@ -11,9 +11,9 @@ from tests.protocols.debezium_events import DebeziumDDL, events_of
 from tests.protocols.expected_events import expected_ddl, expected_row
 from tests.protocols.golden_messages import Compared, encode_rows, load_messages, row_messages
 from ticdc_producer.model.event import Event, Message
+from ticdc_producer.protocols.batch_options import WorkerOptions
 from ticdc_producer.protocols.maxwell.decoder import MaxwellDecoder
 from ticdc_producer.protocols.maxwell.encoder import MaxwellEncoder
-from ticdc_producer.protocols.plain_options import WorkerOptions
 
 VARIANTS = {"maxwell": WorkerOptions(batch_by="partition")}
 FILES = sorted((GOLDEN / "visible").glob("*.maxwell.jsonl"))

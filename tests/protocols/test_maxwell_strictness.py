@@ -7,9 +7,9 @@ import pytest
 from tests.protocols.encoding import ID_AND_TEXT, messages_of
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import Op
+from ticdc_producer.protocols.batch_options import MAX_ROWS, WorkerOptions
 from ticdc_producer.protocols.maxwell.decoder import VERSION, MaxwellDecoder
 from ticdc_producer.protocols.maxwell.encoder import MaxwellEncoder
-from ticdc_producer.protocols.plain_options import MAX_ROWS, WorkerOptions
 
 ROW = b'{"database":"s","table":"t","type":"insert","ts":1,"data":{"id":1}}'
 DDL_KEY = b'{"ts":262144000,"scm":"s","tbl":"t","t":2}'

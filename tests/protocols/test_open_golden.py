@@ -20,9 +20,9 @@ from tests.protocols.golden_messages import (
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.event import DDLEvent, Event, Image, ResolvedEvent, RowEvent
 from ticdc_producer.model.mysql_type import STRINGS
+from ticdc_producer.protocols.batch_options import OpenOptions
 from ticdc_producer.protocols.open_protocol.decoder import FrameReader, OpenDecoder
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
-from ticdc_producer.protocols.open_protocol.options import OpenOptions
 
 VARIANTS = {
     "open": OpenOptions(batch_by="partition"),

@@ -17,10 +17,10 @@ from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Op, ResolvedEvent, RowEvent
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.batch_options import OpenOptions
 from ticdc_producer.protocols.large_message import RECORD_OVERHEAD
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
-from ticdc_producer.protocols.open_protocol.options import OpenOptions
 
 T = MySQLType
 

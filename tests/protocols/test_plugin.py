@@ -28,7 +28,7 @@ from ticdc_producer.model.option_type import IntRange
 from ticdc_producer.model.parameter import own_parameter
 from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
-from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
+from ticdc_producer.protocols.row_options import CanalJSONOptions
 from ticdc_producer.protocols.message_batch import from_messages
 from ticdc_producer.protocols.spec import ProtocolSpec, Signature
 

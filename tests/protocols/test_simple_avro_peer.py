@@ -18,10 +18,10 @@ from ticdc_producer.model.event import DDLEvent, Op
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.registry import wire_digests
+from ticdc_producer.protocols.row_options import SimpleOptions
 from ticdc_producer.protocols.simple.avro_form import avro_form
 from ticdc_producer.protocols.simple.decoder import SimpleDecoder
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
-from ticdc_producer.protocols.simple.options import SimpleOptions
 from ticdc_producer.protocols.wire import contents
 
 T = MySQLType

@@ -15,9 +15,9 @@ from ticdc_producer.model.event import DDLEvent, Message, Op, ResolvedEvent, Row
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import LOGICAL_BITS
+from ticdc_producer.protocols.row_options import SimpleOptions
 from ticdc_producer.protocols.simple.decoder import SimpleDecoder
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
-from ticdc_producer.protocols.simple.options import SimpleOptions
 
 T = MySQLType
 KEY = IndexInfo(id=0, name="PRIMARY", offsets=(0,), unique=True, primary=True, clustered=True)

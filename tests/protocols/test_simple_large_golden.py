@@ -13,9 +13,9 @@ from tests.protocols.simple_golden import BUILT, encoded
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.event import Message, RowEvent
 from ticdc_producer.protocols.compression import claimed_message
+from ticdc_producer.protocols.row_options import SimpleOptions
 from ticdc_producer.protocols.simple.decoder import SimpleDecoder
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
-from ticdc_producer.protocols.simple.options import SimpleOptions
 
 FILES = files("simple")
 

@@ -10,7 +10,7 @@ from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.avro.encoder import AvroFidelity
-from ticdc_producer.protocols.avro.options import AvroOptions
+from ticdc_producer.protocols.row_options import AvroOptions
 from ticdc_producer.runs.verify_options import observed_names
 
 AVRO = AvroFidelity.of(AvroOptions())

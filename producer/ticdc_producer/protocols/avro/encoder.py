@@ -45,7 +45,6 @@ from ticdc_producer.protocols.avro.names import (
     tidb_type,
     type_text,
 )
-from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.avro.plan import AvroTablePlan, table_plan
 from ticdc_producer.protocols.avro.schemas import SchemaID, key_flag, schema_of
 from ticdc_producer.protocols.base import RowBatch
@@ -54,6 +53,7 @@ from ticdc_producer.protocols.go_json import STRINGS
 from ticdc_producer.protocols.large_message import RECORD_OVERHEAD, too_large
 from ticdc_producer.protocols.member_text import escaped, member_indexes, member_text, no_member
 from ticdc_producer.protocols.message_batch import MessageBatch, one_message_per_row
+from ticdc_producer.protocols.row_options import AvroOptions
 
 
 def ddl(event: DDLEvent) -> Message:

@@ -30,7 +30,6 @@ from ticdc_producer.protocols.arrow_text import (
     map_values,
     varints,
 )
-from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.avro.schemas import (
     avro_type,
     is_decimal,
@@ -39,6 +38,7 @@ from ticdc_producer.protocols.avro.schemas import (
     null_comes_first,
 )
 from ticdc_producer.protocols.member_text import member_text
+from ticdc_producer.protocols.row_options import AvroOptions
 
 _FIRST, _SECOND = b"\x00", b"\x02"
 """Indexes of the two branches of a union, as encoded."""

@@ -14,8 +14,8 @@ from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.option_type import Boolean, Choice, Plain, Secret
 from ticdc_producer.model.parameter import CODEC, Parameter
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.base import Decoder, Encoder
+from ticdc_producer.protocols.row_options import AvroOptions
 from ticdc_producer.protocols.spec import ConformanceOptions, Inputs, ProtocolSpec, RegisteredSchemas
 from ticdc_producer.protocols.wire import WireFormat
 

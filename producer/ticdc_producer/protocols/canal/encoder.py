@@ -33,6 +33,7 @@ from ticdc_producer.protocols.arrow_text import (
     uvarints,
 )
 from ticdc_producer.protocols.base import RowBatch
+from ticdc_producer.protocols.batch_options import MAX_ROWS, WorkerOptions
 from ticdc_producer.protocols.canal import wire
 from ticdc_producer.protocols.canal.decoder import EVENT_TYPE_OF
 from ticdc_producer.protocols.canal_json.column_types import JDBCType, bare_type, sql_type
@@ -41,7 +42,6 @@ from ticdc_producer.protocols.canal_json.envelope import ddl_keyword
 from ticdc_producer.protocols.encoded_rows import EncodedRows, MessageLimits, batched, encoded_rows
 from ticdc_producer.protocols.large_message import RECORD_OVERHEAD
 from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.protocols.plain_options import MAX_ROWS, WorkerOptions
 
 EVENT_TYPES = {Op.INSERT: 1, Op.UPDATE: 2, Op.DELETE: 3}
 HEADER_START = wire.number(1, 1) + wire.content(5, b"UTF-8")

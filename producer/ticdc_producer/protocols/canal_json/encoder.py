@@ -17,12 +17,12 @@ from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.canal_json import row_form
 from ticdc_producer.protocols.canal_json.column_types import bare_type, full_type
 from ticdc_producer.protocols.canal_json.envelope import WATERMARK, action_code, ddl_keyword
-from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
 from ticdc_producer.protocols.canal_json.row_form import Forms, table_forms
 from ticdc_producer.protocols.compression import claim_name, compressed
 from ticdc_producer.protocols.encoded_rows import EncodedRows, encoded_rows
 from ticdc_producer.protocols.large_message import KeylessMessages, LargeMessages, NameClaim
 from ticdc_producer.protocols.message_batch import MessageBatch, one_message_per_row
+from ticdc_producer.protocols.row_options import CanalJSONOptions
 
 _PRIMARY = ColumnFlag.PRIMARY_KEY | ColumnFlag.HANDLE_KEY
 

@@ -38,9 +38,9 @@ from ticdc_producer.protocols.arrow_text import (
 )
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.canal_json.column_types import JDBCType, bare_type, full_type, sql_type
-from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
 from ticdc_producer.protocols.canal_json.record_key import RecordKeys
 from ticdc_producer.protocols.go_json import JSONStrings
+from ticdc_producer.protocols.row_options import CanalJSONOptions
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 _LONG = {chr(code): f"\\u{code:04x}" for code in (*range(0x20), *b"<>&", 0x2028, 0x2029)}

@@ -10,7 +10,7 @@ from functools import lru_cache
 from ticdc_producer.model.option_type import Boolean
 from ticdc_producer.model.parameter import Parameter, SinkKind, own_parameter
 from ticdc_producer.protocols.base import BatchDecoder, Decoder, Encoder
-from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
+from ticdc_producer.protocols.row_options import CanalJSONOptions
 from ticdc_producer.protocols.spec import (
     BenchmarkLine,
     ConformanceOptions,

@@ -33,6 +33,7 @@ from ticdc_producer.protocols.arrow_text import (
     zigzag,
 )
 from ticdc_producer.protocols.base import RowBatch
+from ticdc_producer.protocols.batch_options import CraftOptions
 from ticdc_producer.protocols.craft.dictionary import BatchDictionary, TermDictionary, build_dictionary
 from ticdc_producer.protocols.craft.plan import CraftRowForm, CraftTablePlan, table_plan
 from ticdc_producer.protocols.craft.wire import (
@@ -45,7 +46,6 @@ from ticdc_producer.protocols.craft.wire import (
 )
 from ticdc_producer.protocols.encoded_rows import BatchedRows, EncodedRows, MessageLimits, RowStatus, batched
 from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.protocols.plain_options import CraftOptions
 
 
 def ddl_message(event: DDLEvent) -> Message:

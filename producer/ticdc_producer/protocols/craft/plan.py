@@ -32,8 +32,8 @@ from ticdc_producer.protocols.arrow_text import (
     with_nulls_of,
     zigzag,
 )
+from ticdc_producer.protocols.batch_options import CraftOptions
 from ticdc_producer.protocols.craft.wire import uvarint_chunk
-from ticdc_producer.protocols.plain_options import CraftOptions
 
 Renderer: TypeAlias = Callable[[pa.Array], pa.Array]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ticdc_producer.protocols.base import Decoder, Encoder
-from ticdc_producer.protocols.plain_options import CraftOptions
+from ticdc_producer.protocols.batch_options import CraftOptions
 from ticdc_producer.protocols.spec import BenchmarkLine, ConformanceOptions, Options, ProtocolSpec, Signature
 from ticdc_producer.protocols.wire import EventBytes, WireFormat
 

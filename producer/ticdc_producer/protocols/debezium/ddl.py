@@ -14,10 +14,10 @@ from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MyS
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.arrow_text import NULL
 from ticdc_producer.protocols.debezium.envelope import source
-from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.debezium.schemas import DDL_KEY_SCHEMA, compact, ddl_value_schema
 from ticdc_producer.protocols.debezium.values import default_string, string
 from ticdc_producer.protocols.member_text import member_text, stored_bits
+from ticdc_producer.protocols.row_options import DebeziumOptions
 
 T = MySQLType
 

@@ -19,7 +19,6 @@ from ticdc_producer.protocols.compression import all_compressed, compressed
 from ticdc_producer.protocols.debezium.ddl import ddl_message
 from ticdc_producer.protocols.debezium.envelope import fit_name, key_schema, source, watermark_schema
 from ticdc_producer.protocols.debezium.fidelity import DebeziumFidelity
-from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.debezium.plan import (
     DebeziumTablePlan,
     Rendered,
@@ -28,6 +27,7 @@ from ticdc_producer.protocols.debezium.plan import (
 from ticdc_producer.protocols.debezium.temporal import REFUSED
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
 from ticdc_producer.protocols.message_batch import MessageBatch, one_message_per_row
+from ticdc_producer.protocols.row_options import DebeziumOptions
 
 
 class DebeziumEncoder:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from ticdc_producer.model.tso import physical
 from ticdc_producer.protocols.arrow_text import Fragment, Fragments
-from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.debezium.schemas import TRANSACTION_SCHEMA, compact, fields, source_schema
 from ticdc_producer.protocols.debezium.values import string
+from ticdc_producer.protocols.row_options import DebeziumOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.model.values.temporal_text import two_digit_year, zone_of
 from ticdc_producer.protocols.debezium.column_reader import type_name
 from ticdc_producer.protocols.debezium.ddl import has_message
-from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.debezium.plan import (
     connect_type,
     logical_name,
@@ -34,6 +33,7 @@ from ticdc_producer.protocols.debezium.temporal import (
     timestamp_json,
 )
 from ticdc_producer.protocols.member_text import escaped, member_text, stored_default
+from ticdc_producer.protocols.row_options import DebeziumOptions
 
 T = MySQLType
 

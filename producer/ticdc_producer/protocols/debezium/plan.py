@@ -32,10 +32,10 @@ from ticdc_producer.protocols.debezium.envelope import (
     schema_prefix,
     source,
 )
-from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.debezium.temporal import EPOCH, FIRST_TIMESTAMP, REFUSED, timestamp_json
 from ticdc_producer.protocols.debezium.values import default_string, float64, renderer, string
 from ticdc_producer.protocols.member_text import allowed, stored_default
+from ticdc_producer.protocols.row_options import DebeziumOptions
 
 T = MySQLType
 

@@ -9,7 +9,7 @@ import json
 from functools import lru_cache
 from typing import TypeAlias
 
-from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.protocols.row_options import DebeziumOptions
 
 Schema: TypeAlias = dict[str, object]
 

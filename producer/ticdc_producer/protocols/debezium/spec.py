@@ -10,7 +10,7 @@ from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.option_type import Boolean, Choice, Plain, Text
 from ticdc_producer.model.parameter import Parameter, own_parameter
 from ticdc_producer.protocols.base import Decoder, Encoder
-from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.protocols.row_options import DebeziumOptions
 from ticdc_producer.protocols.spec import BenchmarkLine, ConformanceOptions, Options, ProtocolSpec, Signature
 from ticdc_producer.protocols.wire import WireFormat, without_number
 

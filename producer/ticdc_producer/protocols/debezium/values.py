@@ -33,10 +33,10 @@ from ticdc_producer.protocols.arrow_text import (
     quoted,
     with_nulls_of,
 )
-from ticdc_producer.protocols.debezium.options import DebeziumOptions, InvalidUTF8
 from ticdc_producer.protocols.debezium.temporal import REFUSED, dates, datetimes, times, timestamps
 from ticdc_producer.protocols.go_json import JSONStrings
 from ticdc_producer.protocols.member_text import member_text
+from ticdc_producer.protocols.row_options import DebeziumOptions, InvalidUTF8
 
 T = MySQLType
 

@@ -19,13 +19,13 @@ from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.arrow_text import NULL, Numbers, lengths, merge_runs
 from ticdc_producer.protocols.base import RowBatch
+from ticdc_producer.protocols.batch_options import MAX_ROWS, WorkerOptions
 from ticdc_producer.protocols.encoded_rows import EncodedRows, MessageLimits, batched, encoded_rows
 from ticdc_producer.protocols.go_json import STRINGS as JSON_STRINGS
 from ticdc_producer.protocols.large_message import RECORD_OVERHEAD
 from ticdc_producer.protocols.maxwell.decoder import OF_DATABASES, VERSION, action_code, type_text
 from ticdc_producer.protocols.maxwell.row_form import ALWAYS_OLD, MaxwellTablePlan, holds_bytes, table_plan
 from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.protocols.plain_options import MAX_ROWS, WorkerOptions
 
 T = MySQLType
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from ticdc_producer.protocols.base import Decoder, Encoder
-from ticdc_producer.protocols.plain_options import MAX_ROWS, WorkerOptions
+from ticdc_producer.protocols.batch_options import MAX_ROWS, WorkerOptions
 from ticdc_producer.protocols.spec import BenchmarkLine, ConformanceOptions, Options, ProtocolSpec, Signature
 from ticdc_producer.protocols.wire import EventBytes, WireFormat
 

@@ -27,12 +27,12 @@ from ticdc_producer.protocols.arrow_text import (
     merge_runs,
 )
 from ticdc_producer.protocols.base import RowBatch
+from ticdc_producer.protocols.batch_options import OpenOptions
 from ticdc_producer.protocols.compression import all_compressed, claim_name, compressed
 from ticdc_producer.protocols.encoded_rows import EncodedRows, MessageLimits, RowStatus, batched, encoded_rows
 from ticdc_producer.protocols.large_message import RECORD_OVERHEAD, LargeMessages, NameClaim
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.protocols.open_protocol.decoder import LENGTH, VERSION
-from ticdc_producer.protocols.open_protocol.options import OpenOptions
 from ticdc_producer.protocols.open_protocol.plan import PROFILE_RULES, OpenTablePlan, table_plan
 
 _PAIR_OF_LENGTHS = 2 * LENGTH.size

@@ -37,8 +37,8 @@ from ticdc_producer.protocols.arrow_text import (
     quoted,
     without_first_byte,
 )
+from ticdc_producer.protocols.batch_options import OpenOptions
 from ticdc_producer.protocols.go_json import JSONStrings
-from ticdc_producer.protocols.open_protocol.options import OpenOptions
 
 
 @dataclass(frozen=True, slots=True)

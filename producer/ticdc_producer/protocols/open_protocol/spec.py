@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ticdc_producer.model.option_type import Boolean
 from ticdc_producer.model.parameter import own_parameter
 from ticdc_producer.protocols.base import Decoder, Encoder
-from ticdc_producer.protocols.open_protocol.options import OpenOptions
+from ticdc_producer.protocols.batch_options import OpenOptions
 from ticdc_producer.protocols.spec import BenchmarkLine, ConformanceOptions, Options, ProtocolSpec, Signature
 from ticdc_producer.protocols.wire import EventBytes, WireFormat
 

@@ -25,6 +25,7 @@ from ticdc_producer.protocols.avro import plan
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.craft.wire import varint
 from ticdc_producer.protocols.member_text import stored_bits, stored_default
+from ticdc_producer.protocols.row_options import SimpleOptions
 from ticdc_producer.protocols.simple import envelope as layout
 from ticdc_producer.protocols.simple.envelope import (
     ddl_pre_table,
@@ -33,7 +34,6 @@ from ticdc_producer.protocols.simple.envelope import (
     listed_columns,
     listed_indexes,
 )
-from ticdc_producer.protocols.simple.options import SimpleOptions
 
 T = MySQLType
 _VERSION = varint(1)

@@ -34,9 +34,9 @@ from ticdc_producer.protocols.large_message import (
     too_large,
 )
 from ticdc_producer.protocols.message_batch import MessageBatch, interleave, one_message_per_row
+from ticdc_producer.protocols.row_options import SimpleOptions
 from ticdc_producer.protocols.simple import avro_encoder, json_encoder
 from ticdc_producer.protocols.simple.envelope import action_of, ddl_schema_table, ddl_type_name
-from ticdc_producer.protocols.simple.options import SimpleOptions
 
 
 @dataclass(slots=True)

@@ -35,6 +35,7 @@ from ticdc_producer.protocols.arrow_text import (
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.go_json import STRINGS
 from ticdc_producer.protocols.member_text import stored_default
+from ticdc_producer.protocols.row_options import SimpleOptions
 from ticdc_producer.protocols.simple.envelope import (
     BOOTSTRAP,
     WATERMARK,
@@ -44,7 +45,6 @@ from ticdc_producer.protocols.simple.envelope import (
     listed_columns,
     listed_indexes,
 )
-from ticdc_producer.protocols.simple.options import SimpleOptions
 
 T = MySQLType
 

@@ -10,7 +10,7 @@ from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.option_type import Boolean, Choice, IntRange, Plain
 from ticdc_producer.model.parameter import CODEC, Parameter
 from ticdc_producer.protocols.base import Decoder, Encoder
-from ticdc_producer.protocols.simple.options import SimpleOptions
+from ticdc_producer.protocols.row_options import SimpleOptions
 from ticdc_producer.protocols.spec import (
     BenchmarkLine,
     ConformanceOptions,
