@@ -19,7 +19,7 @@ from ticdc_producer.protocols.arrow_text import (
     quoted,
     without_first_byte,
 )
-from ticdc_producer.protocols.canal_json.row_form import JSON_STRINGS as EASYJSON
+from ticdc_producer.protocols.canal_json.plan import JSON_STRINGS as EASYJSON
 from ticdc_producer.protocols.go_json import JSONITER_STRINGS as JSONITER
 from ticdc_producer.protocols.go_json import STRINGS as ENCODING_JSON
 

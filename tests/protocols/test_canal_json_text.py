@@ -13,9 +13,8 @@ from ticdc_producer.model.event import Op
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.arrow_text import Renderer, concat, quoted
-from ticdc_producer.protocols.canal_json.column_types import bare_type, full_type
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
-from ticdc_producer.protocols.canal_json.row_form import JSON_STRINGS, latin1_strings
+from ticdc_producer.protocols.canal_json.plan import JSON_STRINGS, bare_type, full_type, latin1_strings
 
 T = MySQLType
 SEED_BYTES = bytes((5, 7, 10, 15, 36, 50, 43, 99, 120, 60, 38, 255, 254, 45, 55, 70))

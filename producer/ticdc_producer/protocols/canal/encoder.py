@@ -36,9 +36,9 @@ from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.batch_options import MAX_ROWS, WorkerOptions
 from ticdc_producer.protocols.canal import wire
 from ticdc_producer.protocols.canal.decoder import EVENT_TYPE_OF
-from ticdc_producer.protocols.canal_json.column_types import JDBCType, bare_type, sql_type
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONFidelity
 from ticdc_producer.protocols.canal_json.envelope import ddl_keyword
+from ticdc_producer.protocols.canal_json.plan import JDBCType, bare_type, sql_type
 from ticdc_producer.protocols.encoded_rows import EncodedRows, MessageLimits, batched, encoded_rows
 from ticdc_producer.protocols.large_message import RECORD_OVERHEAD
 from ticdc_producer.protocols.message_batch import MessageBatch

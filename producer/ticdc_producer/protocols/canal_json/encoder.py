@@ -1,28 +1,182 @@
-"""The encoder of Canal-JSON, and the fidelity of its messages."""
+"""The encoder of Canal-JSON, the text of rows by operation and columns, and the fidelity of its messages.
+
+The texts that all rows share are compiled once. Times, type codes that depend on values, and the values are
+inserted per row; values are rendered column by column.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from binascii import b2a_base64
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Literal, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
-from ticdc_producer.model.event import DDLEvent, Kind, Message
+from ticdc_producer.model.event import DDLEvent, Kind, Message, Op
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.mysql_type import LOBS, STRINGS
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.tso import physical
-from ticdc_producer.protocols.arrow_text import concat
+from ticdc_producer.model.tso import LOGICAL_BITS, physical
+from ticdc_producer.protocols.arrow_text import (
+    Fragment,
+    Fragments,
+    concat,
+    differ,
+    integers,
+    map_values,
+    without_first_byte,
+)
 from ticdc_producer.protocols.base import RowBatch
-from ticdc_producer.protocols.canal_json import row_form
-from ticdc_producer.protocols.canal_json.column_types import bare_type, full_type
 from ticdc_producer.protocols.canal_json.envelope import WATERMARK, action_code, ddl_keyword
-from ticdc_producer.protocols.canal_json.row_form import Forms, table_forms
+from ticdc_producer.protocols.canal_json.plan import (
+    CanalJSONColumnPlan,
+    CanalJSONTablePlan,
+    bare_type,
+    full_type,
+    string,
+    table_plan,
+)
+from ticdc_producer.protocols.canal_json.record_key import RecordKeys
 from ticdc_producer.protocols.compression import claim_name, compressed
 from ticdc_producer.protocols.encoded_rows import EncodedRows, encoded_rows
 from ticdc_producer.protocols.large_message import KeylessMessages, LargeMessages, NameClaim
 from ticdc_producer.protocols.message_batch import MessageBatch, one_message_per_row
 from ticdc_producer.protocols.row_options import CanalJSONOptions
+
+_NONE = pa.scalar(b"", pa.binary())
+
+
+@dataclass(frozen=True, slots=True)
+class CanalJSONRowForm:
+    """Encodes rows of one operation.
+
+    :param head: the message up to its operation.
+    :param large: whether the rows were too large and carry only their handle key.
+    :param record_keys: None if messages do not contain record keys.
+    """
+
+    head: bytes
+    op: Op
+    columns: tuple[CanalJSONColumnPlan, ...]
+    options: CanalJSONOptions
+    large: bool
+    record_keys: RecordKeys | None
+
+    def texts(self, batch: RowBatch, locations: pa.Array | None = None) -> pa.Array:
+        """Return one message per row.
+
+        :param batch: rows of this form's operation.
+        :param locations: locations of the rows' claim-check objects as JSON; None if nothing is stored.
+        """
+        physical = integers(pc.shift_right(batch.commit_ts, LOGICAL_BITS))
+        built = self.options.build_ts_ms
+        fragments = [
+            self.head, b'"%b","es":' % self.op.name.encode(), physical,
+            b',"ts":', physical if built is None else b"%d" % built,
+            b',"sql":"",', *self._types(batch), *self._images(batch), *self._extension(batch, locations),
+            b"}",
+        ]  # fmt: skip
+        return concat(fragments, len(batch))
+
+    def _types(self, batch: RowBatch) -> Iterator[Fragment]:
+        """Yield ``sqlType`` and ``mysqlType``.
+
+        Without columns both are null, except that ``mysqlType`` is ``{}`` in classic TiCDC (tiflow).
+        """
+        if not self.columns:
+            yield b'"sqlType":null,"mysqlType":' + (b"null" if self.options.profile == "new" else b"{}")
+            return
+        codes = [
+            (column.sql_type.codes(batch.primary_images[column.image_index]),) for column in self.columns
+        ]
+        texts: list[Fragments] = [(column.mysql_type,) for column in self.columns]
+        yield from (b'"sqlType":{', *self._members(codes), b'},"mysqlType":{', *self._members(texts), b"}")
+
+    def _members(self, values: Sequence[Fragments]) -> Iterator[Fragment]:
+        """Yield the columns as members of an object."""
+        for number, (column, value) in enumerate(zip(self.columns, values, strict=True)):
+            yield b"," * bool(number) + column.name + b":"
+            yield from value
+
+    def _images(self, batch: RowBatch) -> tuple[Fragment, ...]:
+        new = [column.render(batch.primary_images[column.image_index]) for column in self.columns]
+        data = (b',"data":[{', *self._members(new), b"}]")
+        old = (b',"old":', *self._old(batch, new))
+        return (*data, *old) if self.options.legacy_data_before_old else (*old, *data)
+
+    def _old(self, batch: RowBatch, new: Sequence[Fragments]) -> Fragments:
+        if self.op == Op.UPDATE and self.options.updated_columns_only:
+            return b"[{", self._changed(batch), b"}]"
+        if self.op == Op.UPDATE:
+            old = [column.render(batch.before[column.image_index]) for column in self.columns]
+            return b"[{", *self._members(old), b"}]"
+        if self.op == Op.DELETE and self.options.legacy_delete_old:
+            return b"[{", *self._members(new), b"}]"
+        if self.op == Op.INSERT and self.options.legacy_insert_old:
+            return (b"[null]",)
+        return (b"null",)
+
+    def _changed(self, batch: RowBatch) -> Fragment:
+        """Return the members of the old images that the update changed.
+
+        >>> columns = [
+        ...     CanalJSONColumnPlan(i, b'"%c"' % name, JDBCType(b"4"), b'"int"', quoted, False, False)
+        ...     for i, name in enumerate(b"ab")
+        ... ]
+        >>> form = CanalJSONRowForm(b"", Op.UPDATE, tuple(columns), CanalJSONOptions(), False, None)
+        >>> ids, old, new = pa.array([1]), pa.array([b"2"]), pa.array([b"3"])
+        >>> before, after = [pa.array([b"1"]), old], [pa.array([b"1"]), new]
+        >>> batch = RowBatch(
+        ...     op=Op.UPDATE, commit_ts=ids, table_id=ids, row_id=ids, before=before, after=after
+        ... )
+        >>> form._changed(batch).to_pylist()
+        [b'"b":"2"']
+        """
+        rows = len(batch)
+        members = [b""] + [
+            pc.if_else(changed, concat((b"," + column.name + b":", *column.render(old)), rows), _NONE)
+            for column in self.columns
+            for old, new in [(batch.before[column.image_index], batch.after[column.image_index])]
+            if pc.any(changed := differ(old, new)).as_py()
+        ]
+        return without_first_byte(concat(members, rows))
+
+    def _extension(self, batch: RowBatch, locations: pa.Array | None) -> Iterator[Fragment]:
+        if not self.options.enable_tidb_extension:
+            return
+        yield from (b',"_tidb":{"commitTs":', integers(batch.commit_ts))
+        if locations is not None:
+            yield from (b',"claimCheckLocation":', locations)
+        elif self.large:
+            yield b',"onlyHandleKey":true'
+        if self.record_keys is not None:
+            keys = map_values(self.record_keys.of(batch), partial(b2a_base64, newline=False))
+            yield from (b',"rowkey":"', keys, b'"')
+        yield b"}"
+
+
+Forms: TypeAlias = Mapping[tuple[Op, bool], CanalJSONRowForm]
+"""By operation, and whether the row was too large and carries only its handle key."""
+
+
+def table_forms(table: TableInfo, options: CanalJSONOptions) -> Forms:
+    """Compile every form of one table version."""
+    plan = table_plan(table, options)
+    keys = RecordKeys(table, options.time_zone) if options.has_row_key else None
+    return {(op, large): _row_form(plan, op, options, keys, large) for op in Op for large in (False, True)}
+
+
+def _row_form(
+    plan: CanalJSONTablePlan, op: Op, options: CanalJSONOptions, keys: RecordKeys | None, large: bool
+) -> CanalJSONRowForm:
+    trimmed = large or (op == Op.DELETE and options.delete_only_output_handle_key_columns)
+    columns = plan.handle_key if trimmed else plan.columns
+    return CanalJSONRowForm(plan.head, op, columns, options, large, keys)
+
 
 _PRIMARY = ColumnFlag.PRIMARY_KEY | ColumnFlag.HANDLE_KEY
 
@@ -61,7 +215,7 @@ class CanalJSONEncoder:
     def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
         """Encode rows of one table version; see ``protocols.base.Encoder``. Keys stay empty."""
         method = self.options.large_message_handle_compression
-        forms = KeylessMessages(self._forms_of(table), batch, method, row_form.string)
+        forms = KeylessMessages(self._forms_of(table), batch, method, string)
         rows = encoded_rows(concat((b"",), len(batch)), forms.values(), batch.commit_ts)
         limited = self._large.apply_size_limit(rows, table, forms)
         return _terminated(limited, self.options.end.encode()) if self.options.end else limited
@@ -81,9 +235,9 @@ class CanalJSONEncoder:
     ) -> Message:
         ts = event.commit_ts
         extension = b"commitTs" if self.options.enable_tidb_extension else b""
-        names = (row_form.string(event.schema), row_form.string(event.table))
+        names = (string(event.schema), string(event.table))
         return self._without_rows(
-            Kind.DDL, ts, names, ddl_keyword(event.ddl_type), row_form.string(event.query), extension
+            Kind.DDL, ts, names, ddl_keyword(event.ddl_type), string(event.query), extension
         )
 
     def resolved(self, ts: int) -> Message | None:
