@@ -7,7 +7,6 @@ import json
 import pytest
 import yaml
 from pydantic import ValidationError
-from ticdc_producer.verifier.invariants.registry import INVARIANTS
 
 from ticdc_producer.config import PARAMETERS, State
 from ticdc_producer.errors import FaultError, ProducerError
@@ -21,6 +20,7 @@ from ticdc_producer.faults.catalogue import (
 )
 from ticdc_producer.faults.trap import TrapEntry, TrapFile
 from ticdc_producer.resources import bundled_dir
+from ticdc_producer.verifier.invariants.registry import INVARIANTS
 
 SPECIFIED = {
     "INV-FRAME", "INV-BATCH-SIZE", "INV-BATCH-KIND", "INV-BATCH-KEY", "INV-TS-SANE", "INV-ORDER-TABLE",

@@ -47,7 +47,7 @@ COMMANDS = {
     "bench": "Measure the tool on this machine.",
 }
 """The first paragraph of each command's help, which the help of the program lists."""
-_MODULES = {
+MODULES = {
     **dict.fromkeys(("decode", "record", "diff"), "topic_commands"),
     "coverage": "traps_command",
     "golden": "conformance_command",
@@ -67,7 +67,7 @@ class Commands(TyperGroup):
 
 def load_command(name: str) -> Command:
     """Load a command with its subcommands: ``NAME_app`` of its module, or its function ``NAME``."""
-    module = import_module(f"ticdc_producer.cli.{_MODULES.get(name, f'{name}_command')}")
+    module = import_module(f"ticdc_producer.cli.{MODULES.get(name, f'{name}_command')}")
     group = getattr(module, f"{name}_app", None)
     if group is not None:
         command: Command = typer.main.get_group(group)
