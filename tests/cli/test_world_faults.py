@@ -316,6 +316,10 @@ def test_a_folder_is_verified_with_its_own_schemas(tmp_path: Path, script: Path)
 
 PROPERTIES = [
     ("cleint.id=x", "no Kafka client has a property 'cleint.id' (did you mean 'client.id'?)"),
+    (
+        "bootsrap.servers=x",
+        "no Kafka client has a property 'bootsrap.servers' (did you mean 'bootstrap.servers'?)",
+    ),
     ("stats_cb=x", "no Kafka client has a property 'stats_cb'"),
     ("default.topic.config=x", "no Kafka client has a property 'default.topic.config'"),
     ("linger.ms=soon", "invalid value of property 'linger.ms'"),

@@ -75,6 +75,8 @@ def test_an_error_names_the_bad_parameter_and_the_allowed_values(
         ("kafka://h:1", "names no topic"),
         ("kafka:///a/b", "'a/b' is not a topic name"),
         ("kafka:///..", "'..' is not a topic name"),
+        ("kafka:///%2E%2E", "'..' is not a topic name"),
+        ("kafka:///a%20b", "'a b' is not a topic name"),
         ("kafka:///" + "t" * 250, "1 to 249"),
         ("kafka://[::1/t", "cannot be read"),
         ("kafka:///t?time-zone=%2B09:00#x", "holds a '#'"),
@@ -125,3 +127,7 @@ def test_the_table_names_each_option_once_and_every_default_is_allowed() -> None
         assert option.effect
         if option in OF_MESSAGES and option.default is not None:  # else the protocol's, or nothing
             assert option.value.check(option.default) == option.default
+
+
+def test_a_topic_may_be_percent_encoded() -> None:
+    assert parse_sink_uri("kafka://h:1/a%2Db").target.topic == "a-b"

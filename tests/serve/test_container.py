@@ -33,8 +33,9 @@ def _commands() -> list[list[str]]:
 
 
 def test_the_steps_are_those_that_the_slow_test_runs() -> None:
-    assert [step for step, _ in _steps()] == ["FROM", "COPY", "RUN", "USER", "WORKDIR", "ENTRYPOINT"]
-    assert {command[0] for command in _commands()} == {"pip", "rm", *OF_THE_IMAGE}
+    steps = ["FROM", "COPY", "RUN", "USER", "WORKDIR", "RUN", "EXPOSE", "ENTRYPOINT"]
+    assert [step for step, _ in _steps()] == steps
+    assert {command[0] for command in _commands()} == {"pip", "rm", "ticdc-producer", *OF_THE_IMAGE}
     assert dict(_steps())["COPY"] == ". /src"
     assert json.loads(dict(_steps())["ENTRYPOINT"]) == ["ticdc-producer"]
 
@@ -70,19 +71,21 @@ def installed(tmp_path: Path) -> Path:
     for command in _commands():
         if command[0] not in OF_THE_IMAGE:
             words = [word.replace("/src", str(source)) for word in command]
-            program = str(binaries / words[0]) if words[0] == "pip" else words[0]
+            installs = words[0] in ("pip", "ticdc-producer")
+            program = str(binaries / words[0]) if installs else words[0]
             done = subprocess.run(
                 [program, *words[1:]],
                 capture_output=True,
                 text=True,
                 timeout=SECONDS,
-                env=_environment(),
+                env=_environment(HOME=str(tmp_path)),
                 check=False,
             )
             if "Could not find a version" in done.stderr or "Connection" in done.stderr:
                 pytest.skip("not run: the package index does not answer")
             assert done.returncode == 0, done.stderr[-2000:]
     assert not source.exists()
+    assert [*(tmp_path / ".cache" / "ticdc-producer" / "jars").glob("kafka*.jar")]
     return binaries
 
 

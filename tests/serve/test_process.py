@@ -16,7 +16,9 @@ from typing import Any
 
 import psutil
 import pytest
+from confluent_kafka.admin import AdminClient
 
+from tests.kafka_topic import number_of_messages
 from tests.serve.works import ENDLESS_RUN
 from ticdc_producer.cli import main
 
@@ -46,6 +48,12 @@ def _request(url: str, content: object = None) -> Any:
     request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=SECONDS) as answer:
         return json.load(answer)
+
+
+def _lines(url: str, content: object) -> list[str]:
+    request = urllib.request.Request(url, json.dumps(content).encode(), {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=SECONDS) as answer:
+        return [*map(bytes.decode, answer)]
 
 
 def _run(url: str) -> Any:
@@ -136,3 +144,64 @@ def test_another_address_requires_a_token(
     monkeypatch.delenv("TICDC_PRODUCER_TOKEN", raising=False)
     assert main(["serve", "--host", "0.0.0.0", "--port", "0"]) == 2
     assert "--host 0.0.0.0 can be reached from other machines and requires a token" in capsys.readouterr().err
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("", 0))
+        return int(listener.getsockname()[1])
+
+
+def test_clients_of_other_machines_reach_kafka_by_the_address_of_their_network(tmp_path: Path) -> None:
+    """127.0.0.2 and the host's name stand for the networks of a container."""
+    inside, host = f"127.0.0.2:{_free_port()}", f"localhost:{_free_port()}"
+    options = ("--kafka-address", inside, "--kafka-address", host, "--host-name", "127.0.0.2")
+    with served(tmp_path, *options) as (process, url):
+        port = url.rpartition(":")[2]
+        run = _run(f"http://localhost:{port}")
+        assert (run["ok"], run["bootstrap"]) == (True, host)
+        other = urllib.request.Request(f"{url}/v1/runs/{run['id']}", headers={"Host": f"127.0.0.2:{port}"})
+        with urllib.request.urlopen(other, timeout=SECONDS) as answer:
+            assert json.load(answer)["bootstrap"] == inside
+        topic = run["topics"][0]
+        for address in (inside, host):
+            brokers = AdminClient({"bootstrap.servers": address}).list_topics(timeout=SECONDS).brokers
+            assert [f"{broker.host}:{broker.port}" for broker in brokers.values()] == [address]
+            assert number_of_messages(address, topic) == 15
+        uri = f"kafka://{inside}/{topic}?protocol=open-protocol"
+        assert len(_lines(f"{url}/v1/decoded", {"sink_uri": uri})) == 15
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(END_SECONDS) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "text"),
+    [
+        (["--kafka-address", "ticdc"], 2, "--kafka-address 'ticdc' is not HOST:PORT"),
+        (["--kafka-address", "a:0"], 2, "--kafka-address 'a:0' is not HOST:PORT"),
+        (
+            ["--kafka-address", "a:9", "--kafka-address", "b:9"],
+            2,
+            "of --kafka-address have port 9",
+        ),
+        (
+            ["--kafka-address", "a:9", "--kafka", "k:9"],
+            2,
+            "is of the embedded Kafka, and --kafka names",
+        ),
+    ],
+)
+def test_addresses_that_kafka_cannot_have_are_refused(
+    options: list[str], status: int, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", *options]) == status
+    assert text in capsys.readouterr().err
+
+
+def test_a_taken_port_of_kafka_is_refused_before_the_start(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as other:
+        other.bind(("", 0))
+        other.listen()
+        address = f"localhost:{other.getsockname()[1]}"
+        assert main(["serve", "--kafka-address", address]) == 3
+    assert f"Kafka cannot listen on the port of {address}: Address already in use" in capsys.readouterr().err

@@ -213,3 +213,8 @@ def test_many_requests_at_once(app: Any) -> None:
 def _last_of(app: Any) -> dict[str, Any]:
     last = request(app, "GET", "/v1/runs").json[-1]
     return dict(request(app, "GET", f"/v1/runs/{last['id']}?wait=120").json)
+
+
+def test_a_refused_run_lists_no_topic_that_it_did_not_create(app: Any) -> None:
+    run = _post(app, {"scenario": "seed_t1", "topic": "refused-run", "traps": ["lost-row:times=99"]})
+    assert (run["status"], run["topics"]) == ("failed", [])

@@ -49,6 +49,14 @@ def serve(
         str,
         typer.Option("--kafka", metavar="HOST:PORT", help="Kafka to write to. Default: an embedded one."),
     ] = "",
+    kafka_address: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--kafka-address",
+            metavar="HOST:PORT",
+            help="Address of the embedded Kafka for other machines and containers; may be repeated.",
+        ),
+    ] = None,
     allow_kafka: Annotated[
         list[str] | None,
         typer.Option(
@@ -83,7 +91,7 @@ def serve(
     which clients send. Posted scenarios cannot read this machine unless --allow permits it.
     """
     gc.set_threshold(*_USUAL_THRESHOLDS)  # a command postpones collections; a service must not grow
-    from ticdc_producer.serve.settings import Limits, ServeSettings, listen, url_of
+    from ticdc_producer.serve.settings import Limits, ServeSettings, check_kafka_ports, listen, url_of
 
     settings = ServeSettings(
         host=host,
@@ -91,12 +99,14 @@ def serve(
         token=os.environ.get(TOKEN_VARIABLE, ""),
         host_names=frozenset(host_name or ()),
         kafka=kafka,
+        kafka_addresses=tuple(kafka_address or ()),
         other_kafkas=frozenset(allow_kafka or ()),
         kafka_properties=tuple(kafka_properties or ()),
         schema_registry=schema_registry,
         permissions=frozenset(permission.value for permission in allow or ()),
         limits=Limits(seconds=max_seconds, memory_bytes=max_memory << 20, queued=max_queued, runs=max_runs),
     )
+    check_kafka_ports(settings)
     listener = listen(settings)
     typer.echo(f"listening on {url_of(settings, listener)}")
     from ticdc_producer.serve.server import serve as run
@@ -109,7 +119,7 @@ def _load(settings: ServeSettings, on_failure: Callable[[], None]) -> tuple[Serv
     """Load the service and its application. Kafka starts meanwhile, which takes as long."""
     from ticdc_producer.kafka.embedded.broker import StartingKafka
 
-    kafka = None if settings.kafka else StartingKafka()
+    kafka = None if settings.kafka else StartingKafka(addresses=settings.kafka_addresses)
     from ticdc_producer.cli.remote.command_service import answer_command
     from ticdc_producer.serve.app import create_app
     from ticdc_producer.serve.service import Service, Texts

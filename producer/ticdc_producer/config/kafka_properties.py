@@ -118,7 +118,7 @@ def _check(name: str, value: str) -> None:
     try:
         check_property(name, value)
     except UnknownProperty:
-        hint = nearest(name, SETTABLE)
+        hint = nearest(name, SETTABLE.union(_REJECTED))
         hint = hint if hint.startswith("did you mean") else _LIST
         raise _error(f"no Kafka client has a property {name!r}", name, hint) from None
     except InvalidValue as error:

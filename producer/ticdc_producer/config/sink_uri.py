@@ -106,7 +106,7 @@ def parse_sink_uri(text: str) -> ParsedSinkURI:
     if parts.fragment:
         raise _error("it holds a '#'", hint="write %23")
     if parts.scheme in _KAFKA:
-        target = SinkURI(hosts=tuple(_hosts(parts.netloc)), topic=_topic(parts.path.strip("/")))
+        target = SinkURI(hosts=tuple(_hosts(parts.netloc)), topic=_topic(unquote(parts.path.strip("/"))))
     else:
         target = _storage(parts.scheme, parts.netloc, unquote(parts.path))
     parameters = _parameters(parts.query)

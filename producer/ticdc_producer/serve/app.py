@@ -118,9 +118,10 @@ def _add_states(app: FastAPI, service: Service) -> None:
         return health_content()
 
     @app.get("/ready")
-    async def ready() -> JSONResponse:
+    async def ready(connection: Request) -> JSONResponse:
         """Tell whether Kafka runs and a process waits for runs; 503 before."""
-        status, content = ready_answer(service.ready.is_set(), service.settings.kafka)
+        kafka = service.settings.kafka_for(_host(connection))
+        status, content = ready_answer(service.ready.is_set(), kafka)
         return JSONResponse(content, status)
 
 
@@ -161,16 +162,16 @@ def _add_runs(app: FastAPI, service: Service) -> None:
         return await _own(task, wait, connection, service)
 
     @app.get("/v1/runs")
-    def runs() -> list[dict[str, Any]]:
+    def runs(connection: Request) -> list[dict[str, Any]]:
         """List all runs and verifications, the oldest first."""
-        return [task.to_json() for task in service.worker.tasks]
+        return [service.state_of(task, _host(connection)) for task in service.worker.tasks]
 
     @app.get("/v1/runs/{number}")
     async def run_state(connection: Request, number: str, wait: Wait = 0) -> dict[str, Any]:
         """Return the state of a run."""
         task = service.worker.task(number)
         await _stays(task, wait, connection)
-        return task.to_json()
+        return service.state_of(task, _host(connection))
 
     @app.delete("/v1/runs/{number}", status_code=204)
     def remove(number: str) -> None:
@@ -190,7 +191,12 @@ async def _own(task: Task, seconds: float, connection: Request, service: Service
     """
     if not await _stays(task, seconds, connection):
         await run_in_threadpool(service.worker.cancel, task)
-    return task.to_json()
+    return service.state_of(task, _host(connection))
+
+
+def _host(connection: Request) -> str:
+    """Return the name or address by which a client reaches the service."""
+    return connection.url.hostname or ""
 
 
 async def _stays(task: Task, seconds: float, connection: Request) -> bool:

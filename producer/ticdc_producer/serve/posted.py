@@ -100,7 +100,8 @@ def on_kafka(uri: str, settings: ServeSettings) -> str:
     )
     if settings.schema_registry and needs_registry:
         query["schema-registry"] = settings.schema_registry
-    return parts._replace(netloc=parts.netloc or settings.kafka, query=urlencode(query)).geturl()
+    netloc = settings.kafka if settings.names_own_kafka(parts.netloc) else parts.netloc
+    return parts._replace(netloc=netloc, query=urlencode(query)).geturl()
 
 
 def properties_for(uri: str, settings: ServeSettings) -> list[str]:
@@ -114,8 +115,7 @@ def properties_for(uri: str, settings: ServeSettings) -> list[str]:
 
 def allowed_cluster(bootstrap: str, settings: ServeSettings) -> Cluster | None:
     """Return the Kafka of a run, with the properties of its clients; None if it is not allowed."""
-    allowed = {part for address in (settings.kafka, *settings.other_kafkas) for part in address.split(",")}
-    if not bootstrap or not set(bootstrap.split(",")) <= allowed:
+    if not bootstrap or not set(bootstrap.split(",")) <= settings.allowed_brokers:
         return None
     uri = f"kafka://{bootstrap}/topic"
     return resolve(uri, {}, scenario={}, kafka_properties=properties_for(uri, settings)).brokers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from functools import cache
 from pathlib import Path
 from secrets import token_hex
@@ -196,6 +196,24 @@ _FORMS = {
 """The form of a value by the first word of pydantic's type of error."""
 
 
+_RANGES = {
+    "greater_than_equal": "{value} is too small: the smallest value is {ge:g}",
+    "less_than_equal": "{value} is too large: the largest value is {le:g}",
+    "less_than": "{value} is too large: values are below {lt}",
+    "int_parsing_size": "{value}… is too large",
+    "finite_number": "{value} is no number",
+    "string_too_long": "the text is too long: it may have {max_length} characters",
+    "too_long": "there are {size} entries: {max_length} are allowed",
+}
+"""The text of an error of a limit, by pydantic's type of error and with its names of the limits."""
+_NOT_NAMES = frozenset({"body", "query", "constrained-int", "constrained-str"})
+"""Parts of pydantic's location that the request does not have."""
+_WITH_SCENARIO = frozenset({"/v1/runs", "/v1/verifications"})
+_OF_SCENARIOS = frozenset({"steps", "changefeed", "faults", "resolved", "start", "every", "clock"})
+"""Keys of a scenario that no request has."""
+_SCENARIO_TEXT = 'a scenario is a text, also if it is JSON: {"yaml": "steps: …"} or {"sql": "CREATE TABLE …"}'
+
+
 def refusal_of(errors: Sequence[ErrorDetails], path: str = "") -> RefusedRequest:
     """Return the error for a body that is invalid: a misspelt key, or else the first error.
 
@@ -208,7 +226,7 @@ def refusal_of(errors: Sequence[ErrorDetails], path: str = "") -> RefusedRequest
 
 
 def _refusal(error: ErrorDetails, path: str) -> RefusedRequest:
-    location = [str(part) for part in error["loc"] if part != "body"]
+    location = [str(part) for part in error["loc"] if part not in _NOT_NAMES]
     where = ".".join(location)[:200]
     what, hint = _explained(error, location, path)
     return RefusedRequest(what, status=422, where=where, hint=hint)
@@ -218,20 +236,37 @@ def _explained(error: ErrorDetails, location: list[str], path: str) -> tuple[str
     kind, value = error["type"], error["input"]
     if kind == "extra_forbidden":
         keys = _BODIES.get(path, TablesRequest).model_fields
-        return f"unknown key {location[-1][:80]!r}", nearest(location[-1][:80], keys)
+        name = location[-1][:80]
+        if len(location) == 1 and name in _OF_SCENARIOS and path in _WITH_SCENARIO:
+            return f"unknown key {name!r}", _SCENARIO_TEXT
+        return f"unknown key {name!r}", nearest(name, keys)
     if kind == "missing":
         hint = f"such as {_TABLES}" if location == ["tables"] else ""
         return (f"{location[-1]!r} is missing" if location else "the request has no body"), hint
     if kind == "json_invalid":
         reason = error.get("ctx", {}).get("error", error["msg"])
-        return f"the body is not JSON: {reason}", "keys and texts are in double quotes"
+        hint = "keys and texts are in double quotes"
+        return (
+            f"the body is not JSON: {reason}",
+            f"{hint}; {_SCENARIO_TEXT}" if path in _WITH_SCENARIO else hint,
+        )
     word, _, ending = kind.partition("_")
+    if word == "model" and isinstance(value, bytes):
+        hint = _body_hint("send Content-Type: application/json", path)
+        return "the body of a request is a JSON object", hint
     if word == "model":
         return f"the body of a request is a JSON object, not {_described(value)}", ""
     if word in _FORMS and ending in ("type", "parsing", "from_float"):
         form = "a row is an object of columns" if _is_row(location) else f"this is {_FORMS[word][0]}"
         return f"{form}, not {_described(value)}", _form_hint(word, location, value)
+    if kind in _RANGES:
+        size = len(value) if isinstance(value, Sized) else 0
+        return _RANGES[kind].format(**error.get("ctx", {}), value=str(value)[:_LONGEST_INPUT], size=size), ""
     return error["msg"].removeprefix("Value error, "), ""
+
+
+def _body_hint(hint: str, path: str) -> str:
+    return f"{hint}; {_SCENARIO_TEXT}" if path in _WITH_SCENARIO else hint
 
 
 def _is_row(location: list[str]) -> bool:
@@ -243,6 +278,8 @@ def _form_hint(word: str, location: list[str], value: object) -> str:
         return f"such as {_TABLES}"
     if location == ["scenario"]:
         return 'such as "seed_t1": the name of a scenario; its steps are text under `sql` or `yaml`'
+    if location == ["yaml"] or location == ["sql"]:
+        return _SCENARIO_TEXT
     if word == "bool" and str(value).lower() in ("true", "false"):
         return f"write {str(value).lower()} without quotes"
     if word == "tuple" and isinstance(value, str):

@@ -107,12 +107,13 @@ class Service:
     def _prepare(self) -> None:
         try:
             if not self.settings.kafka and self._kafka is None:
-                self._kafka = StartingKafka()
+                self._kafka = StartingKafka(addresses=self.settings.kafka_addresses)
             self._children.take()
             self._on_status("a process waits for runs")
             if self._kafka is not None:
                 self.settings = replace(self.settings, kafka=self._kafka.running().bootstrap)
-                self._on_status(f"Kafka runs at {self.settings.kafka}")
+                reached = ", ".join((self.settings.kafka, *self.settings.kafka_addresses))
+                self._on_status(f"Kafka runs at {reached}")
         except ProducerError as error:
             if not self._stopping:
                 self.failure = error
@@ -120,6 +121,16 @@ class Service:
         else:
             self.ready.set()
             self._on_status("ready")
+
+    def state_of(self, task: Task, host: str) -> dict[str, object]:
+        """Return a task as JSON, with the address of Kafka for a client.
+
+        :param host: the name or address by which the client reaches the service.
+        """
+        content = task.to_json()
+        if content["bootstrap"] == self.settings.kafka:
+            content["bootstrap"] = self.settings.kafka_for(host)
+        return content
 
     def run(self, request: RunRequest, reports: MakeReports = NoReports) -> Task:
         """Queue a run.

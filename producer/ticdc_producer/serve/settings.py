@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import socket
+from collections import Counter
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Literal, TypeAlias
@@ -58,11 +60,14 @@ class ServeSettings:
     :param token: token of the header ``Authorization: Bearer TOKEN``; empty: none, on loopback only.
     :param host_names: names by which clients reach the service, besides ``host`` and those of loopback.
     :param kafka: ``HOST:PORT`` of the Kafka to write to; empty: the service starts one.
+    :param kafka_addresses: ``HOST:PORT`` each, by which clients of other machines or containers reach the
+        Kafka that the service starts.
     :param other_kafkas: further brokers that posted sink URIs may name.
     :param kafka_properties: ``name=value`` each: properties of the clients of ``kafka``.
     :param schema_registry: URL of the registry for Avro; posted changefeeds may not name one.
     :param permissions: permissions of posted scenarios.
-    :raises ArgumentError: for an address that other machines reach, without a token.
+    :raises ArgumentError: for an address that other machines reach, without a token, and for addresses of
+        Kafka that it cannot have.
     """
 
     host: str = "127.0.0.1"
@@ -70,6 +75,7 @@ class ServeSettings:
     token: str = field(default="", repr=False)
     host_names: frozenset[str] = frozenset()
     kafka: str = ""
+    kafka_addresses: tuple[str, ...] = ()
     other_kafkas: frozenset[str] = frozenset()
     kafka_properties: tuple[str, ...] = field(default=(), repr=False)
     schema_registry: str = field(default="", repr=False)
@@ -84,6 +90,36 @@ class ServeSettings:
         if self.token and len(self.token) < _SHORTEST_TOKEN:
             what = f"the token has fewer than {_SHORTEST_TOKEN} characters"
             raise ArgumentError(what, argument="token", hint="openssl rand -hex 32 prints a good one")
+        if self.kafka_addresses:
+            self._check_addresses()
+
+    def _check_addresses(self) -> None:
+        ports = [_port(address) for address in self.kafka_addresses]
+        port, times = Counter(ports).most_common(1)[0]
+        if times > 1:
+            what = f"two values of `kafka_address` have port {port}"
+            hint = "give each a port of its own, such as localhost:9092 and ticdc:9093"
+            raise ArgumentError(what, argument="kafka_address", hint=hint).about("kafka_address")
+
+    def kafka_for(self, host: str) -> str:
+        """Return the address of the service's Kafka for a client.
+
+        :param host: the name or address by which the client reaches the service.
+        """
+        for address in self.kafka_addresses:
+            if address.rpartition(":")[0].strip("[]") == host:
+                return address
+        return next(iter(self.kafka_addresses), self.kafka)
+
+    def names_own_kafka(self, netloc: str) -> bool:
+        """Return whether the brokers of a sink URI are the service's Kafka."""
+        return not netloc or netloc in (self.kafka, *self.kafka_addresses)
+
+    @property
+    def allowed_brokers(self) -> frozenset[str]:
+        """The brokers that posted sink URIs may name."""
+        addresses = (self.kafka, *self.kafka_addresses, *self.other_kafkas)
+        return frozenset(part for address in addresses for part in address.split(","))
 
     @property
     def on_loopback(self) -> bool:
@@ -100,6 +136,43 @@ class ServeSettings:
             return frozenset()
         names = {"localhost", "127.0.0.1", "[::1]", self.host, *self.host_names}
         return frozenset(name.lower() for name in names)
+
+
+_ADDRESS = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\]):([0-9]{1,5})")
+
+
+def _port(address: str) -> int:
+    """Return the port of an address.
+
+    :raises ArgumentError: if it is not HOST:PORT.
+    """
+    found = _ADDRESS.fullmatch(address)
+    if found is None or not 1 <= int(found[1]) <= 65_535:
+        what = f"`kafka_address` {address!r} is not HOST:PORT"
+        hint = "write the name by which clients reach this machine or container, such as localhost:9092"
+        raise ArgumentError(what, argument="kafka_address", hint=hint).about("kafka_address")
+    return int(found[1])
+
+
+def check_kafka_ports(settings: ServeSettings) -> None:
+    """Check that Kafka can listen where clients of other machines expect it.
+
+    :raises ArgumentError: if the service starts no Kafka.
+    :raises EnvironmentFailure: if a port is taken.
+    """
+    if settings.kafka and settings.kafka_addresses:
+        what = "`kafka_address` is of the embedded Kafka, and `kafka` names another one"
+        raise ArgumentError(what, argument="kafka_address", hint="leave one out").about(
+            "kafka_address", "kafka"
+        )
+    for address in settings.kafka_addresses:
+        with socket.socket() as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                listener.bind(("", _port(address)))
+            except OSError as error:
+                what = f"Kafka cannot listen on the port of {address}: {error.strerror}"
+                raise EnvironmentFailure(what, hint="choose another --kafka-address") from None
 
 
 def listen(settings: ServeSettings) -> socket.socket:

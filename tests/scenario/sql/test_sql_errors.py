@@ -118,3 +118,24 @@ def test_nothing_of_a_failed_transaction_step_is_committed() -> None:
         session.transaction("insert into t values (1); insert into t values (1);")
     assert session.commits == 1
     assert session.history().changes == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "word"),
+    [
+        ("SELEC 1", "SELECT"),
+        ("INSRT INTO t VALUES (1)", "INSERT"),
+        ("updte t SET a = 1", "UPDATE"),
+        ("CRAETE TABLE u (id INT)", "CREATE"),
+        ("COMIT", "COMMIT"),
+        ("PREPARE s FROM 'DELET FROM t'", "DELETE"),
+    ],
+)
+def test_a_misspelt_first_word_has_a_hint(statement: str, word: str) -> None:
+    error = failure(statement)
+    assert error.what.startswith("SQL does not parse: expected a statement near")
+    assert error.hint == f"did you mean {word!r}?"
+
+
+def test_text_that_is_like_no_statement_has_no_hint() -> None:
+    assert failure("name: x").hint == ""

@@ -51,6 +51,8 @@ class EmbeddedKafka:
     :param listeners: name → security protocol of additional listeners, such as ``{"SAFE": "SASL_SSL"}``;
         their other settings belong into ``properties``.
     :param port: port of :attr:`bootstrap`; default: a free one at each start.
+    :param addresses: ``HOST:PORT`` each, by which clients of other machines or containers reach the broker.
+        It listens on these ports of all addresses, without encryption and without passwords.
     :raises BrokerError: if one of ``properties`` is set by this class itself.
     """
 
@@ -63,6 +65,7 @@ class EmbeddedKafka:
         properties: Mapping[str, str] | None = None,
         listeners: Mapping[str, str] | None = None,
         port: int | None = None,
+        addresses: Sequence[str] = (),
     ) -> None:
         self._data_dir = data_dir
         self._keep = keep
@@ -70,6 +73,10 @@ class EmbeddedKafka:
         self._properties = dict(properties or {})
         self._listeners = dict(listeners or {})
         self._port = port
+        self._outside = [
+            Listener(f"OUTSIDE{number}", "PLAINTEXT", int(address.rpartition(":")[2]), address)
+            for number, address in enumerate(addresses)
+        ]
         self._addresses: dict[str, str] = {}
         if reserved := sorted(RESERVED.intersection(self._properties)):
             raise BrokerError(f"the embedded broker sets {', '.join(reserved)} itself")
@@ -178,7 +185,7 @@ class EmbeddedKafka:
             listeners = [
                 Listener(*named, other) for named, other in zip(self._listeners.items(), others, strict=True)
             ]
-            folder.write_settings(port, controller_port, self._properties, listeners)
+            folder.write_settings(port, controller_port, self._properties, [*listeners, *self._outside])
             cluster = folder.cluster_id() or format_storage(folder, java, self._properties)
             command = [*java, *options, f"-Xmx{self._heap}", "kafka.Kafka"]
             self._process = launch(folder, command, keep=self._keep, archive=written)
@@ -187,7 +194,7 @@ class EmbeddedKafka:
                 self._process.send_signal(signal.SIGUSR1)  # the supervisor may install the class archive
                 self._bootstrap = address
                 self._admin = request_coordinator(address)
-                self._addresses = {listener.name: f"{HOST}:{listener.port}" for listener in listeners}
+                self._addresses = {listener.name: listener.address for listener in listeners}
                 return
             # Another program may have taken a port between our check and the broker's start.
             if self._process.poll() is None or PORT_TAKEN not in folder.log_tail(500):
@@ -213,10 +220,11 @@ class StartingKafka:
     """An embedded broker that starts in a thread.
 
     :param keep: whether it outlives this process, unless it is stopped.
+    :param addresses: as for :class:`EmbeddedKafka`.
     """
 
-    def __init__(self, *, keep: bool = False) -> None:
-        self._kafka = EmbeddedKafka(keep=keep)
+    def __init__(self, *, keep: bool = False, addresses: Sequence[str] = ()) -> None:
+        self._kafka = EmbeddedKafka(keep=keep, addresses=addresses)
         self._error: BaseException | None = None
         # A program that ends does not wait for it: the broker ends with the program.
         self._thread = threading.Thread(target=self._start, name="Kafka start", daemon=True)

@@ -81,11 +81,24 @@ class Listener:
     """An additional listener of the broker.
 
     :param protocol: security protocol in Kafka's notation: ``SSL``, ``SASL_SSL``…
+    :param advertised: ``HOST:PORT`` by which clients of other machines reach it, which it then listens for on
+        all addresses of this one; empty: it is for this machine.
     """
 
     name: str
     protocol: str
     port: int
+    advertised: str = ""
+
+    @property
+    def address(self) -> str:
+        """``HOST:PORT`` for its clients."""
+        return self.advertised or f"{HOST}:{self.port}"
+
+    @property
+    def bound(self) -> str:
+        """The address that it listens on; without a host all addresses."""
+        return f":{self.port}" if self.advertised else self.address
 
 
 def server_properties(
@@ -96,16 +109,14 @@ def server_properties(
     :param extra: properties that are added to ours or replace them.
     :param listeners: listeners in addition to the plaintext one, which always exists.
     """
-    advertised = [
-        f"PLAINTEXT://{HOST}:{port}",
-        *(f"{listener.name}://{HOST}:{listener.port}" for listener in listeners),
-    ]
-    protocols = {"PLAINTEXT": "PLAINTEXT", "CONTROLLER": "PLAINTEXT"}
-    protocols |= {listener.name: listener.protocol for listener in listeners}
+    every = [Listener("PLAINTEXT", "PLAINTEXT", port), *listeners]
+    bound = [f"{listener.name}://{listener.bound}" for listener in every]
+    advertised = [f"{listener.name}://{listener.address}" for listener in every]
+    protocols = {listener.name: listener.protocol for listener in every} | {"CONTROLLER": "PLAINTEXT"}
     addresses = {
         "process.roles": "broker,controller",
         "node.id": "1",
-        "listeners": ",".join([*advertised, f"CONTROLLER://{HOST}:{controller_port}"]),
+        "listeners": ",".join([*bound, f"CONTROLLER://{HOST}:{controller_port}"]),
         "advertised.listeners": ",".join(advertised),
         "listener.security.protocol.map": ",".join(f"{name}:{kind}" for name, kind in protocols.items()),
         "controller.listener.names": "CONTROLLER",

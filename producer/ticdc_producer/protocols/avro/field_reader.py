@@ -53,6 +53,10 @@ class AvroCursor:
 
         :raises DecodeError: if it has more than 64 bits, or more bytes than it needs.
         """
+        first = self.data[self.position : self.position + 1]
+        if first and first[0] < 0x80:
+            self.position += 1
+            return first[0] >> 1 ^ -(first[0] & 1)
         number = 0
         for count, byte in enumerate(self.data[self.position : self.position + _MAX_VARINT_SIZE]):
             number |= (byte & 0x7F) << 7 * count

@@ -89,6 +89,8 @@ MESSAGE = varint(11)
 """The first byte of every message: the union branch of the message type."""
 AVRO_WATERMARK, AVRO_BOOTSTRAP, DDL, DML = range(4)
 """Symbols of the message type, which are also the branches of the payload."""
+AVRO_WITHOUT_SCHEMA = tuple(MESSAGE + varint(kind) for kind in (AVRO_WATERMARK, DML))
+"""The starts of Avro values without the schema of a table."""
 DDL_TYPES = ("CREATE", "ALTER", "ERASE", "RENAME", "TRUNCATE", "CINDEX", "DINDEX", "QUERY")
 OP_NAMES = ("INSERT", "UPDATE", "DELETE")
 NULL, PRESENT = varint(0), varint(1)

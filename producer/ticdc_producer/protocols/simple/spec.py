@@ -55,18 +55,22 @@ def _described_versions(value: bytes) -> frozenset[Hashable]:
 def _describing(values: pa.Array) -> pa.Array:
     """Return the rows of the message values that may contain table schemas.
 
-    JSON is searched for a name; compressed and Avro values are not.
+    JSON is searched for a name, and Avro values name their type; compressed values are not read.
 
     >>> import pyarrow as pa
     >>> _describing(pa.array([b'{"data":{}}', b'{"tableSchema":{}}', None, b"Obj"])).to_pylist()
     [1, 3]
+    >>> _describing(pa.array([bytes([0x16, kind, kind]) for kind in (0, 2, 4, 6)])).to_pylist()
+    [1, 2]
     """
     import pyarrow.compute as pc
 
     from ticdc_producer.protocols.simple.decoder import SCHEMA_NAME
+    from ticdc_producer.protocols.simple.envelope import AVRO_WITHOUT_SCHEMA
 
     is_json, named = pc.starts_with(values, b"{"), pc.match_substring(values, SCHEMA_NAME)
-    return pc.indices_nonzero(pc.fill_null(pc.or_(pc.invert(is_json), named), False))
+    other = pc.or_(*(pc.starts_with(values, start) for start in AVRO_WITHOUT_SCHEMA))
+    return pc.indices_nonzero(pc.fill_null(pc.and_not(pc.or_(pc.invert(is_json), named), other), False))
 
 
 def _is_bootstrap(value: bytes) -> bool:

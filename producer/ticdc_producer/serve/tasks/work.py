@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -155,7 +156,13 @@ class RunWork:
             on_progress=on_progress,
             on_verdict=reports.on_verdict,
         )
-        report = run_job(job, options)
+        try:
+            report = run_job(job, options)
+        except ProducerError:
+            with suppress(ProducerError):  # the error of the run is the one to report
+                existing = Topics(changefeed.brokers).existing()
+                tell(TopicsNews(tuple(set(topics).intersection(existing)), changefeed.brokers.bootstrap))
+            raise
         reports.write(report.verdict, report.faults.occurrences, report.requested_faults)
         return result_of_task(report.ok, report.to_json(), partial(self.context.texts.run, report))
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ticdc_producer.errors import UnsupportedSQL
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.hints import nearest
 from ticdc_producer.scenario.history import PassedOver
+from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.statements import Statement
 
 READ_ONLY = frozenset({
@@ -26,7 +28,22 @@ _ADMINISTRATION = frozenset({
     ("DROP", "ROLE"), ("GRANT",), ("REVOKE",), ("FLUSH",),
 })  # fmt: skip
 _ADMINISTRATION_IN_TRANSACTION = frozenset({("SET", "PASSWORD"), ("SET", "ROLE"), ("SET", "DEFAULT")})
+_OTHERS = frozenset({
+    "INSERT", "REPLACE", "UPDATE", "DELETE", "WITH", "CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME",
+    "RECOVER", "FLASHBACK", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "SET", "USE", "GRANT",
+    "REVOKE", "FLUSH", "LOCK", "UNLOCK", "PREPARE", "EXECUTE", "DEALLOCATE",
+})  # fmt: skip
+"""Statements that change rows, tables, the transaction or the session."""
 _INTO_VARIABLE = re.compile(r"\bINTO\s+@", re.IGNORECASE)
+
+
+def no_statement(statement: Statement) -> ScenarioError:
+    """Return the error of a text that begins with no statement's first word; its hint is the nearest one."""
+    error = Cursor(statement).error("expected a statement")
+    hint = nearest(statement.verb, READ_ONLY | _OTHERS)
+    if hint.startswith("did you mean"):
+        error.hint = hint
+    return error
 
 
 def reads(statement: Statement) -> bool:

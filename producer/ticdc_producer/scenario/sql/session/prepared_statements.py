@@ -12,7 +12,7 @@ from decimal import Decimal
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.sql_value import SQLValue
 from ticdc_producer.scenario.sql.ddl import is_ddl
-from ticdc_producer.scenario.sql.session.other_statements import KNOWN_VERBS, reads
+from ticdc_producer.scenario.sql.session.other_statements import KNOWN_VERBS, no_statement, reads
 from ticdc_producer.scenario.sql.session.session_settings import SessionValues
 from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.dialect import Token, TokenType
@@ -135,7 +135,7 @@ def _read(text: str, line: int) -> _Prepared:
         raise ScenarioError("Can not prepare multiple statements", value=text)
     (statement,) = statements
     if not (is_ddl(statement.verb) or reads(statement) or statement.verb in _KNOWN):
-        raise Cursor(statement).error("expected a statement")
+        raise no_statement(statement)
     if statement.verb in _NEVER_PREPARED or concerns_prepared(statement):
         what = "This command is not supported in the prepared statement protocol yet"
         raise ScenarioError(what, value=statement.verb)

@@ -28,6 +28,7 @@ from ticdc_producer.scenario.sql.session.other_statements import (
     Administration,
     administration,
     is_query,
+    no_statement,
     pass_over_program,
     reads,
     refuse_running,
@@ -390,7 +391,7 @@ class Session:
         if not self._transaction.run(cursor):
             if word in KNOWN_VERBS:
                 raise UnsupportedSQL(f"{word} is not supported")
-            raise cursor.error("expected a statement")
+            raise no_statement(statement)
         self._values.end_statement(0)
 
     def _ddl(self, statement: Statement) -> None:
