@@ -44,7 +44,7 @@ class Consumer:
         self.tables, until = {name: {} for name in request.tables}, request.resolved_ts
         self.unordered = request.protocol in WITHOUT_COMMIT_TS
         self.load(request)
-        events = (one for event in self.events(request) for one in self.steps(event))
+        events = (step for event in self.events(request) for step in self.steps(event))
         for event in events if self.unordered else sorted(events, key=self.order):
             if until is None or event.commit_ts <= until:
                 self.apply(event)

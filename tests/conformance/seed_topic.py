@@ -16,8 +16,8 @@ ROWS = [{"id": "3", "val": "dd"}, {"id": "4", "val": "ee"}]
 
 
 def apply_spec() -> ApplyCaseSpec:
-    (one,) = [one for one in apply_case_specs() if one.id == CASE]
-    return one
+    (spec,) = [spec for spec in apply_case_specs() if spec.id == CASE]
+    return spec
 
 
 @contextmanager

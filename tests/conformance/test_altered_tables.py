@@ -17,12 +17,12 @@ from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import simulated_topic
 
-ALTERED = [one for one in apply_case_specs() if one.topic_spec.follows_ddl]
+ALTERED = [spec for spec in apply_case_specs() if spec.topic_spec.follows_ddl]
 CHANGES_CONTENT = ("added-column", "dropped-column", "renamed-column", "renamed-table")
 
 
-def request_and_rows(one: ApplyCaseSpec) -> tuple[ApplyRequest, list[ExpectedRows], Job]:
-    job = prepare(one.topic_spec.scenario, sink_uri=one.sink_uri, overrides=one.topic_spec.overrides)
+def request_and_rows(spec: ApplyCaseSpec) -> tuple[ApplyRequest, list[ExpectedRows], Job]:
+    job = prepare(spec.topic_spec.scenario, sink_uri=spec.sink_uri, overrides=spec.topic_spec.overrides)
     tables = msgspec.convert(consumer_state_of_sql(job, follows_ddl=True), list[ExpectedRows])
     messages = [
         KafkaRecord(
@@ -36,10 +36,10 @@ def request_and_rows(one: ApplyCaseSpec) -> tuple[ApplyRequest, list[ExpectedRow
         for offset, message in enumerate(sent)
     ]
     request = ApplyRequest(
-        case=one.id,
+        case=spec.id,
         level="apply",
-        protocol=one.protocol,
-        options=dict(one.options),
+        protocol=spec.protocol,
+        options=dict(spec.options),
         messages=messages,
         tables=[table.name for table in tables],
         follows_ddl=True,
@@ -49,19 +49,19 @@ def request_and_rows(one: ApplyCaseSpec) -> tuple[ApplyRequest, list[ExpectedRow
 
 def test_every_protocol_has_them() -> None:
     for protocol in PROTOCOLS:
-        names = {one.name for one in ALTERED if one.protocol == protocol}
+        names = {spec.name for spec in ALTERED if spec.protocol == protocol}
         # Avro sends no DDLs that say what they changed, and rows of Maxwell do not name their key.
         assert len(names) == (0 if protocol in ("avro", "maxwell") else 6)
-    assert all(one.id.startswith("recommended.") for one in ALTERED)
+    assert all(spec.id.startswith("recommended.") for spec in ALTERED)
 
 
-@pytest.mark.parametrize("one", ALTERED, ids=lambda one: one.id)
-def test_a_consumer_that_parses_ddls_has_the_rows(one: ApplyCaseSpec) -> None:
-    request, tables, job = request_and_rows(one)
+@pytest.mark.parametrize("spec", ALTERED, ids=lambda spec: spec.id)
+def test_a_consumer_that_parses_ddls_has_the_rows(spec: ApplyCaseSpec) -> None:
+    request, tables, job = request_and_rows(spec)
     assert tables
     assert set(request.tables) > {
         table["schema"] + "." + table["table"] for table in consumer_state_of_sql(job)
     }
     assert table_differences(tables, follow_ddls(request).tables or {}) == []
-    if one.name.partition(".")[2] in CHANGES_CONTENT:
+    if spec.name.partition(".")[2] in CHANGES_CONTENT:
         assert table_differences(tables, Consumer().answer(request)) != []

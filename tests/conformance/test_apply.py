@@ -140,8 +140,8 @@ def test_list_needs_no_topic(
     monkeypatch.setenv("TICDC_PRODUCER_CACHE", str(tmp_path / "cache"))
     assert main(["conformance", "--list", "--level", "apply", "--protocol", "craft"]) == 0
     listed = capsys.readouterr().out.split()
-    assert all(one.split(".")[1:3] == ["craft", "apply"] for one in listed)
-    assert {one.split(".")[0] for one in listed} == {"required", "recommended"}
+    assert all(name.split(".")[1:3] == ["craft", "apply"] for name in listed)
+    assert {name.split(".")[0] for name in listed} == {"required", "recommended"}
     assert main(["conformance", "--list", "--level", "decode", "--level", "apply", "--filter", CASE]) == 0
     assert capsys.readouterr().out.split() == [CASE]
     assert not (tmp_path / "cache").exists()

@@ -28,9 +28,9 @@ def test_the_sample_testee_fails_only_the_listed_cases(capsys: pytest.CaptureFix
     options = ("--protocol", "open-protocol", "--protocol", "canal-json", "--failures", SAMPLE_FAILURES)
     assert conformance("--testee", SAMPLE, "--json", *options) == 0
     report = json.loads(capsys.readouterr().out)
-    expected = [one.id for one in decode_cases() if one.protocol in ("open-protocol", "canal-json")]
-    assert [one["case"] for one in report["cases"]] == expected
-    skipped = {one["case"].rpartition(".")[2] for one in report["cases"] if one["outcome"] == "skipped"}
+    expected = [spec.id for spec in decode_cases() if spec.protocol in ("open-protocol", "canal-json")]
+    assert [case["case"] for case in report["cases"]] == expected
+    skipped = {case["case"].rpartition(".")[2] for case in report["cases"] if case["outcome"] == "skipped"}
     assert skipped == {"snappy", "lz4"}
     assert report["ok"]
 

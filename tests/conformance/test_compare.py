@@ -69,8 +69,8 @@ def test_only_a_rounded_integer_is_called_rounded() -> None:
 
 def test_null_empty_and_the_text_null_are_three_values() -> None:
     actual = [replace(ROW, after={"v": value}) for value in (None, "", "null")]
-    found = [[bool(differences([one], [other])) for other in actual] for one in actual]
-    assert found == [[False, True, True], [True, False, True], [True, True, False]]
+    differ = [[bool(differences([row], [other])) for other in actual] for row in actual]
+    assert differ == [[False, True, True], [True, False, True], [True, True, False]]
 
 
 def test_floats_are_compared_as_numbers_of_their_width() -> None:

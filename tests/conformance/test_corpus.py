@@ -32,33 +32,33 @@ _NEVER_A_COLUMN = {
 
 @pytest.fixture(scope="module")
 def cases() -> list[Case]:
-    return [build_decode_case(one) for one in decode_cases()]
+    return [build_decode_case(spec) for spec in decode_cases()]
 
 
 def test_ids_are_unique_and_well_formed() -> None:
-    ids = [one.id for one in decode_cases()]
+    ids = [spec.id for spec in decode_cases()]
     assert len(set(ids)) == len(ids)
-    assert [one for one in ids if _ID.fullmatch(one) is None] == []
+    assert [name for name in ids if _ID.fullmatch(name) is None] == []
 
 
 def test_the_id_in_the_documentation_exists() -> None:
-    assert "required.open-protocol.types.bigint-unsigned-max" in {one.id for one in decode_cases()}
+    assert "required.open-protocol.types.bigint-unsigned-max" in {spec.id for spec in decode_cases()}
 
 
 def test_every_column_type_has_cases_in_every_protocol() -> None:
-    found = {
-        (one.protocol, column.type)
-        for one in decode_cases()
-        if one.name.startswith("types.")
-        for table in run_spec(one.spec.setup, one.spec.sql).catalog.tables
+    covered = {
+        (spec.protocol, column.type)
+        for spec in decode_cases()
+        if spec.name.startswith("types.")
+        for table in run_spec(spec.spec.setup, spec.spec.sql).catalog.tables
         for column in table.columns
     }
-    missing = {(name, kind) for name in PROTOCOLS for kind in set(MySQLType) - _NEVER_A_COLUMN} - found
+    missing = {(name, kind) for name in PROTOCOLS for kind in set(MySQLType) - _NEVER_A_COLUMN} - covered
     assert missing == set()
 
 
 def test_every_damage_is_used() -> None:
-    assert {one.spec.damage for one in decode_cases()} - {""} == set(DAMAGES)
+    assert {spec.spec.damage for spec in decode_cases()} - {""} == set(DAMAGES)
 
 
 def test_our_decoders_return_the_expected_events(cases: list[Case]) -> None:

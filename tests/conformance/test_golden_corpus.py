@@ -154,4 +154,6 @@ def test_bad_input_is_named(corpus: Path, tmp_path: Path, capsys: pytest.Capture
 
 
 def test_cases_of_every_protocol_can_be_written_alone() -> None:
-    assert {one.value for one in AnyProtocol} - {"all"} == {one.value for one in ProtocolName}
+    assert {protocol.value for protocol in AnyProtocol} - {"all"} == {
+        protocol.value for protocol in ProtocolName
+    }

@@ -20,11 +20,11 @@ from ticdc_producer.errors import ConformanceError, TesteeStartError
 
 DAMAGED = "required.open-protocol.damaged.garbage"
 CASES = [
-    one
-    for one in decode_cases()
-    if one.id in ("required.open-protocol.rows.insert", "required.open-protocol.rows.update", DAMAGED)
+    case
+    for case in decode_cases()
+    if case.id in ("required.open-protocol.rows.insert", "required.open-protocol.rows.update", DAMAGED)
 ]
-INSERT, UPDATE, _ = (one.id for one in CASES)
+INSERT, UPDATE, _ = (case.id for case in CASES)
 SECONDS = 5.0
 ROOT = Path(__file__).parents[2]
 
@@ -62,46 +62,46 @@ def crashing_at_first(folder: Path, how: str) -> dict[str, CaseOutcome]:
     ],
 )
 def test_a_crash_in_one_case_does_not_affect_the_others(tmp_path: Path, how: str, reason: str) -> None:
-    found = crashing_at_first(tmp_path, how)
-    assert found[INSERT].status == "failed"
-    assert reason in found[INSERT].reasons[0]
-    assert found[UPDATE].reasons == ("an error, expected events: refused",)
-    assert found[DAMAGED].status == "passed"
+    outcomes = crashing_at_first(tmp_path, how)
+    assert outcomes[INSERT].status == "failed"
+    assert reason in outcomes[INSERT].reasons[0]
+    assert outcomes[UPDATE].reasons == ("an error, expected events: refused",)
+    assert outcomes[DAMAGED].status == "passed"
 
 
 def test_a_case_that_hangs_does_not_affect_the_others(tmp_path: Path) -> None:
     """The other cases are answered by a new process."""
     hangs = f"if case == {INSERT!r}:\n    time.sleep(1000)\nanswer(case=case, error='refused')"
-    found = run_cases(answering(tmp_path, hangs), seconds=2)
-    assert found[INSERT].reasons == ("no answer within 2 s",)
-    assert found[UPDATE].reasons == ("an error, expected events: refused",)
+    outcomes = run_cases(answering(tmp_path, hangs), seconds=2)
+    assert outcomes[INSERT].reasons == ("no answer within 2 s",)
+    assert outcomes[UPDATE].reasons == ("an error, expected events: refused",)
 
 
 def test_a_skipped_case_is_always_expected_and_has_a_reason(tmp_path: Path) -> None:
-    found = run_cases(answering(tmp_path, "answer(case=case, skipped='later')"), (INSERT,))
-    assert {outcome.label for outcome in found.values()} == {"skipped"}
-    assert found[INSERT].reasons == ("later",)
-    assert all(outcome.expected for outcome in found.values())
+    outcomes = run_cases(answering(tmp_path, "answer(case=case, skipped='later')"), (INSERT,))
+    assert {outcome.label for outcome in outcomes.values()} == {"skipped"}
+    assert outcomes[INSERT].reasons == ("later",)
+    assert all(outcome.expected for outcome in outcomes.values())
 
 
 def test_events_of_a_damaged_message_are_wrong(tmp_path: Path) -> None:
-    found = run_cases(answering(tmp_path, "answer(case=case, events=[])"))
-    assert found[DAMAGED].reasons == ("events of a damaged message, expected an error",)
-    assert found[UPDATE].reasons == ("0 events, expected 1",)
+    outcomes = run_cases(answering(tmp_path, "answer(case=case, events=[])"))
+    assert outcomes[DAMAGED].reasons == ("events of a damaged message, expected an error",)
+    assert outcomes[UPDATE].reasons == ("0 events, expected 1",)
 
 
 def test_a_listed_failure_is_expected_and_a_listed_success_is_not(tmp_path: Path) -> None:
-    found = run_cases(
+    outcomes = run_cases(
         answering(tmp_path, "answer(case=case, error='x')"), ("required.open-protocol.rows.*", DAMAGED)
     )
-    assert [outcome.label for outcome in found.values()] == [
+    assert [outcome.label for outcome in outcomes.values()] == [
         "expected failure", "expected failure", "unexpected success",
     ]  # fmt: skip
-    assert [outcome.expected for outcome in found.values()] == [True, True, False]
+    assert [outcome.expected for outcome in outcomes.values()] == [True, True, False]
 
 
 def test_a_large_request_reaches_a_testee_that_reads_late(tmp_path: Path) -> None:
-    large = [one for one in decode_cases() if one.name == "large.long-text"]
+    large = [case for case in decode_cases() if case.name == "large.long-text"]
     command = answering(tmp_path, "answer(case=case, skipped=str(len(line) > 65536))")
     outcomes = run(large, command, timeout=SECONDS, failures=FailureList())
     assert {outcome.reasons for outcome in outcomes} == {("True",)}

@@ -17,7 +17,7 @@ from ticdc_producer.cli import main
 from ticdc_producer.conformance.compare import table_differences
 from ticdc_producer.conformance.storage_case import StorageCase, build_storage_case, storage_case_specs
 
-SPECS = {one.id: one for one in storage_case_specs()}
+SPECS = {spec.id: spec for spec in storage_case_specs()}
 EXAMPLE = Path(__file__).parents[2] / "examples" / "testee_python_storage.py"
 _ID = re.compile(r"(required|recommended)\.(csv|canal-json)\.storage\.[a-z]+(-[a-z]+)*")
 
@@ -40,7 +40,7 @@ def fails(reader: FileReader, name: str) -> bool:
 def test_ids_are_unique_and_well_formed() -> None:
     assert len(SPECS) == len(storage_case_specs())
     assert [name for name in SPECS if _ID.fullmatch(name) is None] == []
-    assert {one.protocol for one in SPECS.values()} == {"csv", "canal-json"}
+    assert {spec.protocol for spec in SPECS.values()} == {"csv", "canal-json"}
 
 
 @pytest.mark.parametrize("name", [name for name in SPECS if name.startswith("required.")])

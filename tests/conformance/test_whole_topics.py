@@ -60,19 +60,19 @@ def test_a_topic_and_its_rows_at_the_end_and_before(tmp_path: Path, monkeypatch:
     assert len(statuses) == 1, "the topic was written once"
 
 
-def build_case(one: ApplyCaseSpec) -> ApplyCase:
-    return build_apply_case(one, lambda _: None)
+def build_case(spec: ApplyCaseSpec) -> ApplyCase:
+    return build_apply_case(spec, lambda _: None)
 
 
-FROM_DUMP = [one for one in apply_case_specs() if one.topic_spec.from_snapshot]
+FROM_DUMP = [spec for spec in apply_case_specs() if spec.topic_spec.from_snapshot]
 
 
-@pytest.mark.parametrize("one", FROM_DUMP, ids=lambda one: one.id)
+@pytest.mark.parametrize("spec", FROM_DUMP, ids=lambda spec: spec.id)
 def test_a_consumer_starts_with_the_tables_of_a_dump(
-    one: ApplyCaseSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spec: ApplyCaseSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TICDC_PRODUCER_CACHE", str(tmp_path))
-    case = build_case(one)
+    case = build_case(spec)
     assert case.request.snapshot
     assert all(table.create.startswith("CREATE TABLE `shop`.") for table in case.request.snapshot)
     assert table_differences(case.expected, Consumer().answer(case.request), _FLOATS) == []
@@ -83,11 +83,11 @@ def test_a_consumer_starts_with_the_tables_of_a_dump(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("one", apply_case_specs(), ids=lambda one: one.id)
-def test_our_decoders_yield_the_expected_rows(spark: SparkSession, one: ApplyCaseSpec) -> None:
-    case = build_case(one)
+@pytest.mark.parametrize("spec", apply_case_specs(), ids=lambda spec: spec.id)
+def test_our_decoders_yield_the_expected_rows(spark: SparkSession, spec: ApplyCaseSpec) -> None:
+    case = build_case(spec)
     assert case.expected
-    assert bool(source.manifest(case.golden)["faults"]) == bool(one.topic_spec.inject)
+    assert bool(source.manifest(case.golden)["faults"]) == bool(spec.topic_spec.inject)
     if case.request.follows_ddl is True:
         answer = follow_ddls(case.request).tables
     else:
@@ -130,7 +130,7 @@ def test_a_topic_reveals_the_bug_that_it_is_for(
 
 def open_protocol(name: str) -> ApplyCase:
     return build_case(
-        next(one for one in apply_case_specs() if one.id == f"required.open-protocol.apply.{name}")
+        next(spec for spec in apply_case_specs() if spec.id == f"required.open-protocol.apply.{name}")
     )
 
 
@@ -143,14 +143,14 @@ def fails(consumer: Consumer, case: ApplyCase) -> bool:
 
 @pytest.mark.slow
 def test_requested_time_stamps_are_resolved_in_every_partition(spark: SparkSession) -> None:
-    for one in apply_case_specs():
-        if one.topic_spec.resolved_ts is not None:
-            path = build_case(one).golden / "events.jsonl"
+    for spec in apply_case_specs():
+        if spec.topic_spec.resolved_ts is not None:
+            path = build_case(spec).golden / "events.jsonl"
             events = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
             resolved = {
                 event["partition"]
                 for event in events
-                if event["kind"] == "resolved" and event["commit_ts"] == one.topic_spec.resolved_ts
+                if event["kind"] == "resolved" and event["commit_ts"] == spec.topic_spec.resolved_ts
             }
             assert resolved == {event["partition"] for event in events}
 
@@ -161,8 +161,8 @@ def test_the_sample_has_the_rows_of_every_topic(
 ) -> None:
     assert main(["conformance", "--testee", SAMPLE, "--level", "apply", "--timeout", "60s", "--json"]) == 0
     results = json.loads(capsys.readouterr().out)["cases"]
-    assert {one["outcome"] for one in results} == {"passed", "skipped"}
-    skipped = [one["case"].split(".") for one in results if one["outcome"] == "skipped"]
+    assert {result["outcome"] for result in results} == {"passed", "skipped"}
+    skipped = [result["case"].split(".") for result in results if result["outcome"] == "skipped"]
     assert {protocol for strength, protocol, *_ in skipped if strength == "required"} == {
         "canal", "debezium", "craft", "simple", "avro"
     }  # fmt: skip

@@ -84,14 +84,14 @@ class Streaming(Consumer):
 
     def watermark(self, partition: int) -> int:
         """The time stamp up to which the events of a partition can be applied."""
-        return min(self.resolved[one] for one in self.partitions)
+        return min(self.resolved[number] for number in self.partitions)
 
     def release(self, partition: int) -> None:
         ready: list[Event] = []
-        for one in sorted(self.partitions):
-            limit = self.watermark(one)
-            ready += [event for event in self.buffered[one] if event.commit_ts <= limit]
-            self.buffered[one] = [event for event in self.buffered[one] if event.commit_ts > limit]
+        for number in sorted(self.partitions):
+            limit = self.watermark(number)
+            ready += [event for event in self.buffered[number] if event.commit_ts <= limit]
+            self.buffered[number] = [event for event in self.buffered[number] if event.commit_ts > limit]
             self.released = max(self.released, limit)
         for event in sorted(ready, key=self.order):
             self.apply_until(event)

@@ -84,7 +84,7 @@ def shares(command: Sequence[str], settings: Settings) -> Shares:
     report = campaign(command, settings, 0)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - theirs.ru_utime - theirs.ru_stime
-    times = [1000 * one / report.examples for one in (process_time() - ours, used)]
+    times = [1000 * seconds / report.examples for seconds in (process_time() - ours, used)]
     parallel = campaign(command, settings, os.cpu_count() or 1)
     return Shares(*times, parallel.idle / parallel.exchange)
 
@@ -117,7 +117,7 @@ def echo(folder: Path, settings: Settings) -> list[str]:
     """The command of a testee that has the right answers in a file."""
     right = RightAnswers()
     run_campaign(right, settings, CampaignLimits(examples=EXAMPLES))
-    Path(folder, "answers").write_bytes(b"".join(one + b"\n" for one in right.lines))
+    Path(folder, "answers").write_bytes(b"".join(line + b"\n" for line in right.lines))
     Path(folder, "echo.py").write_text(ECHO, "utf-8")
     return [sys.executable, f"{folder}/echo.py", f"{folder}/answers"]
 

@@ -22,22 +22,22 @@ async def survived(seed: int, examples: int) -> int:
     """The number of the first examples of a seed that all consumers answer rightly."""
     stream, right = ExampleStream(Settings(seed=seed, protocols=PROTOCOLS)), 0
     for _ in range(examples):
-        one = await stream.next()
-        assert one is not None
-        verdicts = {name: await testee.answer(one.cases) for name, testee in CONSUMERS.items()}
+        built = await stream.next()
+        assert built is not None
+        verdicts = {name: await testee.answer(built.cases) for name, testee in CONSUMERS.items()}
         wrong = {name: verdict.wrong for name, verdict in verdicts.items() if verdict.wrong is not None}
-        for name, found in wrong.items():
-            reasons = "; ".join(found.reasons)
-            sys.stdout.write(f"{one.number}: {name}: {found.case.id}: {reasons}\n")
-            sys.stdout.write(f"  {encode(one.example).decode()}\n")
+        for name, failure in wrong.items():
+            reasons = "; ".join(failure.reasons)
+            sys.stdout.write(f"{built.number}: {name}: {failure.case.id}: {reasons}\n")
+            sys.stdout.write(f"  {encode(built.example).decode()}\n")
         if not wrong:
             right += 1
-            stream.survived(one)
+            stream.survived(built)
     return right
 
 
 if __name__ == "__main__":
     for number in map(int, sys.argv[2:]):
-        found = asyncio.run(survived(number, int(sys.argv[1])))
-        sys.stdout.write(f"seed {number}: {found} of {sys.argv[1]} examples survived\n")
+        count = asyncio.run(survived(number, int(sys.argv[1])))
+        sys.stdout.write(f"seed {number}: {count} of {sys.argv[1]} examples survived\n")
         sys.stdout.flush()

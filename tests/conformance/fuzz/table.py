@@ -29,24 +29,24 @@ async def failures(seed: int) -> dict[str, Failure]:
     :raises AssertionError: if a right consumer fails.
     """
     stream = ExampleStream(Settings(seed=seed, protocols=PROTOCOLS))
-    searched, found = {one.name: InProcess(one.respond) for one in WRONG}, dict[str, Failure]()
-    while searched and (one := await stream.next()) is not None and one.number <= EXAMPLES:
+    searched, by_consumer = {wrong.name: InProcess(wrong.respond) for wrong in WRONG}, dict[str, Failure]()
+    while searched and (built := await stream.next()) is not None and built.number <= EXAMPLES:
         for right in RIGHT:
-            assert (await right.answer(one.cases)).wrong is None, one.example
-        stream.survived(one)
-        found |= await _failures(searched, one)
-    return found
+            assert (await right.answer(built.cases)).wrong is None, built.example
+        stream.survived(built)
+        by_consumer |= await _failures(searched, built)
+    return by_consumer
 
 
-async def _failures(searched: dict[str, InProcess], one: BuiltExample) -> dict[str, Failure]:
-    found = {}
+async def _failures(searched: dict[str, InProcess], built: BuiltExample) -> dict[str, Failure]:
+    by_consumer = {}
     for name, testee in [*searched.items()]:
-        wrong = (await testee.answer(one.cases)).wrong
+        wrong = (await testee.answer(built.cases)).wrong
         if wrong is not None:
-            found[name] = await shrunk(testee, one.example, wrong, number=one.number)
+            by_consumer[name] = await shrunk(testee, built.example, wrong, number=built.number)
             del searched[name]
-            sys.stderr.write(f"{name}: example {one.number}\n")
-    return found
+            sys.stderr.write(f"{name}: example {built.number}\n")
+    return by_consumer
 
 
 def table(seeds: Sequence[int]) -> Iterator[str]:
@@ -54,11 +54,13 @@ def table(seeds: Sequence[int]) -> Iterator[str]:
     by_seed = [asyncio.run(failures(seed)) for seed in seeds]
     yield "| wrong consumer | reported in | examples until it is found | statements |"
     yield "|---|---|---|---|"
-    for one in WRONG:
-        found = [failures.get(one.name) for failures in by_seed]
-        numbers = ", ".join("–" if failure is None else str(failure.number) for failure in found)
-        sizes = ", ".join("–" if failure is None else str(failure.smallest.statements) for failure in found)
-        yield f"| {one.name} | {one.source} | {numbers} | {sizes} |"
+    for wrong in WRONG:
+        of_consumer = [failures.get(wrong.name) for failures in by_seed]
+        numbers = ", ".join("–" if failure is None else str(failure.number) for failure in of_consumer)
+        sizes = ", ".join(
+            "–" if failure is None else str(failure.smallest.statements) for failure in of_consumer
+        )
+        yield f"| {wrong.name} | {wrong.source} | {numbers} | {sizes} |"
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ def campaign(respond: Respond, seed: int, examples: int, regressions: Sequence[F
 
 
 def wrong(name: str) -> WrongConsumer:
-    return next(one for one in WRONG if one.name == name)
+    return next(consumer for consumer in WRONG if consumer.name == name)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_the_reference_consumer_survives(make: Respond) -> None:
     assert (report.regressions, report.examples, report.skipped) == (2, 30, [])
     assert report.cases > 300
     survived = report.steering.as_json()
-    traps = [sum(bool(count) for count in survived[one]["traps"].values()) for one in PROTOCOLS]
+    traps = [sum(bool(count) for count in survived[protocol]["traps"].values()) for protocol in PROTOCOLS]
     assert all(traps)
     assert sum(traps) > 5 * len(PROTOCOLS)
     assert set(survived["orders"]) == set(ORDERS)
@@ -98,8 +98,8 @@ def test_a_wrong_consumer_is_found(name: str) -> None:
 
 def test_the_wrong_consumers_come_from_users_threads() -> None:
     assert len(WRONG) >= 20
-    assert sum(bool(one.source) for one in WRONG) >= 10
-    assert len({one.name for one in WRONG}) == len(WRONG)
+    assert sum(bool(consumer.source) for consumer in WRONG) >= 10
+    assert len({consumer.name for consumer in WRONG}) == len(WRONG)
 
 
 def test_a_failure_of_an_earlier_run_comes_first() -> None:
@@ -155,14 +155,14 @@ def test_the_report_has_the_time_in_which_the_testee_had_nothing_to_do() -> None
     report = run_campaign(Process(SAMPLE, 30), settings, CampaignLimits(examples=5))
     assert report.failure is None
     assert 0 < report.idle < report.exchange < report.seconds
-    one = run_campaign(Process(SAMPLE, 30), settings, CampaignLimits(examples=1))
-    assert one.idle == 0  # nothing came after its only request
+    single = run_campaign(Process(SAMPLE, 30), settings, CampaignLimits(examples=1))
+    assert single.idle == 0  # nothing came after its only request
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("one", WRONG, ids=lambda one: one.name)
-def test_every_wrong_consumer_is_found(one: WrongConsumer) -> None:
-    report = campaign(one.respond, seed=1, examples=2000)
+@pytest.mark.parametrize("wrong_consumer", WRONG, ids=lambda wrong_consumer: wrong_consumer.name)
+def test_every_wrong_consumer_is_found(wrong_consumer: WrongConsumer) -> None:
+    report = campaign(wrong_consumer.respond, seed=1, examples=2000)
     assert report.failure is not None
     assert report.failure.smallest.statements <= 8
 
@@ -171,5 +171,7 @@ def test_every_wrong_consumer_is_found(one: WrongConsumer) -> None:
 def test_the_reference_consumer_survives_a_thousand_examples() -> None:
     report = campaign(consumer(), seed=2, examples=1000)
     assert report.failure is None
-    found = report.steering.as_json()
-    assert [name for one in PROTOCOLS for name, count in found[one]["traps"].items() if not count] == []
+    survived = report.steering.as_json()
+    assert [
+        name for protocol in PROTOCOLS for name, count in survived[protocol]["traps"].items() if not count
+    ] == []

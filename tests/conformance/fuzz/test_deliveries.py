@@ -22,18 +22,18 @@ RECORDS = [
 
 
 def first_deliveries(records: list[KafkaRecord]) -> list[KafkaRecord]:
-    return list({(one.partition, one.offset): one for one in records}.values())
+    return list({(record.partition, record.offset): record for record in records}.values())
 
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("seed", range(5))
 def test_every_message_arrives_and_partitions_are_in_order(order: Order, seed: int) -> None:
-    found = delivered(RECORDS, order, seed)
-    assert sorted(first_deliveries(found), key=lambda one: (one.partition, one.offset)) == RECORDS
+    records = delivered(RECORDS, order, seed)
+    assert sorted(first_deliveries(records), key=lambda record: (record.partition, record.offset)) == RECORDS
     for partition in range(4):
-        offsets = [one.offset for one in first_deliveries(found) if one.partition == partition]
+        offsets = [record.offset for record in first_deliveries(records) if record.partition == partition]
         assert offsets == sorted(offsets)
-    assert delivered(RECORDS, order, seed) == found
+    assert delivered(RECORDS, order, seed) == records
 
 
 @pytest.mark.parametrize("order", [order for order in ORDERS if order != "rebalance"])
@@ -42,27 +42,27 @@ def test_only_a_rebalance_delivers_again(order: Order) -> None:
 
 
 def test_after_a_rebalance_partitions_are_read_from_the_commit_again() -> None:
-    found = delivered(RECORDS, "rebalance", 3)
-    assert len(found) > len(RECORDS)
+    records = delivered(RECORDS, "rebalance", 3)
+    assert len(records) > len(RECORDS)
     for partition in range(4):
-        offsets = [one.offset for one in found if one.partition == partition]
+        offsets = [record.offset for record in records if record.partition == partition]
         falls = [index for index in range(1, len(offsets)) if offsets[index] <= offsets[index - 1]]
         assert len(falls) <= 1  # from then on nothing is left out
-        assert all(later == one + 1 for one, later in pairwise(offsets) if later > one)
+        assert all(later == earlier + 1 for earlier, later in pairwise(offsets) if later > earlier)
 
 
 def test_one_partition_after_the_other() -> None:
-    partitions = [one.partition for one in delivered(RECORDS, "one-after-the-other", 1)]
-    changes = sum(one != other for one, other in pairwise(partitions))
+    partitions = [record.partition for record in delivered(RECORDS, "one-after-the-other", 1)]
+    changes = sum(earlier != other for earlier, other in pairwise(partitions))
     assert changes == 2
 
 
 def test_far_apart_means_that_a_partition_waits_for_all_others() -> None:
-    found = delivered(RECORDS, "far-apart", 2)
-    last = found[-1].partition
-    others = max(index for index, one in enumerate(found) if one.partition != last)
-    assert all(one.partition == last for one in found[others + 1 :])
-    assert len(found) - others - 1 >= 2
+    records = delivered(RECORDS, "far-apart", 2)
+    last = records[-1].partition
+    others = max(index for index, record in enumerate(records) if record.partition != last)
+    assert all(record.partition == last for record in records[others + 1 :])
+    assert len(records) - others - 1 >= 2
 
 
 def test_no_messages() -> None:
@@ -99,5 +99,5 @@ def test_tables_with_rows_of_the_handle_key_alone_are_not_requested(
     )
     cases = [*build_topic(example).cases("x")]
     of_topic = [case.request for case in cases if isinstance(case, TopicCase)]
-    assert [one.tables for one in of_topic] == [requested]
+    assert [request.tables for request in of_topic] == [requested]
     assert asyncio.run(InProcess(consumer()).answer(cases)).wrong is None

@@ -76,8 +76,8 @@ def _copied(folder: Path, project: Path, name: str, bug: InsertedBug | None) -> 
 def written(command: str, capsys: pytest.CaptureFixture[str]) -> set[str]:
     """The written cases of both levels that a testee fails."""
     main(["conformance", "--testee", command, *CANAL, "--level", "decode", "--level", "apply", "--json"])
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return {one["case"] for one in found["cases"] if one["outcome"] == "failed"}
+    report: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return {case["case"] for case in report["cases"] if case["outcome"] == "failed"}
 
 
 Make = Callable[[Path, InsertedBug | None], str]
@@ -87,7 +87,7 @@ TESTEES = pytest.mark.parametrize("make", [node, go], ids=["node", "go"])
 @TESTEES
 def test_the_testee_survives(make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = make(tmp_path, None)
-    of_text = {f"recommended.canal-json.damaged.number-{one}" for one in ("out-of-range", "is-text")}
+    of_text = {f"recommended.canal-json.damaged.number-{damage}" for damage in ("out-of-range", "is-text")}
     assert written(command, capsys) == of_text
     options = ("--seed", "1", "--examples", "300", "--save", str(tmp_path / "failures"))
     assert main(["conformance", "--fuzz", "--testee", command, *CANAL, *options]) == 0

@@ -32,7 +32,7 @@ SETTINGS = Settings(seed=1, protocols=PROTOCOLS)
 
 def drawn(histories: int, settings: Settings = SETTINGS) -> list[FuzzExample]:
     examples = Examples(settings, Steering(settings.protocols))
-    return [one for _ in range(histories) for one in examples.draw()]
+    return [example for _ in range(histories) for example in examples.draw()]
 
 
 def survived(count: int, *, processes: int = 0, behind: int = 0) -> tuple[list[BuiltExample], int]:
@@ -42,17 +42,17 @@ def survived(count: int, *, processes: int = 0, behind: int = 0) -> tuple[list[B
     """
 
     async def examples() -> tuple[list[BuiltExample], int]:
-        stream, found = ExampleStream(SETTINGS, processes=processes, examples=count), list[BuiltExample]()
+        stream, received = ExampleStream(SETTINGS, processes=processes, examples=count), list[BuiltExample]()
         try:
-            while len(found) < count:
-                one = await stream.next()
-                assert one is not None
-                found.append(one)
-                if len(found) > behind:
-                    stream.survived(found[len(found) - 1 - behind])
+            while len(received) < count:
+                example = await stream.next()
+                assert example is not None
+                received.append(example)
+                if len(received) > behind:
+                    stream.survived(received[len(received) - 1 - behind])
         finally:
             stream.close()
-        return found, stream.rejected
+        return received, stream.rejected
 
     return asyncio.run(examples())
 
@@ -63,8 +63,8 @@ def test_a_seed_determines_the_examples() -> None:
 
 
 def test_the_examples_of_a_history_differ_in_what_a_changefeed_decides() -> None:
-    for one in range(0, len(examples := drawn(3)), VARIATIONS):
-        of_history = examples[one : one + VARIATIONS]
+    for start in range(0, len(examples := drawn(3)), VARIATIONS):
+        of_history = examples[start : start + VARIATIONS]
         assert len({example.sql for example in of_history}) == 1
         assert len({repr(example) for example in of_history}) == VARIATIONS
 
@@ -98,16 +98,16 @@ def test_a_process_that_ended_is_an_error_without_a_traceback(caplog: pytest.Log
 
 
 def test_examples_have_several_traps() -> None:
-    found = set[str]()
+    traps = set[str]()
     for example in drawn(8):
         with suppress(ProducerError):  # an invalid example is not what this test is about
-            found |= build_topic(example).simulation.injected_traps
-    assert len(found) > 3
+            traps |= build_topic(example).simulation.injected_traps
+    assert len(traps) > 3
 
 
 def test_nearly_all_examples_have_a_topic() -> None:
     examples, rejected = survived(40)
-    assert {one.example.protocol for one in examples} == set(PROTOCOLS)
+    assert {built.example.protocol for built in examples} == set(PROTOCOLS)
     assert rejected <= 2
 
 

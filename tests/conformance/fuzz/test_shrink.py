@@ -17,20 +17,20 @@ def variants(edit: object, *script: str) -> list[tuple[str, ...]]:
 
 def test_a_transaction_is_removed_as_a_whole_or_by_statement() -> None:
     script = ("A", "BEGIN", "B", "C", "COMMIT")
-    found = variants(lambda one: sql_edits.without_statements(one, 1), *script)
-    assert ("A",) in found
-    assert ("A", "BEGIN", "C", "COMMIT") in found
-    assert all(one.count("BEGIN") == one.count("COMMIT") for one in found)
+    scripts = variants(lambda sql: sql_edits.without_statements(sql, 1), *script)
+    assert ("A",) in scripts
+    assert ("A", "BEGIN", "C", "COMMIT") in scripts
+    assert all(script.count("BEGIN") == script.count("COMMIT") for script in scripts)
     assert variants(sql_edits.without_transactions, *script) == [("A", "B", "C")]
 
 
 def test_rows_of_an_insert() -> None:
-    found = variants(sql_edits.without_rows, "INSERT INTO t VALUES (1, '),('), (2, x'00')")
-    assert found == [("INSERT INTO t VALUES (2, x'00')",), ("INSERT INTO t VALUES (1, '),(')",)]
+    scripts = variants(sql_edits.without_rows, "INSERT INTO t VALUES (1, '),('), (2, x'00')")
+    assert scripts == [("INSERT INTO t VALUES (2, x'00')",), ("INSERT INTO t VALUES (1, '),(')",)]
 
 
 def test_a_column_is_removed_from_all_statements() -> None:
-    found = variants(
+    scripts = variants(
         sql_edits.without_columns,
         TABLE,
         "INSERT INTO t VALUES (1, 'it''s', 2), (2, 'b', NULL)",
@@ -43,17 +43,17 @@ def test_a_column_is_removed_from_all_statements() -> None:
         "INSERT INTO t VALUES (1, 2), (2, NULL)",
         "INSERT INTO t (w, k) VALUES (7, 3)",
         "UPDATE t SET w = 1 WHERE k = 1",
-    ) in found
+    ) in scripts
 
 
 def test_an_added_column_is_removed_with_its_values() -> None:
-    found = variants(
+    scripts = variants(
         sql_edits.without_columns,
         "CREATE TABLE t (k INT)",
         "ALTER TABLE t ADD COLUMN a INT DEFAULT 5",
         "INSERT INTO t VALUES (1, 2)",
     )
-    assert ("CREATE TABLE t (k INT)", "INSERT INTO t VALUES (1)") in found
+    assert ("CREATE TABLE t (k INT)", "INSERT INTO t VALUES (1)") in scripts
 
 
 def test_attributes_are_removed() -> None:
@@ -69,10 +69,12 @@ def test_attributes_are_removed() -> None:
 
 
 def test_values_become_simple() -> None:
-    found = variants(sql_edits.with_simpler_values, "INSERT INTO t VALUES (100, 'long text', REPEAT('a', 9))")
-    assert ("INSERT INTO t VALUES (1, 'long text', REPEAT('a', 9))",) in found
-    assert ("INSERT INTO t VALUES (100, 'a', REPEAT('a', 9))",) in found
-    assert ("INSERT INTO t VALUES (100, 'long text', NULL)",) in found
+    scripts = variants(
+        sql_edits.with_simpler_values, "INSERT INTO t VALUES (100, 'long text', REPEAT('a', 9))"
+    )
+    assert ("INSERT INTO t VALUES (1, 'long text', REPEAT('a', 9))",) in scripts
+    assert ("INSERT INTO t VALUES (100, 'a', REPEAT('a', 9))",) in scripts
+    assert ("INSERT INTO t VALUES (100, 'long text', NULL)",) in scripts
 
 
 def test_what_does_not_parse_is_left_alone() -> None:
@@ -84,8 +86,8 @@ def test_the_smallest_example_that_fails() -> None:
     """It fails if a row is moved while a message is repeated, in more than one partition."""
 
     async def fails(example: FuzzExample) -> bool:
-        moves = any(one.startswith("UPDATE t SET k") for one in example.sql)
-        repeats = any(one.startswith("duplicate-message") for one in example.inject)
+        moves = any(statement.startswith("UPDATE t SET k") for statement in example.sql)
+        repeats = any(setting.startswith("duplicate-message") for setting in example.inject)
         return TABLE.split("(", 1)[0] in example.text and moves and repeats and example.partitions > 1
 
     statements = (
@@ -116,7 +118,7 @@ def test_the_smallest_example_that_fails() -> None:
 
 
 def test_a_column_is_removed_from_keys_and_conditions() -> None:
-    found = variants(
+    scripts = variants(
         sql_edits.without_columns,
         "CREATE TABLE t (k INT, k2 INT, PRIMARY KEY (k, k2))",
         "UPDATE t SET k = 7 WHERE k = 5 AND k2 = 3",
@@ -126,7 +128,7 @@ def test_a_column_is_removed_from_keys_and_conditions() -> None:
         "CREATE TABLE t (k INT, PRIMARY KEY (k))",
         "UPDATE t SET k = 7 WHERE k = 5",
         "DELETE FROM t",
-    ) in found
+    ) in scripts
     assert variants(sql_edits.without_columns, "CREATE TABLE t (a INT, b INT)") == [
         ("CREATE TABLE t (b INT)",),
         ("CREATE TABLE t (a INT)",),

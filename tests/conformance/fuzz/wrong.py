@@ -49,7 +49,7 @@ def with_values(change: Change) -> Respond:
         if not isinstance(request, Request) or answer.events is None:
             return answer
         return msgspec.structs.replace(
-            answer, events=[_changed(request, one, change) for one in answer.events]
+            answer, events=[_changed(request, event, change) for event in answer.events]
         )
 
     return respond
@@ -132,7 +132,7 @@ class DropsBelowReceived(Consumer):
             self.dropped.append(event)
 
     def apply(self, event: DecodedEvent) -> None:
-        if not any(event is one for one in self.dropped):
+        if not any(event is dropped for dropped in self.dropped):
             super().apply(event)
 
 
@@ -152,7 +152,7 @@ class DropsOlderOfTable(Consumer):
             self.largest[table] = max(event.commit_ts, self.largest.get(table, 0))
 
     def apply(self, event: DecodedEvent) -> None:
-        if not any(event is one for one in self.dropped):
+        if not any(event is dropped for dropped in self.dropped):
             super().apply(event)
 
 
@@ -181,7 +181,7 @@ class IgnoresIdlePartitions(Streaming):
     """Waits only for the partitions that have had rows so far."""
 
     def watermark(self, partition: int) -> int:
-        return min((self.resolved[one] for one in self.partitions_with_rows), default=0)
+        return min((self.resolved[partition] for partition in self.partitions_with_rows), default=0)
 
 
 class PlainNames(Consumer):
