@@ -34,8 +34,8 @@ class Change:
     applies: Callable[[Any, Any], bool]
 
     def covers(self, difference: Difference) -> bool:
-        found = re.fullmatch(self.path, difference.path)
-        return found is not None and self.applies(difference.sent, difference.returned)
+        match = re.fullmatch(self.path, difference.path)
+        return match is not None and self.applies(difference.sent, difference.returned)
 
 
 def differences(sent: Any, returned: Any, path: str = "") -> Iterator[Difference]:
@@ -44,8 +44,8 @@ def differences(sent: Any, returned: Any, path: str = "") -> Iterator[Difference
         for name in dict.fromkeys([*sent, *returned]):
             yield from differences(sent.get(name, ABSENT), returned.get(name, ABSENT), f"{path}/{name}")
     elif isinstance(sent, list) and isinstance(returned, list) and len(sent) == len(returned):
-        for one, other in zip(sent, returned, strict=True):
-            yield from differences(one, other, f"{path}/*")
+        for value, other in zip(sent, returned, strict=True):
+            yield from differences(value, other, f"{path}/*")
     elif sent != returned:
         yield Difference(path, sent, returned)
 

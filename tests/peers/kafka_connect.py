@@ -93,8 +93,8 @@ class Connect:
             ConnectionError,
         ):  # not listening yet, or unknown sink
             return ""
-        failed = [one for one in (status["connector"], *status["tasks"]) if one["state"] == "FAILED"]
-        lines = "".join(one["trace"] for one in failed).splitlines()
+        failed = [part for part in (status["connector"], *status["tasks"]) if part["state"] == "FAILED"]
+        lines = "".join(part["trace"] for part in failed).splitlines()
         return "\n".join(line for line in lines if not line.startswith("\t"))
 
     def _applied(self, topic: str) -> bool:

@@ -37,8 +37,8 @@ class Limit:
 
 def refusal(consumer: str, case: Case) -> Limit | None:
     """The limit because of which a consumer must refuse a message; the first that applies is reported."""
-    found = (limit for limit in LIMITS if consumer in limit.consumers and limit.applies(case))
-    return next(found, None)
+    limits = (limit for limit in LIMITS if consumer in limit.consumers and limit.applies(case))
+    return next(limits, None)
 
 
 def watermark(case: Case) -> bool:

@@ -112,8 +112,8 @@ def variants(measured: Measured) -> str:
     )
 
 
-def _share(accepted: Counter[tuple[str, str]], total: Counter[tuple[str, str]], one: str, other: str) -> str:
-    return f"{accepted[one, other]:,} of {total[one, other]:,}" if total[one, other] else ""
+def _share(accepted: Counter[tuple[str, str]], total: Counter[tuple[str, str]], name: str, other: str) -> str:
+    return f"{accepted[name, other]:,} of {total[name, other]:,}" if total[name, other] else ""
 
 
 def refusals(measured: Measured) -> str:
@@ -156,7 +156,7 @@ TABLES = {"rows": rows, "variants": variants, "refusals": refusals, "changes": c
 
 
 def regenerated(text: str, measured: Measured) -> str:
-    return _MARKED.sub(lambda found: found[1] + "\n" + TABLES[found[2]](measured) + "\n" + found[3], text)
+    return _MARKED.sub(lambda match: match[1] + "\n" + TABLES[match[2]](measured) + "\n" + match[3], text)
 
 
 if __name__ == "__main__":

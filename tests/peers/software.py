@@ -72,8 +72,8 @@ def maven(project: Path, *words: str) -> None:
     if shutil.which("mvn") is None:
         raise NotRun("Maven (mvn) is not on the PATH")
     done = subprocess.run(["mvn", "-B", "-q", *words], cwd=project, capture_output=True, text=True)
-    if done.returncode and (found := _NOT_FETCHED.search(done.stdout)):
-        line = done.stdout[done.stdout.rindex("\n", 0, found.start()) + 1 :].splitlines()[0]
+    if done.returncode and (match := _NOT_FETCHED.search(done.stdout)):
+        line = done.stdout[done.stdout.rindex("\n", 0, match.start()) + 1 :].splitlines()[0]
         raise NotRun(f"Maven cannot fetch the consumers: {line}")
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -19,7 +19,7 @@ VARIANTS = ("canal-json", "canal-json.content-compatible", "canal-json.tidb-exte
 FILES = pytest.mark.parametrize(
     ("path", "variant"),
     [file for file in CANAL_FILES if file[1] in VARIANTS],
-    ids=lambda one: one.name if isinstance(one, Path) else one,
+    ids=lambda value: value.name if isinstance(value, Path) else value,
 )
 KINDS = {
     PAIMON: {Op.INSERT: ["+I"], Op.UPDATE: ["-D", "+I"], Op.DELETE: ["-D"]},
@@ -106,10 +106,10 @@ def _plain(case: Case, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_every_reason_occurs(cdc_formats: Software) -> None:
-    found = set()
+    reasons = set()
     for path, variant in CANAL_FILES:
         if variant in VARIANTS and ident((path, variant)).startswith(("enum", "vector", "seed", "fuzz01")):
             for _, golden, _ in answers(cdc_formats, PAIMON, path, variant):
                 if isinstance(golden, Refusal):
-                    found |= {begin for begin in REASONS if golden.message.startswith(begin)}
-    assert found == set(REASONS)
+                    reasons |= {begin for begin in REASONS if golden.message.startswith(begin)}
+    assert reasons == set(REASONS)

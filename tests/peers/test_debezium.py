@@ -73,10 +73,10 @@ def test_connect_returns_what_was_sent(software: Software, path: Path, variant: 
         answer, value = answer_of(software, CONNECT, case)
         if isinstance(answer, Accepted):
             returned = json.loads(bytes_of(answer.content["value"]))
-            found = list(differences(json.loads(value), returned))
+            differing = list(differences(json.loads(value), returned))
             key = case.sent[0][0]
-            found += differences(json.loads(key or b""), json.loads(bytes_of(answer.content["key"])))
-            assert [difference for difference in found if kind_of(difference) is None] == []
+            differing += differences(json.loads(key or b""), json.loads(bytes_of(answer.content["key"])))
+            assert [difference for difference in differing if kind_of(difference) is None] == []
 
 
 @FILES
@@ -104,8 +104,8 @@ def _other(case: Case, returned: dict[str, Any], image: Image) -> set[str]:
 
 def _changed(sent: dict[str, Any], returned: dict[str, Any]) -> set[str]:
     """Columns whose value Connect is known to change."""
-    found = differences(sent, returned, IMAGE)
-    return {each.path.removeprefix(f"{IMAGE}/") for each in found if kind_of(each) in OTHER_VALUES}
+    differing = differences(sent, returned, IMAGE)
+    return {each.path.removeprefix(f"{IMAGE}/") for each in differing if kind_of(each) in OTHER_VALUES}
 
 
 @FILES
@@ -176,9 +176,9 @@ def test_messages_without_schema_need_a_converter_without(software: Software, pa
         else:
             assert isinstance(answer, Accepted)
             assert json.loads(bytes_of(answer.content["key"])) == json.loads(key or b"")
-            found = differences(json.loads(value or b""), json.loads(bytes_of(answer.content["value"])))
+            differing = differences(json.loads(value or b""), json.loads(bytes_of(answer.content["value"])))
             # A large DOUBLE or DECIMAL in plain digits is an integer to a reader without a schema.
-            assert [each for each in found if not _too_large(each.sent)] == []
+            assert [each for each in differing if not _too_large(each.sent)] == []
 
 
 def _too_large(number: object) -> bool:
@@ -228,11 +228,11 @@ def _text(answer: Accepted) -> str:
 
 
 def test_every_change_that_is_described_occurs(software: Software) -> None:
-    found = set()
+    kinds = set()
     for path, variant in DEBEZIUM_FILES:
         for case in cases_of(path, variant):
             answer, value = answer_of(software, CONNECT, case)
             if isinstance(answer, Accepted):
                 returned = json.loads(bytes_of(answer.content["value"]))
-                found |= {kind_of(difference) for difference in differences(json.loads(value), returned)}
-    assert found == set(CHANGES)
+                kinds |= {kind_of(difference) for difference in differences(json.loads(value), returned)}
+    assert kinds == set(CHANGES)

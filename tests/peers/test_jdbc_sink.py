@@ -71,10 +71,10 @@ class Filled:
         """The output of ``verify state --json``."""
         options = ["--expected", str(self.folders[topic]), "--actual", self.url, "--json", "-q"]
         code = main(["verify", "state", *options])
-        found = json.loads(capsys.readouterr().out)
-        check(found, schema("state.schema.json"))
-        assert code == (not found["ok"])
-        return found
+        report = json.loads(capsys.readouterr().out)
+        check(report, schema("state.schema.json"))
+        assert code == (not report["ok"])
+        return report
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,9 @@ def database(
         sinks = [_sink(name, server) for name in TOPICS]
         connect = stack.enter_context(kafka_connect(folder, kafka.bootstrap, sinks))
         failures = {name: connect.done(f"sink-{name}") for name in TOPICS}
-        yield Filled(f"{server}/postgres", {name: one.folder for name, one in goldens.items()}, failures)
+        yield Filled(
+            f"{server}/postgres", {name: golden.folder for name, golden in goldens.items()}, failures
+        )
 
 
 def _sink(name: str, server: str) -> dict[str, str]:
@@ -111,9 +113,9 @@ def _sink(name: str, server: str) -> dict[str, str]:
 @pytest.mark.parametrize("topic", ["orders", "again"])
 def test_rows_are_as_expected(database: Filled, topic: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert database.failures[topic] == ""
-    found = database.compared(topic, capsys)
-    assert found["ok"], found
-    assert all(table["actual_rows"] for table in found["tables"])
+    report = database.compared(topic, capsys)
+    assert report["ok"], report
+    assert all(table["actual_rows"] for table in report["tables"])
 
 
 def test_only_byte_strings_and_wide_bits_differ(database: Filled, capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,7 +135,7 @@ def test_a_truncated_table_keeps_its_rows(database: Filled, capsys: pytest.Captu
     assert database.failures["truncated"] == ""
     truncated, other = database.compared("truncated", capsys)["tables"]
     assert other["ok"]
-    assert [(one["kind"], one["key"]) for one in truncated["examples"]] == [
+    assert [(example["kind"], example["key"]) for example in truncated["examples"]] == [
         ("extra", {"id": "1"}), ("extra", {"id": "2"}),
     ]  # fmt: skip
 

@@ -18,7 +18,7 @@ def outcomes_of(command: str, capsys: pytest.CaptureFixture[str], *options: str)
     failures = ("--failures", str(EXAMPLE / "testee_java.failures"))
     usual = ("--protocol", "canal-json", "--timeout", "60s", "--json")
     assert main(["conformance", "--testee", command, *usual, *failures, *options]) == 0
-    return {one["case"]: one["outcome"] for one in json.loads(capsys.readouterr().out)["cases"]}
+    return {case["case"]: case["outcome"] for case in json.loads(capsys.readouterr().out)["cases"]}
 
 
 def test_it_fails_only_the_listed_cases(java_testee: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,9 +20,9 @@ from ticdc_producer.testing.topic import Golden, filled
 
 pytestmark = pytest.mark.slow
 SURVIVED = tuple(
-    one.id
-    for one in catalogue().values()
-    if one.legal and one.mechanism != "scenario" and one.kafka_consumer.startswith("Survives it")
+    trap.id
+    for trap in catalogue().values()
+    if trap.legal and trap.mechanism != "scenario" and trap.kafka_consumer.startswith("Survives it")
 )
 """The mix of legal traps that ``kafka-consumer`` survives, as ``traps show`` says."""
 HISTORIES = {
@@ -107,8 +107,8 @@ def test_kafka_consumer_ends_with_the_rows(
     assert api.run(case.file(tmp_path), sink_uri=uri, out=golden, inject=case.traps).ok
     with filled(Golden(golden), kafka.bootstrap, f"kafka-consumer-{name}", keep=False) as topic:
         consume_topic(topic, target, tmp_path)
-    found = api.verify_state(golden, target.url)
-    assert found.ok, found.to_json()
+    outcome = api.verify_state(golden, target.url)
+    assert outcome.ok, outcome.to_json()
 
 
 @pytest.mark.parametrize("protocol", ["csv", CANAL_FILES])
@@ -123,5 +123,5 @@ def test_storage_consumer_ends_with_the_rows(
     assert api.run(file, sink_uri=uri, config=config).ok
     assert api.run(file, sink_uri="kafka:///peers?protocol=open-protocol", out=tmp_path / "golden").ok
     consume_files(tmp_path / "files", protocol, config, target, tmp_path)
-    found = api.verify_state(tmp_path / "golden", target.url)
-    assert found.ok, found.to_json()
+    outcome = api.verify_state(tmp_path / "golden", target.url)
+    assert outcome.ok, outcome.to_json()

@@ -45,7 +45,7 @@ class Variant:
         """The part of each event."""
         wire = protocol_spec(self.protocol).wire
         assert wire is not None
-        return [event for one in messages for event in wire.events(one.key, one.value)]
+        return [event for message in messages for event in wire.events(message.key, message.value)]
 
     def comparable(self, value: bytes | None) -> bytes | None:
         """A golden value without what is volatile in it."""

@@ -34,8 +34,8 @@ def at(milliseconds: int, logical: int = 0) -> int:
 
 
 def regular(plan: ResolvedPlan) -> list[int]:
-    found: list[int] = plan.regular_ts(np.arange(plan.regular)).tolist()
-    return found
+    stamps: list[int] = plan.regular_ts(np.arange(plan.regular)).tolist()
+    return stamps
 
 
 def test_one_resolved_event_after_each_transaction() -> None:

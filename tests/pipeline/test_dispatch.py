@@ -66,7 +66,7 @@ def comparable_rules(
     """
     rules: dict[int, set[Rule]] = {}
     for version, result in zip(versions, results, strict=True):
-        given = {(rule, tuple(one["args"] or ())) for rule, one in result.items()}
+        given = {(rule, tuple(answer["args"] or ())) for rule, answer in result.items()}
         given = {rule for rule in given if not _takes_another_column(tables[version], rule)}
         rules.setdefault(version, given).intersection_update(given)
     return rules
@@ -118,8 +118,8 @@ def test_partition_and_key_under_every_rule_and_count(tmp_path: Path, path: Path
         wanted = [result[rules_of[v][0]] for v, result in zip(versions, results, strict=True)]
         for count in COUNTS:
             events = dispatch(rows, _routes(job, rules_of), TopicPartitions((TOPIC,), (count,)))
-            assert events["dispatch_key"].to_pylist() == [one["key"] for one in wanted], rules_of
-            assert events["partition"].to_pylist() == [one["partition"][str(count)] for one in wanted]
+            assert events["dispatch_key"].to_pylist() == [row["key"] for row in wanted], rules_of
+            assert events["partition"].to_pylist() == [row["partition"][str(count)] for row in wanted]
 
 
 ROUTES = {

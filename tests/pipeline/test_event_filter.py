@@ -93,8 +93,8 @@ def test_conditions_hold_as_in_mysql(table: Path, expression: str, wanted: set[i
     changes = change_batch(job.history.changes)
     rows = np.flatnonzero(changes["after"].is_valid())
     holds = value_condition(expression, job.history.catalog.tables[0])
-    found = holds(partial(column_values, changes["after"], rows), len(rows))
-    assert {changes["row_id"][row].as_py() for row in rows[found]} == wanted
+    matching = holds(partial(column_values, changes["after"], rows), len(rows))
+    assert {changes["row_id"][row].as_py() for row in rows[matching]} == wanted
 
 
 @pytest.mark.parametrize(("expression", "message"), REFUSED, ids=[expression for expression, _ in REFUSED])

@@ -69,14 +69,19 @@ def expected(
     batch = ExpectedEvents(catalog, fidelity).expected(carried.slice(1))  # as partitions are slices
     assert batch.schema == EXPECTED_EVENTS
     return [
-        {**one, **{name: None if one[name] is None else dict(one[name]) for name in ("before", "after")}}
-        for one in batch.to_pylist()
+        {
+            **event,
+            **{name: None if event[name] is None else dict(event[name]) for name in ("before", "after")},
+        }
+        for event in batch.to_pylist()
     ]
 
 
 def images(*events: Mapping[str, Any], **fidelity: Any) -> list[tuple[str, Any, Any]]:
     """The operation and the images of each row, as a protocol of this fidelity carries them."""
-    return [(one["op"], one["before"], one["after"]) for one in expected(events, Fidelity(**fidelity))]
+    return [
+        (event["op"], event["before"], event["after"]) for event in expected(events, Fidelity(**fidelity))
+    ]
 
 
 NAMED_OLD, NAMED_NEW = ({"id": b"1", "v": v, "b": b"\xff"} for v in (b"a", None))
@@ -132,9 +137,9 @@ LARGE = (row(None, NEW, large=True), row(OLD, NEW, large=True), row(OLD, None, l
 )
 def test_rows_of_which_only_the_handle_key_is_sent(fidelity: dict[str, Any], update: tuple[Any, ...]) -> None:
     assert images(*LARGE, **fidelity) == [("insert", None, KEY), update, ("delete", KEY, None)]
-    found = expected([*LARGE, row(None, NEW)], Fidelity(**fidelity))
-    assert [one["handle_key_only"] for one in found] == [1, 1, 1, 0]
-    assert [[column["name"] for column in one["columns"]] for one in found] == [
+    reduced = expected([*LARGE, row(None, NEW)], Fidelity(**fidelity))
+    assert [event["handle_key_only"] for event in reduced] == [1, 1, 1, 0]
+    assert [[column["name"] for column in event["columns"]] for event in reduced] == [
         ["id"], ["id"], ["id"], ["id", "v", "b"],
     ]  # fmt: skip
 
@@ -150,10 +155,10 @@ def test_deletes_with_their_handle_key_only() -> None:
 def test_only_text_that_is_not_utf8_is_replaced() -> None:
     values: list[Value] = [b"\xff", b"a\xe2\x82", b"\xed\xa0\x80", "é€".encode(), b"", None]
     rows = [row(None, (b"1", value, value)) for value in values]
-    found = [after for _, _, after in images(*rows, damaged_text=frozenset({MySQLType.VARCHAR}))]
-    assert [after["b"] for after in found] == values
+    afters = [after for _, _, after in images(*rows, damaged_text=frozenset({MySQLType.VARCHAR}))]
+    assert [after["b"] for after in afters] == values
     texts = ["\ufffd", "a\ufffd\ufffd", "\ufffd\ufffd\ufffd", "é€", ""]
-    assert [after["v"] for after in found] == [*(text.encode() for text in texts), None]
+    assert [after["v"] for after in afters] == [*(text.encode() for text in texts), None]
 
 
 def test_columns_that_become_equal_are_still_updated() -> None:
@@ -173,25 +178,25 @@ class Upper(Fidelity):
 
 
 def test_values_are_projected_in_both_images() -> None:
-    found = expected([row((b"1", b"a", b"x"), (b"1", None, b"y")), row(None, (b"2", b"c", None))], Upper())
-    assert [(one["before"], one["after"]) for one in found] == [
+    reduced = expected([row((b"1", b"a", b"x"), (b"1", None, b"y")), row(None, (b"2", b"c", None))], Upper())
+    assert [(event["before"], event["after"]) for event in reduced] == [
         ({"id": b"1", "v": b"A", "b": b"X"}, {"id": b"1", "v": None, "b": b"Y"}),
         (None, {"id": b"2", "v": b"C", "b": None}),
     ]
 
 
 def test_columns_are_sorted_by_name_if_the_protocol_sorts_them() -> None:
-    (found,) = expected([row(None, NEW)], Fidelity(sorted_columns=True))
-    assert [column["name"] for column in found["columns"]] == ["b", "id", "v"]
-    assert list(found["after"].items()) == [("b", b"\xff"), ("id", b"1"), ("v", None)]
+    (event,) = expected([row(None, NEW)], Fidelity(sorted_columns=True))
+    assert [column["name"] for column in event["columns"]] == ["b", "id", "v"]
+    assert list(event["after"].items()) == [("b", b"\xff"), ("id", b"1"), ("v", None)]
 
 
 @pytest.mark.parametrize(
     ("table_ids", "wanted"), [("all", [201, 201]), ("partitions", [0, 201]), ("none", [0, 0])]
 )
 def test_table_ids(table_ids: Any, wanted: list[int]) -> None:
-    found = expected([row(None, NEW), row(None, NEW, version=1)], Fidelity(table_ids=table_ids))
-    assert [one["table_id"] for one in found] == wanted
+    reduced = expected([row(None, NEW), row(None, NEW, version=1)], Fidelity(table_ids=table_ids))
+    assert [event["table_id"] for event in reduced] == wanted
 
 
 DDL, RESOLVED = event(Kind.DDL, ddl=0), event(Kind.RESOLVED)
@@ -209,7 +214,7 @@ MILLISECONDS = tso.compose(1_000_000)
 )
 def test_commit_ts(precision: Any, wanted: list[int]) -> None:
     events = [row(None, NEW), row(OLD, None), DDL, RESOLVED]
-    assert [one["commit_ts"] for one in expected(events, Fidelity(commit_ts=precision))] == wanted
+    assert [event["commit_ts"] for event in expected(events, Fidelity(commit_ts=precision))] == wanted
 
 
 def test_events_of_all_kinds_stay_in_order() -> None:
@@ -222,12 +227,12 @@ def test_events_of_all_kinds_stay_in_order() -> None:
         "ddl_type": int(Action.CREATE_TABLE),
     }  # fmt: skip
     assert [first["op"], second["op"]] == ["insert", "delete"]
-    assert all({**one, **position} == one for one in (first, second))
+    assert all({**event, **position} == event for event in (first, second))
 
 
 @pytest.mark.parametrize("events", [[], [RESOLVED], [DDL]], ids=["none", "resolved", "DDL"])
 def test_without_rows_the_columns_are_the_same(events: list[dict[str, Any]]) -> None:
-    assert [one["op"] for one in expected(events, Fidelity())] == [None] * len(events)
+    assert [event["op"] for event in expected(events, Fidelity())] == [None] * len(events)
 
 
 class Renaming(Upper):
@@ -260,29 +265,29 @@ def test_random_rows_are_reduced_as_single_rows_are(
         event(
             Kind.ROW,
             table_version=0,
-            table_id=one.table_id,
-            commit_ts=one.commit_ts,
-            op=int(one.op),
-            before=one.before,
-            after=one.after,
+            table_id=change.table_id,
+            commit_ts=change.commit_ts,
+            op=int(change.op),
+            before=change.before,
+            after=change.after,
             handle_key_only=is_large,
         )
-        for one, is_large in zip(history.rows, large, strict=True)
+        for change, is_large in zip(history.rows, large, strict=True)
     ]
     catalog = Catalog((replace(history.table, version=0),))
-    for found, one, is_large in zip(expected(events, fidelity, catalog), history.rows, large, strict=True):
-        assert _as_event(found) == expected_row(one, fidelity, too_large=is_large)
+    for sent, change, is_large in zip(expected(events, fidelity, catalog), history.rows, large, strict=True):
+        assert _as_event(sent) == expected_row(change, fidelity, too_large=is_large)
 
 
-def _as_event(found: Mapping[str, Any]) -> RowEvent:
+def _as_event(event: Mapping[str, Any]) -> RowEvent:
     return RowEvent(
-        commit_ts=found["commit_ts"],
-        schema=found["schema"],
-        table=found["table"],
-        op=Op[found["op"].upper()],
-        columns=tuple(EventColumn(**column) for column in found["columns"]),
-        before=found["before"],
-        after=found["after"],
-        table_id=found["table_id"],
-        handle_key_only=bool(found["handle_key_only"]),
+        commit_ts=event["commit_ts"],
+        schema=event["schema"],
+        table=event["table"],
+        op=Op[event["op"].upper()],
+        columns=tuple(EventColumn(**column) for column in event["columns"]),
+        before=event["before"],
+        after=event["after"],
+        table_id=event["table_id"],
+        handle_key_only=bool(event["handle_key_only"]),
     )

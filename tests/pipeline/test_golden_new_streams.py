@@ -61,10 +61,10 @@ def test_rows_are_in_the_newer_ticdcs_order(stream: Stream) -> None:
 
 
 def test_every_option_file_is_compared() -> None:
-    found = Counter(
+    counts = Counter(
         kind.protocol
         for path in SQL
         for variant, kind in NEW_VARIANTS.items()
         if (GOLDEN / "new" / f"{path.stem}.{variant}.jsonl").exists()
     )
-    assert found == {"open-protocol": 16 * 7, "canal-json": 16 * 6, "debezium": 16 * 4, "simple": 16}
+    assert counts == {"open-protocol": 16 * 7, "canal-json": 16 * 6, "debezium": 16 * 4, "simple": 16}

@@ -151,8 +151,8 @@ def _image(values: list[bytes | None] | None) -> tuple[bytes | None, ...] | None
 
 
 def test_every_option_file_is_compared() -> None:
-    found = Counter(VARIANTS[variant].protocol for _, variant in GOLDEN_FILES)
-    assert (len(FILES), found) == (
+    counts = Counter(VARIANTS[variant].protocol for _, variant in GOLDEN_FILES)
+    assert (len(FILES), counts) == (
         36,
         {
             "open-protocol": 16 * 6 + 15 * 2 + 20 * 2,

@@ -67,22 +67,22 @@ def check_file(file: LargeFile, job: Job, events: pa.RecordBatch, monkeypatch: p
         spec = BUILT_IN[PROTOCOLS[file.protocol]]
         patch.setitem(BUILT_IN, spec.name, replace(spec, encoder=partial(_with_golden_names, file)))
         wanted = without_idle_resolved(events) if ".merge" in file.variant else events
-        made = list(_encoder(job, file).messages([wanted]))
-    _check(made, file)
-    return len(made)
+        messages = list(_encoder(job, file).messages([wanted]))
+    _check(messages, file)
+    return len(messages)
 
 
-def _check(made: list[Message], file: LargeFile) -> None:
+def _check(messages: list[Message], file: LargeFile) -> None:
     # Where TiCDC's encoder panics, ours has a message.
     golden = [m for m in load_messages(file.path) if not m.error or m.error.startswith("PANIC")]
     golden.sort(key=lambda message: message.events)  # errors come first in their transaction
     differ = {
         theirs.events[0]
-        for ours, theirs in zip(made, golden, strict=True)
+        for ours, theirs in zip(messages, golden, strict=True)
         if not theirs.error and (ours.key, _comparable(file, ours)) != (theirs.key, _comparable(file, theirs))
     }
     assert differ == NEAR_THE_LIMIT.get(file.id, set())
-    objects = {claim.name: _object(file, claim.content) for message in made for claim in message.claims}
+    objects = {claim.name: _object(file, claim.content) for message in messages for claim in message.claims}
     assert objects == {claim.name: _object(file, claim.content) for claim in file.claims()}
 
 

@@ -28,8 +28,8 @@ def split_changes(*changes: Change) -> pa.RecordBatch:
 
 
 def net(*changes: Change) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = collapse(in_key_order(split_changes(*changes))).to_pylist()
-    return found
+    rows: list[dict[str, Any]] = collapse(in_key_order(split_changes(*changes))).to_pylist()
+    return rows
 
 
 def of_one_row(*pairs: tuple[Image, Image]) -> list[tuple[Op, Image, Image]]:

@@ -32,14 +32,14 @@ HIDDEN = pa.ListArray.from_arrays(
 @pytest.mark.parametrize("left", [None, [], [None], [b""], [b"a"], [b"a", None], [b"a", b"b"]], ids=repr)
 def test_an_image_equals_itself_alone(left: Image) -> None:
     others: list[Image] = [None, [], [None], [b""], [b"a"], [b"a", None], [b"a", b"b"], [b"b", b"a"]]
-    found = same_images(images([left] * len(others)), images(others))
-    assert found.tolist() == [other == left for other in others]
+    same = same_images(images([left] * len(others)), images(others))
+    assert same.tolist() == [other == left for other in others]
 
 
 @given(st.lists(st.tuples(IMAGES, IMAGES)))
 def test_slices_of_images_are_compared_as_lists(pairs: list[tuple[Image, Image]]) -> None:
     left, right = ([pair[side] for pair in pairs] for side in (0, 1))
-    wanted = [one == other for one, other in pairs]
+    wanted = [image == other for image, other in pairs]
     assert same_images(sliced(left), images(right)).tolist() == wanted
     assert same_images(images(left), sliced(right)).tolist() == wanted
 
@@ -66,9 +66,9 @@ def test_columns_are_selected_by_table_version(
     rows: list[tuple[Image, int]], columns_of: dict[int, list[int]]
 ) -> None:
     values, versions = [image for image, _ in rows], [version for _, version in rows]
-    found = selected_from(sliced(values), columns_of, np.array(versions, np.int64))
-    assert found.type == IMAGE
-    assert found.to_pylist() == [
+    selected = selected_from(sliced(values), columns_of, np.array(versions, np.int64))
+    assert selected.type == IMAGE
+    assert selected.to_pylist() == [
         None if image is None else [image[index] for index in columns_of.get(version, (0, 1, 2))]
         for image, version in rows
     ]

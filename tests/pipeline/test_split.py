@@ -53,8 +53,8 @@ def mutations(*changes: Change) -> pa.RecordBatch:
 
 
 def in_order(rows: pa.RecordBatch) -> list[tuple[bytes, Op, Image, Image]]:
-    found: list[dict[str, Any]] = rows.sort_by("txn_order_key").to_pylist()
-    return [(row["txn_order_key"], Op(row["op"]), row["before"], row["after"]) for row in found]
+    ordered: list[dict[str, Any]] = rows.sort_by("txn_order_key").to_pylist()
+    return [(row["txn_order_key"], Op(row["op"]), row["before"], row["after"]) for row in ordered]
 
 
 OLD, NEW, V_CHANGED = [b"1", b"10", b"x"], [b"1", b"11", b"x"], [b"1", b"10", b"y"]

@@ -86,7 +86,7 @@ def test_output_raw_change_event_splits_nothing(execute: Any, tmp_path: Path) ->
         [row["op"] for row in _of_kind(events, Kind.ROW) if row["commit_ts"] == last]
         for events in (split, raw)
     ]
-    assert [sorted(found) for found in ops] == [[Op.INSERT] * 3 + [Op.DELETE] * 3, [Op.UPDATE] * 3]
+    assert [sorted(group) for group in ops] == [[Op.INSERT] * 3 + [Op.DELETE] * 3, [Op.UPDATE] * 3]
 
 
 def test_ddl_and_resolved_events_go_everywhere_and_behind_the_rows_of_their_time(execute: Any) -> None:

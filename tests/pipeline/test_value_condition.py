@@ -44,8 +44,8 @@ def holding(expression: str, **columns: Sequence[Value]) -> list[bool]:
     def values(index: int) -> pa.Array:
         return pa.array(columns.get(names[index], [None] * rows), pa.binary())
 
-    found: list[bool] = value_condition(expression, TABLE)(values, rows).tolist()
-    return found
+    flags: list[bool] = value_condition(expression, TABLE)(values, rows).tolist()
+    return flags
 
 
 @pytest.mark.parametrize(
@@ -66,14 +66,14 @@ def holding(expression: str, **columns: Sequence[Value]) -> list[bool]:
     ],
 )
 def test_numbers_of_different_scale(expression: str, wanted: list[bool]) -> None:
-    found = holding(
+    flags = holding(
         expression,
         n=[b"1", b"1", b"-1"],
         d=[b"1.00", b"1.50", b"-1.50"],
         e=[b"1." + b"0" * 30, b"1.4" + b"9" * 29, b"-1.5" + b"0" * 29],
         w=[b"1", b"9" * 65, b"-" + b"9" * 65],
     )
-    assert found == wanted
+    assert flags == wanted
 
 
 @pytest.mark.parametrize(
@@ -95,13 +95,13 @@ def test_numbers_of_different_scale(expression: str, wanted: list[bool]) -> None
     ],
 )
 def test_remainders(expression: str, wanted: list[bool]) -> None:
-    found = holding(
+    flags = holding(
         expression,
         n=[b"7", b"-7", b"0"],
         d=[b"1.50", b"-1.50", None],
         w=[b"10000000000000000000", None, b"9"],
     )
-    assert found == wanted
+    assert flags == wanted
 
 
 NUMBERS = st.integers(-1_000_000, 1_000_000).map(lambda number: Decimal(number).scaleb(-2))
@@ -171,8 +171,8 @@ TEXTS = ["a_b", "a%b", "a\\b", "a\nb", "aéb", "ab", "axxb", ""]
 )
 @pytest.mark.parametrize("name", ["s", "s9", "b"])
 def test_like_patterns(name: str, pattern: str, wanted: list[str]) -> None:
-    found = holding(f"{name} LIKE '{pattern}'", **{name: [text.encode() for text in TEXTS]})
-    assert [text for text, holds in zip(TEXTS, found, strict=True) if holds] == wanted
+    flags = holding(f"{name} LIKE '{pattern}'", **{name: [text.encode() for text in TEXTS]})
+    assert [text for text, holds in zip(TEXTS, flags, strict=True) if holds] == wanted
 
 
 def test_a_byte_that_is_not_utf8_is_one_character() -> None:

@@ -41,7 +41,7 @@ class Registry:
         return self.ids.setdefault((name, schema), len(self.ids) + 1)
 
     def schema_of(self, number: int) -> str | None:
-        return {found: schema for (_, schema), found in self.ids.items()}.get(number)
+        return {schema_id: schema for (_, schema), schema_id in self.ids.items()}.get(number)
 
     @classmethod
     def golden(cls, messages_file: Path) -> Registry:

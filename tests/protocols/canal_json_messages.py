@@ -105,14 +105,14 @@ def in_column_order(value: bytes) -> bytes:
 
     TiCDC writes them in the random order of a Go map. The bytes of the members are unchanged.
     """
-    found = _TYPES.search(value)
-    if found is None:
+    match = _TYPES.search(value)
+    if match is None:
         return value
-    texts = dict(_TEXT.findall(found["texts"]))
-    names = _CODE.findall(found["codes"])
+    texts = dict(_TEXT.findall(match["texts"]))
+    names = _CODE.findall(match["codes"])
     assert sorted(texts) == sorted(names)
     ordered = b",".join(b"%b:%b" % (name, texts[name]) for name in names)
-    return value[: found.start("texts")] + ordered + value[found.end("texts") :]
+    return value[: match.start("texts")] + ordered + value[match.end("texts") :]
 
 
 def row_message(**members: object) -> bytes:

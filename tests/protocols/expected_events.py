@@ -72,7 +72,7 @@ def expected_row(event: GoldenRow, fidelity: Fidelity, *, too_large: bool = Fals
     if op == Op.UPDATE and not before and not fidelity.names_operation:
         op, before = Op.INSERT, None
     if fidelity.sorted_columns:
-        sent.sort(key=lambda one: one[1].name.encode())
+        sent.sort(key=lambda pair: pair[1].name.encode())
     names_table = {"none": False, "partitions": event.is_partitioned, "all": True}
     return RowEvent(
         commit_ts=fidelity.visible_commit_ts(event.commit_ts, event.op),

@@ -77,7 +77,9 @@ class LargeFile:
 
     @property
     def handle(self) -> str:
-        return next((one for one in ("handle-key-only", "claim-check") if one in self.variant), "none")
+        return next(
+            (option for option in ("handle-key-only", "claim-check") if option in self.variant), "none"
+        )
 
     @property
     def options(self) -> dict[str, Any]:

@@ -33,9 +33,9 @@ def test_golden_events_give_golden_bytes_and_schemas(path: Path, variant: str, c
             error = message.error.replace("]", ": ", 1).removeprefix("[")
             assert refusal.value.what.partition(", in column ")[0] == error
             continue
-        made = _encoded(encoder, events[seq])
-        assert made is not None
-        assert (made.key, made.value) == (message.key, message.value)
+        encoded = _encoded(encoder, events[seq])
+        assert encoded is not None
+        assert (encoded.key, encoded.value) == (message.key, message.value)
     assert registry.ids == Registry.golden(path).ids
     compared("avro, encoded", len(messages))
 

@@ -45,10 +45,10 @@ def read(registry: Registry, data: bytes | None) -> dict[str, object]:
     assert data[0] == 0
     assert schema is not None
     body = io.BytesIO(data[5:])
-    found = fastavro.schemaless_reader(body, fastavro.parse_schema(json.loads(schema)))
+    record = fastavro.schemaless_reader(body, fastavro.parse_schema(json.loads(schema)))
     assert body.read() == b""
-    assert isinstance(found, dict)
-    return found
+    assert isinstance(record, dict)
+    return record
 
 
 def test_another_library_reads_the_same_row() -> None:

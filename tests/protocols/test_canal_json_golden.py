@@ -28,8 +28,8 @@ def test_golden_events_give_golden_bytes(path: Path, variant: str, compared: Com
     events, messages = events_of(path), load_messages(path)
     encoder = CanalJSONEncoder(VARIANTS[variant])
     rows = [event for event in events.values() if isinstance(event, GoldenRow)]
-    made = row_messages(encoder, rows)
-    by_seq = dict(zip((row.seq for row in rows), made, strict=True))
+    encoded = row_messages(encoder, rows)
+    by_seq = dict(zip((row.seq for row in rows), encoded, strict=True))
     for event in events.values():
         if not isinstance(event, GoldenRow):
             by_seq[event.seq] = encode_other(encoder, event)

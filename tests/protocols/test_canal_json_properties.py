@@ -19,15 +19,15 @@ def _samples() -> list[bytes]:
     """A golden message of every kind, with the TiDB extension, and a row that was too large."""
     files = ["visible/seed_t1.canal-json.tidb-extension", "visible/enum_set_bit_json.canal-json",
              "new/seed_t1.new-canal-json.tidb-extension.output-row-key"]  # fmt: skip
-    found: dict[str, bytes] = {}
+    samples: dict[str, bytes] = {}
     for name in files:
         for message in load_messages(GOLDEN / f"{name}.jsonl"):
             assert message.value
             (event,) = CanalJSONDecoder().events(None, message.value)
             kind = event.op.label if isinstance(event, RowEvent) else type(event).__name__
-            found.setdefault(f"{name} {kind}", in_column_order(message.value))
-    assert len(found) >= 12
-    return list(found.values())
+            samples.setdefault(f"{name} {kind}", in_column_order(message.value))
+    assert len(samples) >= 12
+    return list(samples.values())
 
 
 SAMPLES = _samples()

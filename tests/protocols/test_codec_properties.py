@@ -84,7 +84,7 @@ def _check_round_trip(codec: Codec, history: History, options: Any) -> None:
     encoded = one_by_one(encode_rows(encoder, history.rows))
     _check_refusals(codec, encoded, history.rows)
     sent = [row for row in encoded if row.refusal is None]
-    rows = [row for row, one in zip(history.rows, encoded, strict=True) if one.refusal is None]
+    rows = [row for row, encoding in zip(history.rows, encoded, strict=True) if encoding.refusal is None]
     events = [event for m in framed(encoder, alone(sent)) for event in decoder.events(m.key, m.value)]
     assert len(events) == len(rows)
     for event, row in zip(events, rows, strict=True):
@@ -96,10 +96,13 @@ def _check_round_trip(codec: Codec, history: History, options: Any) -> None:
 
 
 def _check_refusals(codec: Codec, encoded: list[OneRow], rows: list[GoldenRow]) -> None:
-    for one, row in zip(encoded, rows, strict=True):
-        if one.refusal is not None:
-            assert one.refusal.code in codec.refuses
-            assert (one.refusal.table, one.refusal.commit_ts) == (row.table.qualified_name, row.commit_ts)
+    for encoding, row in zip(encoded, rows, strict=True):
+        if encoding.refusal is not None:
+            assert encoding.refusal.code in codec.refuses
+            assert (encoding.refusal.table, encoding.refusal.commit_ts) == (
+                row.table.qualified_name,
+                row.commit_ts,
+            )
 
 
 @_tiers(20, 1_000)
@@ -110,7 +113,7 @@ def test_many_rows_are_written_as_each_of_them_alone(protocol: str, examples: in
     def check(history: History, options: Any) -> None:
         encoder = codec.encoder(options)
         together = one_by_one(encode_rows(encoder, history.rows))
-        each = [one for row in history.rows for one in one_by_one(encode_rows(encoder, [row]))]
+        each = [encoding for row in history.rows for encoding in one_by_one(encode_rows(encoder, [row]))]
         assert list(map(_bytes, together)) == list(map(_bytes, each))
 
     def _bytes(row: OneRow) -> tuple[object, ...]:
@@ -163,8 +166,8 @@ def _messages(draw: st.DrawFn, codec: Codec) -> tuple[Message, Decoder]:
     encoder = codec.encoder(options)
     encoded = [row for row in one_by_one(encode_rows(encoder, history.rows)) if row.refusal is None]
     ddl, _ = _sent(codec, encoder, draw(_ddls()))
-    made = [*framed(encoder, alone(encoded)), ddl, encoder.resolved(draw(STAMPS))]
-    sent = [message for message in made if message is not None]
+    messages = [*framed(encoder, alone(encoded)), ddl, encoder.resolved(draw(STAMPS))]
+    sent = [message for message in messages if message is not None]
     assume(sent)  # Avro rejects some tables, and then there is no message
     chosen = draw(st.sampled_from(sent))
     return chosen, codec.decoder(options, history.table)
@@ -179,8 +182,8 @@ _DAMAGES = 10
 def test_damage_is_a_decode_error_or_an_event(protocol: str, examples: int) -> None:
     codec = CODECS[protocol]
 
-    def check(made: tuple[Message, Decoder], data: st.DataObject) -> None:
-        message, decoder = made
+    def check(sample: tuple[Message, Decoder], data: st.DataObject) -> None:
+        message, decoder = sample
         sent = [index for index, part in enumerate((message.key, message.value)) if part is not None]
         for _ in range(_DAMAGES):
             parts = [message.key, message.value]

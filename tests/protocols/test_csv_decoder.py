@@ -61,8 +61,8 @@ def test_golden_lines_give_golden_values(path: Path, variant: str, compared: Com
             continue
         rows = [row for seq in message.events if isinstance(row := events[seq], GoldenRow)]
         decoder = CSVDecoder(options, {KEY.decode(): _columns(rows[0].table)})
-        found = [event for event in decoder.events(KEY, message.value) if isinstance(event, RowEvent)]
-        for event, row in zip(found, rows, strict=True):
+        decoded = [event for event in decoder.events(KEY, message.value) if isinstance(event, RowEvent)]
+        for event, row in zip(decoded, rows, strict=True):
             names = [(column.name, column.type, column.flag) for column in event.columns]
             fidelity = CSVEncoder(options).fidelity
             assert names == [

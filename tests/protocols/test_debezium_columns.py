@@ -34,8 +34,8 @@ def _datetimes(dates: st.SearchStrategy[str], fsp: int) -> st.SearchStrategy[str
     return st.builds(lambda day, clock: f"{day} {clock[: len(clock) - cut]}", dates, CLOCKS)
 
 
-def _holds(column: Fragments, values: Sequence[Value], one: Callable[[bytes], bytes]) -> None:
-    expected = [NULL if value is None else one(value) for value in values]
+def _holds(column: Fragments, values: Sequence[Value], encode: Callable[[bytes], bytes]) -> None:
+    expected = [NULL if value is None else encode(value) for value in values]
     assert concat(column, len(values)).to_pylist() == expected
 
 

@@ -27,9 +27,9 @@ PROTOCOLS = {
 
 def _files(variant: str) -> list[Path]:
     """All message files of a protocol in Kafka, except Avro, which cannot be detected from a message."""
-    found = [path for form in (variant, f"new-{variant}") for path in GOLDEN.glob(f"*/*.{form}.*jsonl")]
+    paths = [path for form in (variant, f"new-{variant}") for path in GOLDEN.glob(f"*/*.{form}.*jsonl")]
     return [
-        path for path in found if not path.name.endswith((".claims.jsonl", ".avro.jsonl", ".storage.jsonl"))
+        path for path in paths if not path.name.endswith((".claims.jsonl", ".avro.jsonl", ".storage.jsonl"))
     ]
 
 
@@ -43,9 +43,9 @@ def test_every_golden_message_is_detected(variant: str, compared: Compared) -> N
 
 
 def test_every_detected_protocol_has_a_decoder() -> None:
-    found = {name for name, _ in signatures()}
-    assert found == set(PROTOCOLS.values())
-    for protocol in found:
+    protocols = {name for name, _ in signatures()}
+    assert protocols == set(PROTOCOLS.values())
+    for protocol in protocols:
         assert decoder(protocol, {})
 
 

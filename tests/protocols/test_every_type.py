@@ -60,7 +60,7 @@ SIZES = {T.NEW_DECIMAL: (12, 4), T.BIT: (64, -1), **dict.fromkeys(STRINGS, (12, 
 
 def _columns() -> list[ColumnInfo]:
     """A column of every type, with each sign and charset that it can have."""
-    found = []
+    columns = []
     for code, spec in TYPES.items():
         length, decimal = SIZES.get(T(code), (-1, 3 if spec.has_fsp else -1))
         column = ColumnInfo(
@@ -75,8 +75,10 @@ def _columns() -> list[ColumnInfo]:
         charsets += ("binary",) if spec.bytes_name else ()
         for charset in charsets:
             collation = "utf8mb4_bin" if charset == "utf8mb4" else "binary"
-            found += [replace(column, unsigned=sign, charset=charset, collation=collation) for sign in signs]
-    return found
+            columns += [
+                replace(column, unsigned=sign, charset=charset, collation=collation) for sign in signs
+            ]
+    return columns
 
 
 COLUMNS = _columns()
@@ -91,13 +93,13 @@ each_column = pytest.mark.parametrize("column", COLUMNS, ids=_id)
 
 def edges(column: ColumnInfo) -> list[Value]:
     """Canonical values at the bounds of a column; those that it cannot hold belong to the other sign."""
-    found: list[Value] = [None]
+    values: list[Value] = [None]
     for text in boundary_texts(column):
         try:
-            found.append(canonical_of(column, text))
+            values.append(canonical_of(column, text))
         except ProducerError:
             assert column.unsigned or column.type in NOT_IN_SQL
-    return found
+    return values
 
 
 def test_a_code_is_a_type_or_has_no_values() -> None:
@@ -130,7 +132,7 @@ def test_a_codec_returns_the_values(protocol: str, column: ColumnInfo) -> None:
     options = BUILT_IN[protocol].typed({})
     encoder, decoder = codec.encoder(options), codec.decoder(options, table)
     encoded = one_by_one(encode_rows(encoder, rows))
-    assert [str(one.refusal) for one in encoded if one.refusal] == []
+    assert [str(encoding.refusal) for encoding in encoded if encoding.refusal] == []
     events = [
         event
         for message in framed(encoder, alone(encoded))
@@ -145,9 +147,9 @@ def test_a_codec_returns_the_values(protocol: str, column: ColumnInfo) -> None:
 
 @each_column
 def test_coercion_reads_what_it_writes(column: ColumnInfo) -> None:
-    found = [value for value in edges(column) if value is not None]
-    assert bool(found) == (column.type not in NOT_IN_SQL)
-    for value in found:
+    values = [value for value in edges(column) if value is not None]
+    assert bool(values) == (column.type not in NOT_IN_SQL)
+    for value in values:
         assert coerce(column, read(column, value)) == value
 
 
@@ -159,11 +161,11 @@ def test_the_implicit_default_is_a_value(column: ColumnInfo) -> None:
 
 @each_column
 def test_keys_sort_like_values(column: ColumnInfo) -> None:
-    found = [value for value in edges(column) if value is not None]
-    keys = {encode_part(column, value) for value in found}
-    assert len(keys) == len(set(found))
+    values = [value for value in edges(column) if value is not None]
+    keys = {encode_part(column, value) for value in values}
+    assert len(keys) == len(set(values))
     if TYPES[column.type].key in ("integer", "double", "decimal"):
-        assert sorted(found, key=float) == sorted(found, key=lambda value: encode_part(column, value))
+        assert sorted(values, key=float) == sorted(values, key=lambda value: encode_part(column, value))
 
 
 @each_column

@@ -56,15 +56,15 @@ def test_all_files_exist() -> None:
 def test_open_protocol_gives_golden_bytes(file: LargeFile) -> None:
     events, claims = events_of(file.events), file.claims()
     encoder = OpenEncoder(OpenOptions(batch_by="partition", **file.options), name_claim=_names(file))
-    made: list[Message] = []
+    messages: list[Message] = []
     expected = load_messages(file.path)
     for unit in _units(expected, events):
         tested_events = [events[seq] for message in unit for seq in message.events]
-        made += row_messages(encoder, [event for event in tested_events if isinstance(event, GoldenRow)])
+        messages += row_messages(encoder, [event for event in tested_events if isinstance(event, GoldenRow)])
         others = [encode_other(encoder, event) for event in tested_events if not isinstance(event, GoldenRow)]
-        made += filter(None, others)
-    assert _bytes(made) == [(message.key, message.value) for message in expected]
-    assert _claims(made) == [(claim.name, claim.content) for claim in claims]
+        messages += filter(None, others)
+    assert _bytes(messages) == [(message.key, message.value) for message in expected]
+    assert _claims(messages) == [(claim.name, claim.content) for claim in claims]
 
 
 @pytest.mark.usefixtures("compressor")
@@ -78,15 +78,15 @@ def test_canal_json_gives_golden_bytes(file: LargeFile) -> None:
         **file.options,
     )
     encoder = CanalJSONEncoder(options, name_claim=_names(file))
-    made = _one_by_one(encoder, list(events.values()))
+    messages = _one_by_one(encoder, list(events.values()))
     expected = load_messages(file.path)
     differ = {
         message.events[0]
-        for message, got in zip(expected, made, strict=True)
+        for message, got in zip(expected, messages, strict=True)
         if (message.key, text_of(message.value or b"")) != (got.key, text_of(got.value or b""))
     }
     assert differ == NEAR_THE_LIMIT.get(file.id, set())
-    assert [(name, content_of(content)) for name, content in _claims(made)] == [
+    assert [(name, content_of(content)) for name, content in _claims(messages)] == [
         (claim.name, content_of(claim.content)) for claim in file.claims()
     ]
 
@@ -165,11 +165,11 @@ def _names(file: LargeFile) -> Callable[[bytes], str]:
 
 def _one_by_one(encoder: Encoder, events: list[object]) -> list[Message]:
     rows = [event for event in events if isinstance(event, GoldenRow)]
-    made = dict(zip((row.seq for row in rows), row_messages(encoder, rows), strict=True))
+    by_seq = dict(zip((row.seq for row in rows), row_messages(encoder, rows), strict=True))
     for event in events:
         if not isinstance(event, GoldenRow):
-            made[event.seq] = encode_other(encoder, event)  # type: ignore[arg-type, attr-defined, assignment]
-    return [message for _, message in sorted(made.items()) if message is not None]
+            by_seq[event.seq] = encode_other(encoder, event)  # type: ignore[arg-type, attr-defined, assignment]
+    return [message for _, message in sorted(by_seq.items()) if message is not None]
 
 
 def _bytes(messages: list[Message]) -> list[tuple[bytes | None, bytes | None]]:

@@ -50,10 +50,10 @@ def read(value: bytes | None) -> Any:
     assert value is not None
     body = io.BytesIO(value[1:])
     names = fastavro.parse_schema(_without_second_definition())
-    found = fastavro.schemaless_reader(body, names)
+    record = fastavro.schemaless_reader(body, names)
     assert body.read() == b""
-    assert isinstance(found, dict)
-    return found
+    assert isinstance(record, dict)
+    return record
 
 
 def _without_second_definition() -> dict[str, Any]:
@@ -69,9 +69,9 @@ def test_another_library_reads_the_same_row() -> None:
         "id": {"value": -1}, "d": 0.25, "b": b"\xff", "v": None, "n": 3,
         "at": {"location": "UTC", "value": "2020-01-02 03:04:05"},
     }  # fmt: skip
-    found = read(update.value)
-    assert found["type"] == "DML"
-    assert found["payload"] == {
+    record = read(update.value)
+    assert record["type"] == "DML"
+    assert record["payload"] == {
         "version": 1, "database": "s", "table": "t", "tableID": 1, "type": "UPDATE", "commitTs": 11,
         "buildTs": 5, "schemaVersion": 7, "claimCheckLocation": None, "handleKeyOnly": None,
         "checksum": None, "data": image, "old": image,
@@ -83,9 +83,9 @@ def test_another_library_reads_the_columns_of_a_table_schema() -> None:
         encoding_format="avro", send_bootstrap_interval_in_sec=120, send_bootstrap_in_msg_count=2
     )
     bootstrap, _ = messages_of(SimpleEncoder(options), TABLE, [(Op.INSERT, 11, (), ROW)])
-    found = read(bootstrap.value)
-    assert found["type"] == "BOOTSTRAP"
-    table = found["payload"]["tableSchema"]
+    record = read(bootstrap.value)
+    assert record["type"] == "BOOTSTRAP"
+    table = record["payload"]["tableSchema"]
     assert [column["name"] for column in table["columns"]] == [column.name for column in TABLE.columns]
     assert [column["default"] for column in table["columns"]] == [None, None, None, "x", None, None]
     ddl = DDLEvent(commit_ts=11, schema="s", table="t", query="CREATE TABLE t (id INT)", ddl_type=3)

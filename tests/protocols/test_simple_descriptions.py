@@ -43,9 +43,9 @@ def _sent(options: SimpleOptions, rows: Sequence[tuple[TableInfo, int]], parts: 
     """Messages of inserts at some milliseconds, passed to the encoder in ``parts`` batches."""
     encoder = SimpleEncoder(options)
     encoded = [
-        one
+        encoding
         for table, ms in rows
-        for one in encode_changes(encoder, table, [(Op.INSERT, ms << LOGICAL_BITS, (), IMAGE)])
+        for encoding in encode_changes(encoder, table, [(Op.INSERT, ms << LOGICAL_BITS, (), IMAGE)])
     ]
     size = -(-len(encoded) // parts)
     batches = [encoded[start : start + size] for start in range(0, len(encoded), size)]
@@ -54,7 +54,9 @@ def _sent(options: SimpleOptions, rows: Sequence[tuple[TableInfo, int]], parts: 
 
 def _labels(messages: Sequence[Message]) -> list[str]:
     values = [json.loads(message.value or b"") for message in messages]
-    return [f"{one['tableSchema']['table']}?" if "tableSchema" in one else one["table"] for one in values]
+    return [
+        f"{value['tableSchema']['table']}?" if "tableSchema" in value else value["table"] for value in values
+    ]
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 7])

@@ -29,8 +29,8 @@ def test_the_number_of_golden_files() -> None:
 def test_golden_events_give_golden_bytes(path: Path, variant: str, compared: Compared) -> None:
     events, encoder = events_of(path), SimpleEncoder(VARIANTS[variant])
     messages = load_messages(path)
-    made = [encoded(encoder, events[seq]) for message in messages for seq in message.events]
-    assert [(message.key, message.value) for message in made] == [
+    ours = [encoded(encoder, events[seq]) for message in messages for seq in message.events]
+    assert [(message.key, message.value) for message in ours] == [
         (message.key, comparable(message.value)) for message in messages
     ]
     compared("simple, encoded", len(messages))

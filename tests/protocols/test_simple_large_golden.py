@@ -38,7 +38,7 @@ def test_golden_events_give_golden_bytes(file: LargeFile, compared: Compared) ->
         build_ts_ms=BUILT, claim_check_raw_value="raw-value" in file.variant, **file.options
     )
     encoder = SimpleEncoder(options, name_claim=lambda _: next(names))
-    messages, made = load_messages(file.path), list[Message]()
+    messages, ours = load_messages(file.path), list[Message]()
     for message in messages:
         (seq,) = message.events
         if message.error:
@@ -46,9 +46,9 @@ def test_golden_events_give_golden_bytes(file: LargeFile, compared: Compared) ->
                 encoded(encoder, events[seq])
             assert refusal.value.what == message.error.replace("]", ": ", 1).removeprefix("[")
         else:
-            made.append(encoded(encoder, events[seq]))
-            assert (made[-1].key, made[-1].value) == (message.key, message.value)
-    claims = [(claim.name, claim.content) for message in made for claim in message.claims]
+            ours.append(encoded(encoder, events[seq]))
+            assert (ours[-1].key, ours[-1].value) == (message.key, message.value)
+    claims = [(claim.name, claim.content) for message in ours for claim in message.claims]
     assert claims == [(claim.name, claim.content) for claim in file.claims()]
     compared("simple, large and compressed, encoded", len(messages))
 
