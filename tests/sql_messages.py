@@ -38,11 +38,11 @@ def messages_of(folder: Path, script: str, options: str, kind: str = "") -> list
 
     :param kind: ``row``, ``ddl`` or ``resolved``; empty for all.
     """
-    found = []
+    messages = []
     for message in simulation_of(folder, script, options).messages.to_pylist():
         if kind in ("", message["type"]):
-            found.append((message["key"] or b"", message["value"] or b""))
-    return found
+            messages.append((message["key"] or b"", message["value"] or b""))
+    return messages
 
 
 def values_of(folder: Path, script: str, options: str, kind: str = "") -> list[Any]:

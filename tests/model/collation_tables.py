@@ -52,7 +52,9 @@ def tables() -> dict[str, bytes]:
     gbk[ord("\\")] = b"\\"  # TiDB has MySQL's order of GBK except for this character
     return {
         "utf8mb4_general_ci": _packed([*general_ci, b"\xff\xfd"]),
-        "utf8mb4_unicode_ci": _packed([*(_unicode_ci(*one) for one in enumerate(unicode_ci)), b"\xff\xfd"]),
+        "utf8mb4_unicode_ci": _packed(
+            [*(_unicode_ci(*entry) for entry in enumerate(unicode_ci)), b"\xff\xfd"]
+        ),
         "utf8mb4_0900_ai_ci": _packed(_unicode_0900()),
         "gbk_chinese_ci": _packed([*gbk, b"?"]),
     }
@@ -104,13 +106,13 @@ def _allkeys() -> dict[int, bytes]:
     if package is None or package.origin is None:
         raise NotRun("pyuca is not installed")
     text = Path(package.origin).with_name("allkeys-9.0.0.txt").read_text("utf-8")
-    found = {}
+    by_code = {}
     for code, elements in _ENTRY.findall(text):
         weights = [bytes.fromhex(weight) for weight in _PRIMARY.findall(elements)]
         if int(code, 16) == 0xFDFA:
             weights = weights[:8]
-        found[int(code, 16)] = b"".join(weight for weight in weights if weight != b"\0\0")
-    return found
+        by_code[int(code, 16)] = b"".join(weight for weight in weights if weight != b"\0\0")
+    return by_code
 
 
 def _implicit_0900(code: int, explicit: dict[int, bytes]) -> bytes:

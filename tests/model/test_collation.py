@@ -136,8 +136,8 @@ MANY_WEIGHTS = {
 
 @pytest.mark.parametrize(("left", "right", "expected"), COMPARISONS)
 def test_comparison(left: str, right: str, expected: str) -> None:
-    found = [compare_texts(left.encode(), right.encode(), collation) for collation in COLLATIONS]
-    assert "".join("=><"[order] for order in found) == expected
+    orders = [compare_texts(left.encode(), right.encode(), collation) for collation in COLLATIONS]
+    assert "".join("=><"[order] for order in orders) == expected
 
 
 @pytest.mark.parametrize("line", KEYS)
@@ -149,14 +149,14 @@ def test_sort_keys(line: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("collation", WEIGHTS)
 def test_weights(collation: str) -> None:
     expected = WEIGHTS[collation]
-    assert {one: sort_key(one.encode(), collation).hex() for one in expected} == expected
+    assert {text: sort_key(text.encode(), collation).hex() for text in expected} == expected
 
 
 @pytest.mark.parametrize("collation", MANY_WEIGHTS)
 def test_many_weights(collation: str) -> None:
     lines = [line.split() for line in MANY_WEIGHTS[collation].strip().splitlines()]
-    found = [[code, sort_key(chr(int(code, 16)).encode(), collation).hex()] for code, _ in lines]
-    assert found == lines
+    weights = [[code, sort_key(chr(int(code, 16)).encode(), collation).hex()] for code, _ in lines]
+    assert weights == lines
 
 
 def test_characters_that_are_not_assigned_differ_under_uca_9_only() -> None:
@@ -187,7 +187,7 @@ def test_a_group_of_weights_that_tidb_takes_for_negative(shorter: str, longer: s
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "collations"),
+    ("text", "other", "collations"),
     [
         ("a", "A", {"utf8mb4_general_ci", "utf8mb4_unicode_ci", "utf8mb4_0900_ai_ci", "gbk_chinese_ci"}),
         ("😜", "😃", {"utf8mb4_general_ci", "gbk_chinese_ci"}),
@@ -196,8 +196,8 @@ def test_a_group_of_weights_that_tidb_takes_for_negative(shorter: str, longer: s
         ("[", "\\", {"gbk_chinese_ci"}),
     ],
 )
-def test_like(one: str, other: str, collations: set[str]) -> None:
-    assert {collation for collation in COLLATIONS if same_to_like(one, other, collation)} == collations
+def test_like(text: str, other: str, collations: set[str]) -> None:
+    assert {collation for collation in COLLATIONS if same_to_like(text, other, collation)} == collations
 
 
 @pytest.mark.parametrize("collation", WITH_WEIGHTS)

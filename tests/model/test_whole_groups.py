@@ -25,9 +25,9 @@ def test_batches_end_with_their_groups_and_lose_no_row(
     rows = pa.record_batch(columns)
     bounds = sorted({0, len(keys), *(cut for cut in cuts if cut < len(keys))})
     batches = [rows.slice(start, end - start) for start, end in pairwise(bounds)]
-    found = [batch.to_pylist() for batch in whole_groups([*batches, rows.slice(0, 0)], ("ts", "key"))]
-    assert [row for batch in found for row in batch] == rows.to_pylist()
-    assert all(_key(before[-1]) != _key(after[0]) for before, after in pairwise(filter(None, found)))
+    grouped = [batch.to_pylist() for batch in whole_groups([*batches, rows.slice(0, 0)], ("ts", "key"))]
+    assert [row for batch in grouped for row in batch] == rows.to_pylist()
+    assert all(_key(before[-1]) != _key(after[0]) for before, after in pairwise(filter(None, grouped)))
 
 
 def _key(row: dict[str, object]) -> tuple[object, object]:
@@ -36,5 +36,5 @@ def _key(row: dict[str, object]) -> tuple[object, object]:
 
 def test_a_group_is_held_back_until_its_end_is_known() -> None:
     batches = [pa.record_batch({"key": pa.array(keys)}) for keys in ([1, 1, 2], [2, 2], [2, 3, 3], [4])]
-    found = [batch["key"].to_pylist() for batch in whole_groups(batches, ("key",))]
-    assert found == [[1, 1], [2, 2, 2, 2], [3, 3], [4]]
+    grouped = [batch["key"].to_pylist() for batch in whole_groups(batches, ("key",))]
+    assert grouped == [[1, 1], [2, 2, 2, 2], [3, 3], [4]]

@@ -53,9 +53,9 @@ def spark_hashes(spark: SparkSession, columns: dict[str, pa.Array]) -> dict[tupl
     rows = spark.createDataFrame(pa.table({"number": pa.array(range(ROWS)), **columns}))
     hashed = [F.xxhash64(*order).alias(str(index)) for index, order in enumerate(ORDERS)]
     literals = F.xxhash64(F.lit(7), "text", F.lit(1 << 40), F.lit("seed"), F.lit(-1)).alias("literals")
-    found = rows.select("number", *hashed, literals).orderBy("number").toArrow()
-    by_order = {order: found[str(index)].to_pylist() for index, order in enumerate(ORDERS)}
-    return {**by_order, (): found["literals"].to_pylist()}
+    hashes = rows.select("number", *hashed, literals).orderBy("number").toArrow()
+    by_order = {order: hashes[str(index)].to_pylist() for index, order in enumerate(ORDERS)}
+    return {**by_order, (): hashes["literals"].to_pylist()}
 
 
 @pytest.mark.parametrize("order", ORDERS, ids="-".join)

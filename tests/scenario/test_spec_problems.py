@@ -167,9 +167,9 @@ def test_each_problem_is_an_error_with_file_and_line(tmp_path: Path) -> None:
     ],
 )
 def test_one_thing_wrong(problems: Any, text: str | bytes, expected: str) -> None:
-    found = problems(text)
-    assert len(found) == 1
-    assert expected in found[0]
+    reported = problems(text)
+    assert len(reported) == 1
+    assert expected in reported[0]
 
 
 def test_commit_ts_must_grow(problems: Any) -> None:
@@ -201,9 +201,9 @@ def test_commit_ts_must_grow(problems: Any) -> None:
     ],
 )
 def test_a_wrong_setting_is_named(problems: Any, setting: str, expected: str) -> None:
-    found = problems("SELECT 1;", (setting,), "s.sql")
-    assert len(found) == 1
-    assert found[0].startswith(expected)
+    reported = problems("SELECT 1;", (setting,), "s.sql")
+    assert len(reported) == 1
+    assert reported[0].startswith(expected)
 
 
 def test_a_secret_in_a_setting_is_in_no_error_text(problems: Any) -> None:

@@ -49,7 +49,7 @@ def test_both_parsers_read_the_same(text: str, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("PORT", "4000")
     tree, own = read_yaml(text, "s.yaml"), _without_libyaml(text, monkeypatch)
     assert (tree.data, tree.lines, tree.keys, tree.unread) == (own.data, own.lines, own.keys, own.unread)
-    assert [str(one) for one in tree.problems] == [str(one) for one in own.problems]
+    assert [str(problem) for problem in tree.problems] == [str(problem) for problem in own.problems]
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,9 @@ def test_both_parsers_read_the_same(text: str, monkeypatch: pytest.MonkeyPatch) 
     ],
 )
 def test_errors_name_cause_and_line(text: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ScenarioError) as found:
+    with pytest.raises(ScenarioError) as error:
         read_yaml(text, "s.yaml")
-    assert str(found.value).startswith(message)
+    assert str(error.value).startswith(message)
     with pytest.raises(ScenarioError) as own:
         _without_libyaml(text, monkeypatch)
-    assert str(found.value) == str(own.value)
+    assert str(error.value) == str(own.value)

@@ -68,13 +68,13 @@ def _compare(key: StoredKey, rows: list[list[bytes]]) -> None:
     """:param rows: the canonical values of the table's columns."""
     columns = {offset: pa.array(values, pa.binary()) for offset, values in enumerate(zip(*rows, strict=True))}
     keys, _ = row_keys(key, columns)
-    for found, values in zip(keys.to_pylist(), rows, strict=True):
+    for row_key, values in zip(keys.to_pylist(), rows, strict=True):
         expected = (
             int_key(int(values[key.offsets[0]]))
             if key.integer
             else index_key(key.table.columns, key.index, values)
         )
-        assert found == expected, (key.table.columns, values)
+        assert row_key == expected, (key.table.columns, values)
     half = len(rows) // 2
     parts = [
         {offset: column.slice(*part) for offset, column in columns.items()} for part in ((0, half), (half,))
@@ -90,14 +90,14 @@ def test_every_type_of_key_column(sql: str) -> None:
 
 
 def test_keys_of_several_columns_and_prefixes() -> None:
-    found = tables(
+    by_name = tables(
         """
         CREATE TABLE p (a VARCHAR(40), b VARBINARY(40), c INT, PRIMARY KEY (b(9), a(3), c) CLUSTERED);
         CREATE TABLE n (a VARCHAR(40) NOT NULL, b VARBINARY(40), c INT NOT NULL, UNIQUE KEY (c, a));
         CREATE TABLE u (a VARCHAR(40), b VARBINARY(40), c INT, PRIMARY KEY (c) NONCLUSTERED);
         """
     )
-    chosen = [found[name] for name in "pnu"]
+    chosen = [by_name[name] for name in "pnu"]
 
     def row(table: TableInfo) -> list[bytes]:
         values = (_latin(30), _RANDOM.randbytes(_RANDOM.randrange(30)), _RANDOM.randrange(99))
@@ -140,7 +140,7 @@ def test_null_has_no_key(sql: str) -> None:
     table = _single(sql)
     value = coerce(table.columns[0], _MAKERS[sql]())
     keys, _ = row_keys(stored_key(table), {0: pa.array([None, value], pa.binary())})
-    assert [found is None for found in keys.to_pylist()] == [True, False]
+    assert [key is None for key in keys.to_pylist()] == [True, False]
 
 
 def test_tables_without_a_key_are_refused() -> None:

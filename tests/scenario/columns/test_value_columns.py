@@ -126,8 +126,8 @@ CASES = [
 def test_values_are_those_of_coerce(case: Case) -> None:
     values = [*case.values, None, *case.values]
     check_type(case.column, case.field.dataType)
-    found = canonical_column(case.column, case.column_of(values))
-    assert found.to_pylist() == [coerce(case.column, value) for value in values]
+    canonical = canonical_column(case.column, case.column_of(values))
+    assert canonical.to_pylist() == [coerce(case.column, value) for value in values]
     assert canonical_column(case.column, case.column_of([None, None])).to_pylist() == [None, None]
     assert canonical_column(case.column, case.column_of([])).to_pylist() == []
 
@@ -144,13 +144,13 @@ def test_a_slice_of_a_column_has_its_own_values(case: Case) -> None:
 
 def test_examples() -> None:
     columns = {str(case): canonical_column(case.column, case.column_of(case.values)) for case in CASES}
-    found = {name: column.to_pylist() for name, column in columns.items()}
-    assert found["DECIMAL(10,2) from decimal(12,5)"][:2] == [b"0.01", b"-0.01"]
-    assert found["DECIMAL(10,2) from decimal(12,5)"][3] == b"0.00"
-    assert found["DATETIME(3) from timestamp_ntz"][1] == b"2022-01-01 00:00:00.000"
-    assert found["DATETIME from timestamp_ntz"][0] == b"2021-12-20 12:00:01"
-    assert found["BINARY(4) from binary"][1] == b"\xff\0\0\0"
-    assert found["TIME(3) from string"][:3] == [b"00:00:00.000", b"-00:00:00.001", b"13:00:00.000"]
+    values = {name: column.to_pylist() for name, column in columns.items()}
+    assert values["DECIMAL(10,2) from decimal(12,5)"][:2] == [b"0.01", b"-0.01"]
+    assert values["DECIMAL(10,2) from decimal(12,5)"][3] == b"0.00"
+    assert values["DATETIME(3) from timestamp_ntz"][1] == b"2022-01-01 00:00:00.000"
+    assert values["DATETIME from timestamp_ntz"][0] == b"2021-12-20 12:00:01"
+    assert values["BINARY(4) from binary"][1] == b"\xff\0\0\0"
+    assert values["TIME(3) from string"][:3] == [b"00:00:00.000", b"-00:00:00.001", b"13:00:00.000"]
 
 
 def test_dates_of_the_year_0() -> None:
@@ -227,11 +227,11 @@ def test_an_instant_is_a_datetime_in_the_time_zone_of_the_session(zone: str, loc
     """A TIMESTAMP is an instant. The zones are those that Spark accepts for its session."""
     noon = datetime(2021, 12, 20, 12, tzinfo=UTC)
     number = pa.array([int(noon.timestamp()) * 10**6]).cast(pa.timestamp("us", zone))
-    found = {
+    by_type = {
         sql: canonical_column(Case(sql, "timestamp", ()).column, number).to_pylist()
         for sql in ("DATETIME", "TIMESTAMP")
     }
-    assert found == {
+    assert by_type == {
         "DATETIME": [f"2021-12-20 {local:02d}:00:00".encode()],
         "TIMESTAMP": [b"2021-12-20 12:00:00"],
     }

@@ -64,9 +64,9 @@ def test_without_old_rows_the_previous_change_has_them(spark: SparkSession) -> N
         ("I", 0, 2, "b", "x"),
         ("insert", 0, 1, "a", None),
     )
-    found = log_of(form_of(ROWS), *rows)
-    assert [row[2:] for row in found] == [row[2:] for row in session_rows(PEOPLE, dml)]
-    assert [row[0] for row in found] == [0, 0, 1, 2]
+    log = log_of(form_of(ROWS), *rows)
+    assert [row[2:] for row in log] == [row[2:] for row in session_rows(PEOPLE, dml)]
+    assert [row[0] for row in log] == [0, 0, 1, 2]
 
 
 def test_given_old_rows(spark: SparkSession) -> None:
@@ -79,8 +79,8 @@ def test_given_old_rows(spark: SparkSession) -> None:
         ("delete", 3, 7, "b", None, None),
     )
     old = [(*row[:-1], row[-1] and dict(zip(("id", "name", "note"), row[-1], strict=True))) for row in rows]
-    found = log_of(form_of(OLD, before="before"), *old, old_rows="given")
-    assert found == session_rows(PEOPLE, dml)
+    log = log_of(form_of(OLD, before="before"), *old, old_rows="given")
+    assert log == session_rows(PEOPLE, dml)
 
 
 def test_the_two_rows_of_an_update_become_one(spark: SparkSession) -> None:
@@ -91,8 +91,8 @@ def test_the_two_rows_of_an_update_become_one(spark: SparkSession) -> None:
         ("insert", 0, 1, "a", None),
         ("delete", 2, 1, "b", None),
     )
-    found = log_of(paired_form(), *rows, old_rows="preimages")
-    assert [(*row[:1], *row[2:]) for row in found] == [
+    log = log_of(paired_form(), *rows, old_rows="preimages")
+    assert [(*row[:1], *row[2:]) for row in log] == [
         (*row[:1], *row[2:]) for row in session_rows(PEOPLE, dml)
     ]
 
@@ -110,8 +110,8 @@ def test_keys_are_those_of_the_session(spark: SparkSession, key: str) -> None:
     values = {"BIGINT": Decimal(1 << 63), "VARCHAR(9)": "añb", "INT": -3, "DATE": date(2020, 2, 3)}
     row = [values.get(kind, Decimal("-1.50")) for _, kind in columns]
     literals = ", ".join(f"'{value}'" for value in row)
-    found = log_of(form_of(f"op string, txn int, {schema}", ddl), ("insert", 0, *row))
-    assert found == session_rows(ddl, f"INSERT INTO t VALUES ({literals})")
+    log = log_of(form_of(f"op string, txn int, {schema}", ddl), ("insert", 0, *row))
+    assert log == session_rows(ddl, f"INSERT INTO t VALUES ({literals})")
 
 
 _WRONG: list[tuple[list[tuple[Any, ...]], str]] = [

@@ -16,35 +16,35 @@ CREATE TABLE items (id INT PRIMARY KEY);
 
 
 def test_a_table_is_found_by_either_name_in_any_case() -> None:
-    found = tables(_SQL)
-    assert found["shop.orders"].qualified_name == "Shop.Orders"
-    assert found["TEST.ORDERS"].schema == "test"
-    assert found["items"] is found["Shop.items"]
-    assert set(found) == {"Shop.Orders", "test.orders", "Shop.items"}
-    assert len(found) == 3
+    by_name = tables(_SQL)
+    assert by_name["shop.orders"].qualified_name == "Shop.Orders"
+    assert by_name["TEST.ORDERS"].schema == "test"
+    assert by_name["items"] is by_name["Shop.items"]
+    assert set(by_name) == {"Shop.Orders", "test.orders", "Shop.items"}
+    assert len(by_name) == 3
 
 
 def test_the_version_is_the_index_in_the_catalog() -> None:
-    found = tables(_SQL)
-    assert all(found.catalog.tables[table.version] is table for table in found.values())
-    assert [job.query.split()[1].upper() for job in found.catalog.ddls] == [
+    by_name = tables(_SQL)
+    assert all(by_name.catalog.tables[table.version] is table for table in by_name.values())
+    assert [job.query.split()[1].upper() for job in by_name.catalog.ddls] == [
         "DATABASE",
         "TABLE",
         "TABLE",
         "TABLE",
     ]
-    assert [job.commit_seq for job in found.catalog.ddls] == [0, 1, 2, 3]
-    assert found.commits == 4
+    assert [job.commit_seq for job in by_name.catalog.ddls] == [0, 1, 2, 3]
+    assert by_name.commits == 4
 
 
 def test_unknown_and_ambiguous_names() -> None:
-    found = tables(_SQL)
+    by_name = tables(_SQL)
     with pytest.raises(UnknownTable, match=r"Unknown table 'shop.itens'.*did you mean 'Shop.items'"):
-        found["shop.itens"]
+        by_name["shop.itens"]
     with pytest.raises(UnknownTable, match=r"not unique.*Shop\.Orders, test\.orders"):
-        found["orders"]
-    assert "nothing" not in found
-    assert found.get("nothing") is None
+        by_name["orders"]
+    assert "nothing" not in by_name
+    assert by_name.get("nothing") is None
 
 
 @pytest.mark.parametrize(

@@ -35,10 +35,10 @@ def changed(create: str, df: object, order: str = "x", **columns: Any) -> Scenar
 
 def test_rows_are_inserted_updated_and_deleted() -> None:
     df = frame((0, "insert", 1, "a"), (0, "i", 2, "b"), (2, "U", 1, "c"), (3, "delete", 2, None))
-    made = history(changed(CREATE, df))
-    assert made.state["test", "t"].rows == ((b"1", b"c", b"5"),)
-    assert [change.commit_seq for change in made.changes] == [1, 1, 3, 4]
-    assert made.commits == 5, "the gap in the order takes a time stamp"
+    executed = history(changed(CREATE, df))
+    assert executed.state["test", "t"].rows == ((b"1", b"c", b"5"),)
+    assert [change.commit_seq for change in executed.changes] == [1, 1, 3, 4]
+    assert executed.commits == 5, "the gap in the order takes a time stamp"
 
 
 def test_columns_that_an_update_does_not_have_keep_their_values() -> None:
@@ -132,8 +132,8 @@ def test_states_are_those_of_every_commit() -> None:
     scenario = (
         Scenario("s", clock={"start": 1 << 18, "every": "1ms"}).sql(CREATE).changes(df, table="t", order="x")
     )
-    made = history(scenario, tuple(n << 18 for n in (2, 3, 4)))
-    states = [made.state_at[commits]["test", "t"].rows for commits in (2, 3, 4)]
+    executed = history(scenario, tuple(n << 18 for n in (2, 3, 4)))
+    states = [executed.state_at[commits]["test", "t"].rows for commits in (2, 3, 4)]
     assert states == [((b"1", b"a", b"5"),), ((b"1", b"b", b"5"),), ()]
 
 
@@ -205,9 +205,9 @@ def test_one_frame_is_a_whole_scenario(images: Any) -> None:
     df = pa.table(
         {**HISTORY, "before": [None, None, None, first, None], "after": [None, first, None, last, None]}
     )
-    made = history(Scenario.from_dataframe(df))
-    assert made.state["test", "t"].rows == ((b"1", b"c"), (b"2", b"b"))
-    assert (made.commits, len(made.changes)) == (4, 3)
+    executed = history(Scenario.from_dataframe(df))
+    assert executed.state["test", "t"].rows == ((b"1", b"c"), (b"2", b"b"))
+    assert (executed.commits, len(executed.changes)) == (4, 3)
 
 
 def test_maps_and_positions() -> None:
@@ -224,8 +224,8 @@ def test_real_time_stamps() -> None:
     df = pd.DataFrame(
         {"commit_ts": stamps, "statement": [CREATE, "SET @a = 1", "INSERT INTO t VALUES (1, 'a', 1)"]}
     )
-    made = history(Scenario.from_dataframe(df))
-    assert made.pinned == {0: stamps[0], 1: stamps[2]}
+    executed = history(Scenario.from_dataframe(df))
+    assert executed.pinned == {0: stamps[0], 1: stamps[2]}
     with pytest.raises(
         ProducerError, match=r"commit_ts 450000000000000001 must be greater.*in row 0: CREATE"
     ):

@@ -60,20 +60,20 @@ VALUES = [
 @pytest.mark.parametrize(("column", "value"), VALUES)
 def test_values_are_stored_as_they_are(column: str, value: bytes | None) -> None:
     create = {"statement": f"CREATE TABLE t (id INT PRIMARY KEY, v {column})", "schema": "test"}
-    made = execute(
+    executed = execute(
         Scenario("s")
         .sql("SET sql_mode = ''")
         .changes(frame(create, insert({"id": b"1", "v": value})), canonical=True)
         .load()
     )
-    assert [change.after for change in made.changes] == [(b"1", value)]
+    assert [change.after for change in executed.changes] == [(b"1", value)]
 
 
 def test_a_timestamp_is_in_the_time_zone_of_the_session() -> None:
     create = {"statement": "CREATE TABLE t (id INT PRIMARY KEY, v TIMESTAMP)", "schema": "test"}
     row = insert({"id": b"1", "v": b"2024-01-01 08:00:00"})
-    made = execute(scenario(create, row, session={"time-zone": "Asia/Shanghai"}).load())
-    assert made.changes[0].after == (b"1", b"2024-01-01 00:00:00")
+    executed = execute(scenario(create, row, session={"time-zone": "Asia/Shanghai"}).load())
+    assert executed.changes[0].after == (b"1", b"2024-01-01 00:00:00")
 
 
 @pytest.mark.parametrize(
@@ -113,20 +113,20 @@ def test_virtual_columns_are_computed_and_stored_ones_are_given() -> None:
         "statement": "CREATE TABLE t (id INT PRIMARY KEY, g INT AS (id * 2) STORED, w INT AS (id + 1))",
         "schema": "test",
     }
-    made = history(create, insert({"id": b"1", "g": b"9"}))
-    assert made.state["test", "t"].rows == ((b"1", b"9"),)
+    executed = history(create, insert({"id": b"1", "g": b"9"}))
+    assert executed.state["test", "t"].rows == ((b"1", b"9"),)
 
 
 def test_an_old_image_counts_where_the_row_differs() -> None:
     before, after = {"id": b"1", "v": b"unseen"}, {"id": b"1", "v": b"b"}
-    made = history(CREATE, insert({"id": b"1", "v": b"a"}), update(before, after))
-    assert made.changes[1].before == (b"1", b"unseen")
-    assert made.state["test", "t"].rows == ((b"1", b"b"),)
+    executed = history(CREATE, insert({"id": b"1", "v": b"a"}), update(before, after))
+    assert executed.changes[1].before == (b"1", b"unseen")
+    assert executed.state["test", "t"].rows == ((b"1", b"b"),)
 
 
 def test_an_old_image_may_have_the_changed_columns_alone() -> None:
-    made = history(CREATE, insert({"id": b"1", "v": b"a"}), update({"v": b"a"}, {"id": b"1", "v": b"b"}))
-    assert (made.changes[1].before, made.changes[1].after) == ((b"1", b"a"), (b"1", b"b"))
+    executed = history(CREATE, insert({"id": b"1", "v": b"a"}), update({"v": b"a"}, {"id": b"1", "v": b"b"}))
+    assert (executed.changes[1].before, executed.changes[1].after) == ((b"1", b"a"), (b"1", b"b"))
 
 
 def test_zeros_at_the_end_of_a_fraction_are_added() -> None:
@@ -134,14 +134,14 @@ def test_zeros_at_the_end_of_a_fraction_are_added() -> None:
         "statement": "CREATE TABLE t (id INT PRIMARY KEY, v DECIMAL(8,2), w DATETIME(3))",
         "schema": "test",
     }
-    made = history(create, insert({"id": b"1", "v": b"1.5", "w": b"2024-01-01 00:00:00"}))
-    assert made.changes[0].after == (b"1", b"1.50", b"2024-01-01 00:00:00.000")
+    executed = history(create, insert({"id": b"1", "v": b"1.5", "w": b"2024-01-01 00:00:00"}))
+    assert executed.changes[0].after == (b"1", b"1.50", b"2024-01-01 00:00:00.000")
 
 
 def test_an_old_image_that_is_not_given_is_the_stored_row() -> None:
     changed = {"op": "update", "table": "t", "after": [("id", b"1"), ("v", b"b")]}
-    made = history(CREATE, insert({"id": b"1", "v": b"a"}), changed)
-    assert made.changes[1].before == (b"1", b"a")
+    executed = history(CREATE, insert({"id": b"1", "v": b"a"}), changed)
+    assert executed.changes[1].before == (b"1", b"a")
 
 
 NONCLUSTERED = {
@@ -154,20 +154,22 @@ def test_row_ids_are_given_or_follow_from_the_deletes_of_the_transaction() -> No
     first = insert({"id": b"1", "v": b"1"}, row_id=7)
     delete = {"table": "t", "before": [("id", b"1"), ("v", b"1")], "commit_ts": TS + 9}
     again = insert({"id": b"2", "v": b"1"}, commit_ts=TS + 9)
-    made = history(NONCLUSTERED, first, delete, again, insert({"id": b"3", "v": b"1"}, commit_ts=TS + 20))
-    assert [change.row_id for change in made.changes] == [7, 7, 7, 8]
+    executed = history(NONCLUSTERED, first, delete, again, insert({"id": b"3", "v": b"1"}, commit_ts=TS + 20))
+    assert [change.row_id for change in executed.changes] == [7, 7, 7, 8]
 
 
 def test_a_row_that_replaces_another_with_its_key_has_an_id_of_its_own() -> None:
     first = insert({"id": b"1", "v": b"1"}, row_id=7)
     delete = {"table": "t", "before": [("id", b"1"), ("v", b"1")], "commit_ts": TS + 9}
-    made = history(NONCLUSTERED, first, delete, insert({"id": b"1", "v": b"2"}, commit_ts=TS + 9))
-    assert [change.row_id for change in made.changes] == [7, 7, 8]
+    executed = history(NONCLUSTERED, first, delete, insert({"id": b"1", "v": b"2"}, commit_ts=TS + 9))
+    assert [change.row_id for change in executed.changes] == [7, 7, 8]
 
 
-def sent(made: Scenario, sink_uri: str = "kafka:///t?protocol=open-protocol&partition-num=1") -> list[Any]:
+def sent(
+    scenario: Scenario, sink_uri: str = "kafka:///t?protocol=open-protocol&partition-num=1"
+) -> list[Any]:
     """The events of a scenario, decoded."""
-    job = prepare(made, sink_uri=sink_uri)
+    job = prepare(scenario, sink_uri=sink_uri)
     batches = simulated_topic(job).messages.to_batches()
     decode = event_decoder(job.changefeed.protocol, job.changefeed.codec_options())
     return [row for batch in decode(iter(batches)) for row in batch.to_pylist()]
@@ -176,14 +178,14 @@ def sent(made: Scenario, sink_uri: str = "kafka:///t?protocol=open-protocol&part
 def test_ddls_have_the_text_that_was_sent() -> None:
     text = "create   TABLE `x` (`id` INT primary key)"
     rename = "RENAME TABLE `shop`.`x` TO `shop`.`y`"
-    made = scenario(
+    built = scenario(
         {"statement": "CREATE DATABASE `shop`"},
         {"statement": text, "schema": "shop"},
         {"statement": text.replace("x", "z"), "schema": "shop"},
         {"statement": rename, "schema": "shop", "commit_ts": TS + 9},
         {"statement": rename.replace("x", "z").replace("`y`", "`x`"), "schema": "shop", "commit_ts": TS + 9},
     )
-    ddls = [(row["commit_ts"] - TS, row["query"]) for row in sent(made) if row["kind"] == "ddl"]
+    ddls = [(row["commit_ts"] - TS, row["query"]) for row in sent(built) if row["kind"] == "ddl"]
     assert ddls == [
         (0, "CREATE DATABASE `shop`"), (1, text), (2, text.replace("x", "z")), (9, rename),
         (9, "RENAME TABLE `shop`.`z` TO `shop`.`x`"),
@@ -196,8 +198,8 @@ def test_several_ddls_of_one_commit_are_renames() -> None:
 
 
 def test_a_database_exists_that_no_statement_created() -> None:
-    made = history({"statement": "CREATE TABLE t (id INT PRIMARY KEY)", "schema": "shop"})
-    assert [(table.schema, table.name) for table in made.catalog.tables] == [("shop", "t")]
+    executed = history({"statement": "CREATE TABLE t (id INT PRIMARY KEY)", "schema": "shop"})
+    assert [(table.schema, table.name) for table in executed.catalog.tables] == [("shop", "t")]
 
 
 def test_resolved_events_come_where_they_came() -> None:
@@ -221,9 +223,9 @@ def test_row_ids_require_canonical_values() -> None:
 
 
 def test_canonical_values_require_a_frame_of_all_tables() -> None:
-    made = Scenario("s").changes(frame(CREATE), table="t", order="seq", canonical=True)
+    built = Scenario("s").changes(frame(CREATE), table="t", order="seq", canonical=True)
     with pytest.raises(ProducerError, match="canonical requires a frame of several tables"):
-        made.load()
+        built.load()
 
 
 @pytest.mark.parametrize("name", ["resolved", "row_id"])

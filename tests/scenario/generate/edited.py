@@ -41,14 +41,14 @@ def run(folder: Path, *steps: dict[str, Any], state_at: Sequence[int] = ()) -> H
 def edited(folder: Path, *sql: str, table: str = TABLE, state_at: Sequence[int] = (), **step: Any) -> History:
     """The history of a generated table ``t``, and of SQL behind the step."""
     spec = {"table": "t", **(step or BUSY)}
-    steps = ({"sql": one} for one in sql)
+    steps = ({"sql": statement} for statement in sql)
     return run(folder, {"sql": table}, {"generate": spec}, *steps, state_at=state_at)
 
 
 def rows_at(history: History, commits: int | None = None) -> dict[bytes, RowImage]:
     """The rows of the only generated table, from three tasks."""
     (plan,) = history.generated
-    found: dict[bytes, RowImage] = {}
+    rows: dict[bytes, RowImage] = {}
     for task in range(3):
         source = ChangeSource(
             plans=[plan],
@@ -58,6 +58,6 @@ def rows_at(history: History, commits: int | None = None) -> dict[bytes, RowImag
         )
         for batch in rows_of_table(source, plan, commits, of_sql=task == 0):
             for row in batch.to_pylist():
-                assert row["row_key"] not in found
-                found[row["row_key"]] = tuple(row["row"])
-    return found
+                assert row["row_key"] not in rows
+                rows[row["row_key"]] = tuple(row["row"])
+    return rows

@@ -46,23 +46,23 @@ def changes_of(
     :param net: one change per row and transaction.
     """
     source = ChangeSource(plans=of_step, expressions=expressions, net=net)
-    found = [change for batch in source.batches() for change in read_changes(batch)]
-    return sorted(found, key=lambda change: (change.commit_seq, change.row_seq))
+    changes = [change for batch in source.batches() for change in read_changes(batch)]
+    return sorted(changes, key=lambda change: (change.commit_seq, change.row_seq))
 
 
 def read_changes(batch: pa.RecordBatch) -> list[Change]:
     """The rows of a batch of shape ``CHANGE_LOG``."""
-    found = []
+    changes = []
     for row in batch.to_pylist():
         images = {name: None if row[name] is None else tuple(row[name]) for name in ("before", "after")}
-        found.append(Change(**{**row, **images, "op": Op(row["op"])}))
-    return found
+        changes.append(Change(**{**row, **images, "op": Op(row["op"])}))
+    return changes
 
 
 def rows_of(plan: GeneratePlan, commits: int | None = None) -> dict[bytes, RowImage]:
     """The rows after a step, by row key."""
     batches = ChangeSource(plans=[plan], expressions=no_expressions).existing_rows(plan, commits)
     rows = [row for batch in batches for row in batch.to_pylist()]
-    found = {row["row_key"]: tuple(row["row"]) for row in rows}
-    assert len(found) == len(rows)
-    return found
+    by_key = {row["row_key"]: tuple(row["row"]) for row in rows}
+    assert len(by_key) == len(rows)
+    return by_key

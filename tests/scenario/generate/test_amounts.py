@@ -22,8 +22,8 @@ _SIX = Decimal("0.000001")
 
 def value(text: str, row: int, draw: int = 0) -> Fraction | None:
     names = {"row": np.array([row]), "draw": np.array([draw])}
-    found = evaluated(parse_one(text, dialect="spark"), names)
-    return None if found.null[0] else Fraction(int(found.units[0]), 10**found.scale)
+    amount = evaluated(parse_one(text, dialect="spark"), names)
+    return None if amount.null[0] else Fraction(int(amount.units[0]), 10**amount.scale)
 
 
 def rounded(number: Fraction, digits: int) -> Fraction:

@@ -42,8 +42,8 @@ def test_bounds_of_expressions(text: str, low: float | None, high: float | None)
         with pytest.raises(ScenarioError, match="cannot be determined"):
             bounds_of(text, NAMES)
         return
-    found = bounds_of(text, NAMES)
-    assert (float(found.low), float(found.high)) == (low, high)
+    bounds = bounds_of(text, NAMES)
+    assert (float(bounds.low), float(bounds.high)) == (low, high)
 
 
 TABLE = "CREATE TABLE t (id BIGINT PRIMARY KEY, n TINYINT, u INT UNSIGNED, d DECIMAL(5,2))"

@@ -119,7 +119,7 @@ def test_ddls_of_all_kinds_come_between_the_transactions(history: History, plan:
         Action.RENAME_TABLE,
         Action.TRUNCATE_TABLE,
     }
-    assert all(one.version_after == other.version_before for one, other in pairwise(jobs))
+    assert all(job.version_after == other.version_before for job, other in pairwise(jobs))
 
 
 def test_every_change_fits_the_rows_and_the_table_before_it(history: History, changes: list[Change]) -> None:
@@ -133,8 +133,8 @@ def test_the_state_is_what_changes_and_ddls_leave(
     truncated = next(job.commit_seq for job in history.catalog.ddls if job.job_type == Action.TRUNCATE_TABLE)
     for commits in (truncated, truncated + 1, truncated + 8, None):
         names = [column.name for column in plan.table_after(commits).sent_columns]
-        found = rows_of(plan, commits)
-        rows = {key: dict(zip(names, row, strict=True)) for key, row in found.items()}
+        by_key = rows_of(plan, commits)
+        rows = {key: dict(zip(names, row, strict=True)) for key, row in by_key.items()}
         wanted = replayed(history, changes, history.commits if commits is None else commits)
         assert rows == wanted
         assert bool(rows) == (commits != truncated + 1)

@@ -24,11 +24,11 @@ NUMBERS = np.arange(20_000)
 
 def test_powers_have_all_digits() -> None:
     numbers = np.concatenate([np.linspace(1e-9, 3, 999), np.logspace(-300, 300, 999), [1.0, 2.0, 0.5]])
-    for number, found in zip(numbers.tolist(), logarithm(numbers).tolist(), strict=True):
-        assert found == pytest.approx(math.log(number), rel=4e-16, abs=4e-16)
+    for number, value in zip(numbers.tolist(), logarithm(numbers).tolist(), strict=True):
+        assert value == pytest.approx(math.log(number), rel=4e-16, abs=4e-16)
     exponents = np.linspace(-690, 690, 999)
-    for number, found in zip(exponents.tolist(), exponential(exponents).tolist(), strict=True):
-        assert found == pytest.approx(math.exp(number), rel=1e-15)
+    for number, value in zip(exponents.tolist(), exponential(exponents).tolist(), strict=True):
+        assert value == pytest.approx(math.exp(number), rel=1e-15)
 
 
 def test_zipf_prefers_small_numbers_by_its_exponent() -> None:
@@ -44,14 +44,14 @@ def test_zipf_prefers_small_numbers_by_its_exponent() -> None:
 def test_zipf_stays_within_counts_that_differ() -> None:
     counts = NUMBERS + 1
     for exponent in (0.99, 1.0, 10.0):
-        found = zipf(draw(2, NUMBERS), counts, exponent)
-        assert ((found >= 0) & (found < counts)).all()
+        ranks = zipf(draw(2, NUMBERS), counts, exponent)
+        assert ((ranks >= 0) & (ranks < counts)).all()
 
 
 def test_normal_numbers_have_the_deviation_of_a_twelfth() -> None:
-    found = normal(3, NUMBERS, 12_000)
-    assert float(found.mean()) == pytest.approx(6000, abs=30)
-    assert float(found.std()) == pytest.approx(1000, rel=0.03)
+    draws = normal(3, NUMBERS, 12_000)
+    assert float(draws.mean()) == pytest.approx(6000, abs=30)
+    assert float(draws.std()) == pytest.approx(1000, rel=0.03)
 
 
 def test_uniform_numbers_and_chances() -> None:

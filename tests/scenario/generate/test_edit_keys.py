@@ -26,7 +26,7 @@ def test_hidden_row_ids_and_auto_increment_continue(tmp_path: Path) -> None:
     assert int((new.after or ())[0] or 0) > plan.all_rows
     assert new.row_id > max(used)
     assert old.row_id in used
-    assert old.row_id == next(one.row_id for one in changes_of(plan) if (one.after or ())[0] == b"3")
+    assert old.row_id == next(change.row_id for change in changes_of(plan) if (change.after or ())[0] == b"3")
 
 
 KEYS = {

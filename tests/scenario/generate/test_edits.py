@@ -34,7 +34,9 @@ def inserted(folder: Path, sql: str) -> History:
 def by_sql(history: History, *, since: int) -> list[tuple[Any, ...]]:
     """The changes of SQL behind a commit, without the numbers of their commits and tables."""
     changes = [change for change in history.changes if change.commit_seq >= since]
-    return [(one.op, one.row_key, one.old_row_key, one.before, one.after) for one in changes]
+    return [
+        (change.op, change.row_key, change.old_row_key, change.before, change.after) for change in changes
+    ]
 
 
 STATEMENTS = [
@@ -82,11 +84,11 @@ def filled(folder: Path, statements: str) -> str:
 @pytest.mark.parametrize("statements", STATEMENTS)
 def test_statements_do_what_they_do_to_inserted_rows(tmp_path: Path, statements: str) -> None:
     sql = filled(tmp_path, statements)
-    found, plain = edited(tmp_path, sql), inserted(tmp_path, sql)
-    (plan,) = found.generated
-    assert by_sql(found, since=plan.commits_after) == by_sql(plain, since=2)
+    history, plain = edited(tmp_path, sql), inserted(tmp_path, sql)
+    (plan,) = history.generated
+    assert by_sql(history, since=plan.commits_after) == by_sql(plain, since=2)
     state = plain.state["test", "t"]
-    assert sorted(rows_at(found).values()) == sorted(state.rows)
+    assert sorted(rows_at(history).values()) == sorted(state.rows)
     assert columns(plan.table_after(None)) == columns(plain.catalog.tables[state.version])
 
 
@@ -102,12 +104,14 @@ def test_rows_between_the_statements(tmp_path: Path, statements: str) -> None:
     (plan,) = history.generated
     times = [START + (number << 18) * 1000 for number in range(history.commits)]
     snapshots = edited(tmp_path, sql, state_at=times)
-    log = sorted([*changes_of(plan), *history.changes], key=lambda one: (one.commit_seq, one.row_seq))
+    log = sorted(
+        [*changes_of(plan), *history.changes], key=lambda change: (change.commit_seq, change.row_seq)
+    )
     for commits in (plan.first_commit + 1, *range(plan.commits_after - 2, history.commits + 1)):
-        found = rows_at(snapshots, commits)
+        rows = rows_at(snapshots, commits)
         if "ALTER" not in sql:
-            assert found == replayed(history, log, commits)
-        assert all(len(row) == len(plan.table_after(commits).sent) for row in found.values())
+            assert rows == replayed(history, log, commits)
+        assert all(len(row) == len(plan.table_after(commits).sent) for row in rows.values())
     assert rows_at(snapshots, history.commits) == rows_at(history)
 
 

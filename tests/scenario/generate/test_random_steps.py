@@ -70,16 +70,16 @@ def bound(step: dict[str, Any], seed: int) -> tuple[GeneratePlan, ...]:
 @given(step=steps(), seed=st.integers(0, 99))
 @settings(deadline=None)
 def test_changes_are_a_history(step: dict[str, Any], seed: int) -> None:
-    found = bound(step, seed)
-    every, net = changes_of(*found), changes_of(*found, net=True)
-    assert len(every) == sum(plan.events for plan in found)
+    generated = bound(step, seed)
+    every, net = changes_of(*generated), changes_of(*generated, net=True)
+    assert len(every) == sum(plan.events for plan in generated)
     assert {change.commit_seq for change in net} <= {change.commit_seq for change in every}
-    for plan in found:
+    for plan in generated:
         rows = replayed(of_table(plan, every))
         assert rows_of(plan) == rows
         assert replayed_by_transaction(plan, net) == rows
-    if len(found) == 2:
-        check_references(every, *found)
+    if len(generated) == 2:
+        check_references(every, *generated)
 
 
 def of_table(plan: GeneratePlan, changes: list[Change]) -> list[Change]:
@@ -132,11 +132,11 @@ def check_references(changes: list[Change], parent: GeneratePlan, child: Generat
 def test_tasks_that_share_the_rows_draw_the_same(
     step: dict[str, Any], seed: int, tasks: int, net: bool
 ) -> None:
-    found = bound(step, seed)
+    generated = bound(step, seed)
     shared: list[Change] = []
     for task in range(tasks):
         source = ChangeSource(
-            plans=found,
+            plans=generated,
             expressions=no_expressions,
             rows=part_of_rows(task, tasks),
             share=tasks,
@@ -144,14 +144,14 @@ def test_tasks_that_share_the_rows_draw_the_same(
         )
         shared += [change for batch in source.batches() for change in read_changes(batch)]
     shared.sort(key=lambda change: (change.commit_seq, change.row_seq))
-    assert shared == changes_of(*found, net=net)
+    assert shared == changes_of(*generated, net=net)
 
 
 def test_the_size_of_spans_does_not_matter(tmp_path: Path) -> None:
     step = {"table": "t", "rows": 100_000, "transactions": 20_000, "rows-per-transaction": 7, "hot-keys": 0.7}
-    found = plans(tmp_path, TABLE, **step)
+    generated = plans(tmp_path, TABLE, **step)
     spans = {
-        share: [*ChangeSource(plans=found, expressions=no_expressions, share=share).batches()]
+        share: [*ChangeSource(plans=generated, expressions=no_expressions, share=share).batches()]
         for share in (1, 2, 8)
     }
     assert len(spans[1]) > len(spans[2]) > len(spans[8])

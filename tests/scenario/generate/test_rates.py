@@ -33,8 +33,8 @@ def test_the_mix_comes_out(insert: float, delete: float, rows: int) -> None:
     if rows == 0 and insert == delete:
         return  # rejected: no rows at the start
     events = 20_000
-    found = operation_rates(insert, delete, rows, events)
-    assert simulated(found.new_rows, found.delete, rows, events) == pytest.approx((insert, delete), abs=0.03)
+    rates = operation_rates(insert, delete, rows, events)
+    assert simulated(rates.new_rows, rates.delete, rows, events) == pytest.approx((insert, delete), abs=0.03)
 
 
 def test_without_deletes_the_number_of_new_rows_is_exact() -> None:

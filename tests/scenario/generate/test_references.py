@@ -30,13 +30,13 @@ USUAL: dict[str, Any] = {
 }
 
 
-def followed(found: tuple[GeneratePlan, ...]) -> list[tuple[bytes, int, int]]:
+def followed(generated: tuple[GeneratePlan, ...]) -> list[tuple[bytes, int, int]]:
     """Every reference of ``c``, with the number of rows of ``p`` at that time and at the end."""
-    parent, child = found
+    parent, child = generated
     ids: list[bytes] = []
     codes: set[bytes] = set()
     named: list[tuple[bytes, int]] = []
-    for change in (change for group in checked(found) for change in group):
+    for change in (change for group in checked(generated) for change in group):
         if change.table_id == parent.table.table_id and change.op == Op.INSERT:
             ids.append(change.after[0])
             codes.add(change.after[1])
@@ -69,8 +69,8 @@ def test_references_are_distributed(tmp_path: Path, distribution: str) -> None:
         "code": {"references": "p.code", "distribution": "uniform"},
     }
     tables = [{"table": "p", "rows": 12, "share": 0}, {"table": "c", "columns": columns}]
-    found = plans(tmp_path, TABLES, tables=tables, transactions=600, mix={"insert": 1})
-    counts = Counter(int(name) for name, _, _ in followed(found))
+    generated = plans(tmp_path, TABLES, tables=tables, transactions=600, mix={"insert": 1})
+    counts = Counter(int(name) for name, _, _ in followed(generated))
     most, least = {"zipf": (1, 12), "normal": (6, 1)}[distribution]
     assert counts[most] > 3 * counts[least]
 
@@ -113,9 +113,9 @@ def refusal(folder: Path, parent: dict[str, Any], reference: Any, **step: Any) -
 def test_references_that_cannot_be_guaranteed(
     tmp_path: Path, parent: dict[str, Any], reference: dict[str, Any], message: str
 ) -> None:
-    found = refusal(tmp_path, parent, reference, rows=3)
-    assert message in found
-    assert found.startswith("generated.yaml:")
+    error = refusal(tmp_path, parent, reference, rows=3)
+    assert message in error
+    assert error.startswith("generated.yaml:")
 
 
 def test_replaced_rows_cannot_be_referenced(tmp_path: Path) -> None:

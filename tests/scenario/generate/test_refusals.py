@@ -192,8 +192,8 @@ def test_a_year_begins_at_its_first(tmp_path: Path) -> None:
 
 def test_states_that_do_not_fit_into_a_task(tmp_path: Path) -> None:
     step = "table: t\ntransactions: 5\nmix: MIX\nrows: 500000000"
-    found = rejected(tmp_path, step.replace("MIX", "{update: 1}"))
-    assert found.startswith("s.yaml:14: to follow the 500000000 rows of test.t, each task needs 22888 MiB")
+    error = rejected(tmp_path, step.replace("MIX", "{update: 1}"))
+    assert error.startswith("s.yaml:14: to follow the 500000000 rows of test.t, each task needs 22888 MiB")
     path = tmp_path / "inserts.yaml"
     path.write_text(HEAD + "      {table: t, transactions: 400000000, mix: {insert: 1}}\n")
     assert execute(load_scenario(path)).row_changes == 400_000_001
@@ -213,8 +213,8 @@ def test_states_that_do_not_fit_into_a_task(tmp_path: Path) -> None:
     ],
 )
 def test_sql_behind_the_step(tmp_path: Path, sql: str, message: str) -> None:
-    found = rejected(tmp_path, "table: t\ntransactions: 5", f"  - sql: {sql}\n")
-    assert found.startswith(f"s.yaml:17: {message}")
+    error = rejected(tmp_path, "table: t\ntransactions: 5", f"  - sql: {sql}\n")
+    assert error.startswith(f"s.yaml:17: {message}")
 
 
 def test_a_table_is_generated_only_once(tmp_path: Path) -> None:

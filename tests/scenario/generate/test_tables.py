@@ -32,15 +32,15 @@ SHARES = {
 }
 
 
-def checked(found: tuple[GeneratePlan, ...]) -> list[list[Change]]:
+def checked(generated: tuple[GeneratePlan, ...]) -> list[list[Change]]:
     """The transactions, after a check of positions, changes and the rows at the end."""
-    changes = changes_of(*found)
+    changes = changes_of(*generated)
     transactions = [list(group) for _, group in groupby(changes, attrgetter("commit_seq"))]
-    first = found[0].step_commit
+    first = generated[0].step_commit
     assert [changes[0].commit_seq for changes in transactions] == [*range(first, first + len(transactions))]
     for group in transactions:
         assert [change.row_seq for change in group] == [*range(len(group))]
-    for plan in found:
+    for plan in generated:
         of_table = [change for change in changes if change.table_id == plan.table.table_id]
         assert len(of_table) == plan.events
         assert rows_of(plan) == replayed(of_table)
@@ -48,11 +48,11 @@ def checked(found: tuple[GeneratePlan, ...]) -> list[list[Change]]:
 
 
 def test_transactions_mix_the_tables(tmp_path: Path) -> None:
-    found = plans(tmp_path, TABLES, **SHARES)
-    transactions = checked(found)
+    generated = plans(tmp_path, TABLES, **SHARES)
+    transactions = checked(generated)
     load_a, load_c, more_c, *rest = transactions
     assert [len(load_a), len(load_c), len(more_c), len(rest)] == [20, 1000, 500, 300]
-    a, b, c = (plan.table.table_id for plan in found)
+    a, b, c = (plan.table.table_id for plan in generated)
     counts = Counter(change.table_id for group in rest for change in group)
     assert counts[a] + counts[b] == 1200
     assert counts[c] == 0
@@ -64,8 +64,8 @@ def test_transactions_mix_the_tables(tmp_path: Path) -> None:
 
 def test_shares_come_out() -> None:
     schedules = schedules_by_share([1, 1, 2, 0, 1e-9], "seed")
-    assert sorted(position for one in schedules for position in one.positions) == [*range(CYCLE)]
-    assert [len(one.positions) for one in schedules] == [252, 252, 504, 0, 1]
+    assert sorted(position for schedule in schedules for position in schedule.positions) == [*range(CYCLE)]
+    assert [len(schedule.positions) for schedule in schedules] == [252, 252, 504, 0, 1]
 
 
 def test_statements_name_their_tables(tmp_path: Path) -> None:
@@ -77,9 +77,9 @@ def test_statements_name_their_tables(tmp_path: Path) -> None:
         {"does": "update", "table": "a", "columns": ["c"]},
     ]
     tables = [{"table": "a", "rows": 0}, {"table": "b"}]
-    found = plans(tmp_path, TABLES, tables=tables, rows=10, transactions=50, each=each)
-    a, b = (plan.table.table_id for plan in found)
-    _load, *rest = checked(found)
+    generated = plans(tmp_path, TABLES, tables=tables, rows=10, transactions=50, each=each)
+    a, b = (plan.table.table_id for plan in generated)
+    _load, *rest = checked(generated)
     wanted = [
         (a, Op.INSERT), (b, Op.UPDATE), (a, Op.INSERT), (b, Op.DELETE), (b, Op.INSERT), (a, Op.UPDATE),
     ]  # fmt: skip
@@ -91,8 +91,8 @@ def test_statements_name_their_tables(tmp_path: Path) -> None:
 def test_statements_go_to_tables_by_share(tmp_path: Path) -> None:
     each = [{"does": "update", "columns": ["n"]}, {"does": "replace"}]
     tables = [{"table": name} for name in "abc"]
-    found = plans(tmp_path, TABLES, tables=tables, rows=5, transactions=400, each=each)
-    *_loads, last = transactions = checked(found)
+    generated = plans(tmp_path, TABLES, tables=tables, rows=5, transactions=400, each=each)
+    *_loads, last = transactions = checked(generated)
     assert len(transactions) == 403
     assert [change.op for change in last] == [Op.UPDATE, Op.DELETE, Op.INSERT]
     pairs = Counter((group[0].table_id, group[1].table_id) for group in transactions[3:])
@@ -108,6 +108,6 @@ def test_one_of_several_tables_is_like_the_only_one(tmp_path: Path) -> None:
 
 def test_a_table_that_is_never_picked_stays_empty(tmp_path: Path) -> None:
     tables = [{"table": "a", "share": 1e9}, {"table": "b", "share": 1e-9}]
-    found = plans(tmp_path, TABLES, tables=tables, transactions=1)
-    assert sum(plan.events for plan in found) == 1
-    assert len(changes_of(*found)) == 1
+    generated = plans(tmp_path, TABLES, tables=tables, transactions=1)
+    assert sum(plan.events for plan in generated) == 1
+    assert len(changes_of(*generated)) == 1

@@ -89,8 +89,8 @@ def test_lengths(tmp_path: Path) -> None:
 
 
 def test_values_of_a_list(tmp_path: Path) -> None:
-    found = column(tmp_path, "VARCHAR(9)", {"values": ["new", "paid", None, 7]})
-    assert {*found} == {b"new", b"paid", None, b"7"}
+    values = column(tmp_path, "VARCHAR(9)", {"values": ["new", "paid", None, 7]})
+    assert {*values} == {b"new", b"paid", None, b"7"}
     ranked = Counter(
         column(tmp_path, "VARCHAR(9)", {"values": list("abcde"), "distribution": "zipf", "exponent": 1.5})
     )
@@ -119,15 +119,15 @@ def expression_column(spark: SparkSession, folder: Path, kind: str, text: str) -
         return changes_of(plan, expressions=expressions)
 
     frame = expression_values(spark.range(0, 1, 1, 1), [plan], draws)
-    found = ExpressionValues([plan], frame.toArrow().to_batches())
-    return [values(change)[1] for change in changes_of(plan, expressions=found)]
+    expressions = ExpressionValues([plan], frame.toArrow().to_batches())
+    return [values(change)[1] for change in changes_of(plan, expressions=expressions)]
 
 
 def test_expressions(spark: SparkSession, tmp_path: Path) -> None:
     text = "concat('row ', row, '/', pmod(draw, 2))"
-    found = [value or b"" for value in expression_column(spark, tmp_path, "VARCHAR(30)", text)]
-    assert {value.rpartition(b"/")[0] for value in found} == {b"row %d" % n for n in range(COUNT)}
-    assert {value[-1:] for value in found} == {b"0", b"1"}
+    values = [value or b"" for value in expression_column(spark, tmp_path, "VARCHAR(30)", text)]
+    assert {value.rpartition(b"/")[0] for value in values} == {b"row %d" % n for n in range(COUNT)}
+    assert {value[-1:] for value in values} == {b"0", b"1"}
 
 
 @pytest.mark.parametrize(

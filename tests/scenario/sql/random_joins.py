@@ -103,10 +103,10 @@ _BUILT_ONCE = lru_cache(4096)
 def join_worlds(draw: st.DrawFn, statements: int) -> JoinWorld:
     """:param statements: number of statements."""
     columns = {name: (ID, *draw(_columns(prefix))) for name, prefix in (("t", "c"), ("u", "d"))}
-    ddl = [draw(_table(name, found)) for name, found in columns.items()]
-    ddl += [draw(_rows(name, found)) for name, found in columns.items()]
-    one = _Statements(columns).any()
-    return JoinWorld(columns, ddl, draw(st.lists(one, min_size=statements, max_size=statements)))
+    ddl = [draw(_table(name, of_table)) for name, of_table in columns.items()]
+    ddl += [draw(_rows(name, of_table)) for name, of_table in columns.items()]
+    statement = _Statements(columns).any()
+    return JoinWorld(columns, ddl, draw(st.lists(statement, min_size=statements, max_size=statements)))
 
 
 @st.composite
@@ -169,7 +169,7 @@ class _Statements:
             leaf,
             leaf,
             st.tuples(inner, inner).map(lambda two: f"coalesce({two[0]}, {two[1]})"),
-            st.tuples(condition, inner, inner).map(lambda one: f"if({one[0]}, {one[1]}, {one[2]})"),
+            st.tuples(condition, inner, inner).map(lambda three: f"if({three[0]}, {three[1]}, {three[2]})"),
         ]
         return st.one_of(*forms, *self._own_forms(kind, inner, tables))
 
@@ -179,16 +179,16 @@ class _Statements:
         if kind == "number":
             text = self._expression("text", tables, 0)
             return [
-                st.tuples(inner, st.sampled_from("+-*"), inner).map(lambda one: f"({' '.join(one)})"),
-                text.map(lambda one: f"char_length({one})"),
+                st.tuples(inner, st.sampled_from("+-*"), inner).map(lambda words: f"({' '.join(words)})"),
+                text.map(lambda argument: f"char_length({argument})"),
                 self._scalar(tables),
                 st.sampled_from(["@v", "@w"]),
             ]
         if kind == "text":
             return [
                 st.tuples(inner, inner).map(lambda two: f"concat({two[0]}, {two[1]})"),
-                inner.map(lambda one: f"upper({one})"),
-                inner.map(lambda one: f"left({one}, 3)"),
+                inner.map(lambda argument: f"upper({argument})"),
+                inner.map(lambda argument: f"left({argument}, 3)"),
             ]
         return []
 
@@ -198,7 +198,7 @@ class _Statements:
         table = draw(st.sampled_from(("t", "u")))
         numbers = st.sampled_from(self._named(table, "s").of("number"))
         call = draw(st.sampled_from(("max({})", "min({})", "sum({})", "count({})", "count(distinct {})")))
-        around = [name for one in tables for name in one.of("number")]
+        around = [name for named in tables for name in named.of("number")]
         where = ""
         if around and draw(st.booleans()):
             operator = draw(st.sampled_from(("=", "<", ">=")))
@@ -220,12 +220,12 @@ class _Statements:
 
     def _date_comparison(self, tables: tuple[Named, ...]) -> st.SearchStrategy[str]:
         """Dates are compared with dates of the same type, or with NULL."""
-        columns = [(f"{one.name}.{column.name}", column) for one in tables for column in one.columns]
+        columns = [(f"{named.name}.{column.name}", column) for named in tables for column in named.columns]
         dates = [(name, column) for name, column in columns if column.kind == "date"]
         if not dates:
             return st.sampled_from(("1 = 1", "null is null"))
         return st.sampled_from(dates).flatmap(
-            lambda one: st.sampled_from((*one[1].values, "null")).map(lambda value: f"{one[0]} >= {value}")
+            lambda pair: st.sampled_from((*pair[1].values, "null")).map(lambda value: f"{pair[0]} >= {value}")
         )
 
     @_BUILT_ONCE
@@ -237,18 +237,18 @@ class _Statements:
         return st.one_of(
             leaf,
             leaf,
-            st.tuples(inner, st.sampled_from(("and", "or")), inner).map(lambda one: f"({' '.join(one)})"),
-            inner.map(lambda one: f"not ({one})"),
+            st.tuples(inner, st.sampled_from(("and", "or")), inner).map(lambda words: f"({' '.join(words)})"),
+            inner.map(lambda condition: f"not ({condition})"),
             self._membership(tables),
             self._exists(tables),
             st.sampled_from(
-                [name for one in tables for name in (*one.of("number"), *one.of("text"))] or ["1"]
+                [name for named in tables for name in (*named.of("number"), *named.of("text"))] or ["1"]
             ).map(lambda name: f"{name} is null"),
         )
 
     @_BUILT_ONCE
     def _plain_comparison(self, tables: tuple[Named, ...]) -> st.SearchStrategy[str]:
-        numbers = [name for one in tables for name in one.of("number")] or ["1"]
+        numbers = [name for named in tables for name in named.of("number")] or ["1"]
         number = st.sampled_from((*numbers, "1", "2", "null"))
         return st.tuples(number, st.sampled_from(("=", "<", "<>", ">=")), number).map(" ".join)
 
@@ -258,11 +258,11 @@ class _Statements:
             st.sampled_from(("number", "text")), st.sampled_from(("in", "not in", "> any", "<= all")),
             st.sampled_from(("t", "u")),
         ).flatmap(
-            lambda one: st.tuples(
-                self._expression(one[0], tables, 0),
-                st.sampled_from(self._members(one[2], one[0], one[1])),
-                self._condition((self._named(one[2], "s"),), 0),
-            ).map(lambda two: f"{two[0]} {one[1]} (select {two[1]} from {one[2]} s where {two[2]})")
+            lambda three: st.tuples(
+                self._expression(three[0], tables, 0),
+                st.sampled_from(self._members(three[2], three[0], three[1])),
+                self._condition((self._named(three[2], "s"),), 0),
+            ).map(lambda two: f"{two[0]} {three[1]} (select {two[1]} from {three[2]} s where {two[2]})")
         )  # fmt: skip
 
     def _members(self, table: str, kind: str, operator: str) -> list[str]:
@@ -330,7 +330,7 @@ class _Statements:
         if draw(st.integers(0, 2)) == 0:
             return draw(self._grouped(columns, clause + where, tables))
         offset = draw(st.sampled_from((0, 10, 20, 30)))
-        number = draw(st.sampled_from([f"{one.name}.id" for one in tables]))
+        number = draw(st.sampled_from([f"{named.name}.id" for named in tables]))
         items = [f"{number} + {offset}", *(draw(self._item(column, tables)) for column in columns[1:])]
         distinct = draw(st.sampled_from(("", "", "distinct ")))
         return f"select {distinct}{', '.join(items)} from {clause}{where}"
@@ -339,7 +339,10 @@ class _Statements:
     def _item(self, column: Column, tables: tuple[Named, ...]) -> st.SearchStrategy[str]:
         """A value that a column accepts; dates of other types, and unknown members, are left out."""
         same = [
-            f"{one.name}.{other.name}" for one in tables for other in one.columns if other.type == column.type
+            f"{named.name}.{other.name}"
+            for named in tables
+            for other in named.columns
+            if other.type == column.type
         ]
         if column.kind == "number":
             return self._expression("number", tables, 1)
@@ -358,10 +361,10 @@ class _Statements:
         clause: str,
         tables: tuple[Named, ...],
     ) -> str:
-        number = draw(st.sampled_from([name for one in tables for name in one.of("number")]))
-        texts = [name for one in tables for name in one.of("text")]
-        numbers = [name for one in tables for name in one.of("number")]
-        rows = ", ".join(f"{one.name}.id" for one in tables)
+        number = draw(st.sampled_from([name for named in tables for name in named.of("number")]))
+        texts = [name for named in tables for name in named.of("text")]
+        numbers = [name for named in tables for name in named.of("number")]
+        rows = ", ".join(f"{named.name}.id" for named in tables)
         items = ["min(x.id) + 40"]
         for column in columns[1:]:
             if column.kind == "number":
@@ -442,7 +445,8 @@ class _Statements:
             changes += draw(self._assignments(right, y, (y,)))
             assigned = [change.split(" = ")[0].partition(".")[2] for change in changes]
             x, y = (
-                Named(one.name, tuple(c for c in one.columns if c.name not in assigned)) for one in (x, y)
+                Named(named.name, tuple(c for c in named.columns if c.name not in assigned))
+                for named in (x, y)
             )
         where = f" where {draw(self._condition((x, y)))}" if draw(st.booleans()) else ""
         return f"update {clause} set {', '.join(changes)}{where}"
@@ -458,12 +462,12 @@ class _Statements:
 
     def _variable(self) -> st.SearchStrategy[str]:
         return st.tuples(st.sampled_from("vw"), self._scalar(()) | st.sampled_from(("3", "null", "@v"))).map(
-            lambda one: f"set @{one[0]} = {one[1]}"
+            lambda two: f"set @{two[0]} = {two[1]}"
         )
 
     def _transaction(self) -> st.SearchStrategy[str]:
-        one = st.one_of(self._delete(), self._update(), self._insert())
+        statement = st.one_of(self._delete(), self._update(), self._insert())
         end = st.sampled_from(("commit", "rollback"))
-        return st.tuples(one, one, st.sampled_from(("rollback to s", "release savepoint s")), end).map(
-            lambda four: f"begin; {four[0]}; savepoint s; {four[1]}; {four[2]}; {four[3]}"
-        )
+        return st.tuples(
+            statement, statement, st.sampled_from(("rollback to s", "release savepoint s")), end
+        ).map(lambda four: f"begin; {four[0]}; savepoint s; {four[1]}; {four[2]}; {four[3]}")

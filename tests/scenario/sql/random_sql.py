@@ -111,7 +111,7 @@ def _transactions(types: dict[str, str]) -> st.SearchStrategy[str]:
 
 def _grouped(types: dict[str, str], end: str) -> st.SearchStrategy[str]:
     several = st.lists(_statement(types), min_size=1, max_size=4)
-    return several.map(lambda found: f"begin; {'; '.join(found)}; {end}")
+    return several.map(lambda statements: f"begin; {'; '.join(statements)}; {end}")
 
 
 def _statement(types: dict[str, str]) -> st.SearchStrategy[str]:

@@ -12,7 +12,7 @@ _GBK = "character set gbk collate gbk_chinese_ci"
 
 
 @pytest.mark.parametrize(
-    ("column", "one", "other"),
+    ("column", "text", "other"),
     [
         (_UNICODE, "ß", "SS"),
         (_UNICODE, "🍣", "🍺"),
@@ -25,8 +25,8 @@ _GBK = "character set gbk collate gbk_chinese_ci"
     ],
 )
 @pytest.mark.parametrize("key", ["primary key", "unique"])
-def test_equal_texts_conflict(column: str, one: str, other: str, key: str) -> None:
-    script = f"create table t (id int, c varchar(9) {column} {key}); insert into t values (1, '{one}');"
+def test_equal_texts_conflict(column: str, text: str, other: str, key: str) -> None:
+    script = f"create table t (id int, c varchar(9) {column} {key}); insert into t values (1, '{text}');"
     with pytest.raises(ScenarioError, match="Duplicate entry"):
         history_of(f"{script} insert into t values (2, '{other}')")
     replaced = rows_of(f"{script} replace into t values (2, '{other}')")
@@ -34,7 +34,7 @@ def test_equal_texts_conflict(column: str, one: str, other: str, key: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("column", "one", "other"),
+    ("column", "text", "other"),
     [
         (_UNICODE, "가", "\u1100\u1161"),
         (_UNICODE_9, "🍣", "🍺"),
@@ -44,9 +44,9 @@ def test_equal_texts_conflict(column: str, one: str, other: str, key: str) -> No
         ("collate utf8mb4_general_ci", "ƀ", "Ƀ"),
     ],
 )
-def test_different_texts_do_not(column: str, one: str, other: str) -> None:
+def test_different_texts_do_not(column: str, text: str, other: str) -> None:
     script = (
-        f"create table t (c varchar(9) {column} primary key); insert into t values ('{one}'), ('{other}')"
+        f"create table t (c varchar(9) {column} primary key); insert into t values ('{text}'), ('{other}')"
     )
     assert len(rows_of(script)) == 2
 
@@ -66,8 +66,8 @@ def test_the_order_of_rows(column: str, order: list[str]) -> None:
         f"create table t (id int primary key, c varchar(9) {column}, n int); insert into t values {values};"
     )
     ranks = "".join(f"update t set n = {n} where n is null order by c limit 1;" for n in range(len(order)))
-    found = sorted((int(row[2] or b"-1"), row[1]) for row in rows_of(table + ranks))
-    assert [text for _, text in found] == [text.encode() for text in order]
+    ranked = sorted((int(row[2] or b"-1"), row[1]) for row in rows_of(table + ranks))
+    assert [text for _, text in ranked] == [text.encode() for text in order]
 
 
 def test_conditions_and_members() -> None:

@@ -28,11 +28,11 @@ def partition_of(columns: str, by: str, values: str) -> str:
 
 def rows_by_partition(script: str) -> dict[str, list[bytes | None]]:
     """The first column of the rows by partition, found by emptying each partition."""
-    found: dict[str, list[bytes | None]] = {}
+    by_partition: dict[str, list[bytes | None]] = {}
     for part in table_of(history_of(script)).partitions:
         remaining = {row[0] for row in rows_of(f"{script}; alter table t truncate partition {part.name}")}
-        found[part.name] = [row[0] for row in rows_of(script) if row[0] not in remaining]
-    return found
+        by_partition[part.name] = [row[0] for row in rows_of(script) if row[0] not in remaining]
+    return by_partition
 
 
 SPLIT = "(partition x values less than (21), partition y values less than maxvalue)"

@@ -42,11 +42,11 @@ def described(query: str) -> tuple[ColumnDefinition, ...]:
     ],
 )
 def test_a_column(column: str, temporal: TemporalDefinition | None) -> None:
-    (found,) = described(f"create table t (c {column})")
-    assert found == ColumnDefinition(name="c", temporal=temporal)
-    assert described(f"alter table t add column (c {column})") == (found,)
-    assert described(f"alter table t change old c {column} first") == (found,)
-    assert described(f"alter table t modify t.c {column}") == (found,)
+    (definition,) = described(f"create table t (c {column})")
+    assert definition == ColumnDefinition(name="c", temporal=temporal)
+    assert described(f"alter table t add column (c {column})") == (definition,)
+    assert described(f"alter table t change old c {column} first") == (definition,)
+    assert described(f"alter table t modify t.c {column}") == (definition,)
 
 
 @pytest.mark.parametrize(

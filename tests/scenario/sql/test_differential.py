@@ -98,8 +98,8 @@ def _theirs(server: Server, columns: dict[str, tuple[Column, ...]]) -> dict[str,
     """The rows of each table in MariaDB."""
     rows = server.run(*(_query(table, of_table) for table, of_table in columns.items()))
     return {
-        table: [_comparable_row(row, of_table) for row in found]
-        for (table, of_table), found in zip(columns.items(), rows, strict=True)
+        table: [_comparable_row(row, of_table) for row in table_rows]
+        for (table, of_table), table_rows in zip(columns.items(), rows, strict=True)
     }
 
 
@@ -107,8 +107,8 @@ def _query(table: str, columns: tuple[Column, ...]) -> str:
     as_bytes = "cast({} as binary)"
     forms = {"number": "{}", "text": as_bytes, "date": as_bytes}
     items = [
-        f"{one.name} + 0" if one.type.startswith("enum") else forms[one.kind].format(one.name)
-        for one in columns
+        f"{column.name} + 0" if column.type.startswith("enum") else forms[column.kind].format(column.name)
+        for column in columns
     ]
     return f"select {', '.join(items)} from {table} order by id"
 
@@ -119,7 +119,7 @@ def _ours(session: Session, table: str, columns: tuple[Column, ...]) -> list[tup
 
 
 def _comparable_row(row: Sequence[object], columns: tuple[Column, ...]) -> tuple[object, ...]:
-    return tuple(_comparable(value, one) for value, one in zip(row, columns, strict=True))
+    return tuple(_comparable(value, column) for value, column in zip(row, columns, strict=True))
 
 
 def _comparable(value: object, column: Column) -> object:
@@ -166,12 +166,12 @@ def _refusal_here(session: Session, statement: str) -> ScenarioError | None:
 
 def _rounds_to_zero(session: Session, columns: dict[str, tuple[Column, ...]], message: str) -> bool:
     """Whether an unsigned column that MariaDB finds out of range has a zero here."""
-    found = _OUT_OF_COLUMN.search(message)
-    return found is not None and any(
+    match = _OUT_OF_COLUMN.search(message)
+    return match is not None and any(
         Decimal(0) in (row[at] for row in _ours(session, table, of_table))
         for table, of_table in columns.items()
         for at, column in enumerate(of_table)
-        if column.name == found[1] and column.type == "bigint unsigned"
+        if column.name == match[1] and column.type == "bigint unsigned"
     )
 
 
@@ -192,7 +192,7 @@ def _compare(
     if without_rows and _BETWEEN in statement:
         return Outcome.DIFFERS_BY_DESIGN
     assert without_rows or (ours is None) == (theirs is None), f"here: {ours}, in MariaDB: {theirs}"
-    rows = {table: _ours(session, table, found) for table, found in columns.items()}
+    rows = {table: _ours(session, table, of_table) for table, of_table in columns.items()}
     assert rows == _theirs(server, columns)
     return Outcome.SAME_ROWS if ours is None else Outcome.NOT_RUN_BY_BOTH
 

@@ -27,14 +27,14 @@ def warehouse() -> History:
 
 @pytest.mark.parametrize("name", ["mariadb-dump", "mariadb-dump-hex", "mariadb-dump-plain", "mydumper"])
 def test_a_dump_has_the_rows_of_its_database(warehouse: History, name: str) -> None:
-    found = history_of(name).state
+    tables = history_of(name).state
     assert len(warehouse.state) == 9
     for table, state in warehouse.state.items():
         rows = sorted(state.rows, key=repr)
         if table[1] == "no_key":  # its row ids follow the order of the dump
-            assert sorted(found[table].rows, key=repr) == rows
+            assert sorted(tables[table].rows, key=repr) == rows
         else:
-            assert found[table].rows == state.rows, table
+            assert tables[table].rows == state.rows, table
 
 
 def test_bytes_of_a_dump_are_those_of_the_row(warehouse: History) -> None:

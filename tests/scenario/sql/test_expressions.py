@@ -108,11 +108,11 @@ def value(text: str, mode: SQLMode = MODE) -> SQLValue:
     ],
 )
 def test_value(text: str, expected: SQLValue) -> None:
-    found = value(text)
-    assert found == expected
-    assert isinstance(found, Decimal) == isinstance(expected, Decimal)
+    result = value(text)
+    assert result == expected
+    assert isinstance(result, Decimal) == isinstance(expected, Decimal)
     if isinstance(expected, Decimal):
-        assert str(found) == str(expected)
+        assert str(result) == str(expected)
 
 
 def test_division_by_zero_is_null_if_sql_mode_allows_it() -> None:

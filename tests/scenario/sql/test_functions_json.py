@@ -214,8 +214,8 @@ def test_arrows_and_columns(text: str, expected: str | None) -> None:
     scope = Scope(SQLMode(), table, [b'{"a": 1, "b c": ["x", "y"]}', b"\x01\x00"])
     tree = parse_expression(text, 1)
     check_expression(tree, scope)
-    found = evaluate(tree, scope)
-    assert found is None if expected is None else str(int(found) if found is True else found) == expected
+    result = evaluate(tree, scope)
+    assert result is None if expected is None else str(int(result) if result is True else result) == expected
 
 
 STORED = """
@@ -244,8 +244,8 @@ def test_a_stored_document_retains_the_types_of_its_scalars(change: str, column:
     session.run(f"{STORED}{change};create table r (id int primary key auto_increment, c varchar(20));")
     for path in TYPES:
         session.run(f"insert into r (c) select json_type(json_extract({column}, '$.{path}')) from t")
-    found = [(row[1] or b"").decode() for row in session.history().state["test", "r"].rows]
-    assert found == [*TYPES.values()]
+    texts = [(row[1] or b"").decode() for row in session.history().state["test", "r"].rows]
+    assert texts == [*TYPES.values()]
 
 
 def test_an_unsigned_number_retains_its_type_and_text_does_not_get_one() -> None:
@@ -253,6 +253,6 @@ def test_an_unsigned_number_retains_its_type_and_text_does_not_get_one() -> None
     session.run("create table t (id int primary key, j json, c varchar(20));")
     session.run("insert into t (id, j) values (1, cast(7 as unsigned)), (2, '7'), (3, '\"2020-01-02\"');")
     session.run("update t set c = json_type(j)")
-    found = [row[2] for row in session.history().state["test", "t"].rows]
-    assert found == [b"UNSIGNED INTEGER", b"INTEGER", b"STRING"]
+    types = [row[2] for row in session.history().state["test", "t"].rows]
+    assert types == [b"UNSIGNED INTEGER", b"INTEGER", b"STRING"]
     assert pickle.loads(pickle.dumps(session.history().state["test", "t"].rows))[0][1] == b"7"

@@ -21,7 +21,7 @@ _LONGEST = 400
 @cache
 def golden_statements() -> list[tuple[str, str]]:
     """Every statement of the golden files, with the last CREATE TABLE before it."""
-    found = []
+    statements = []
     for path in _FILES:
         table = ""
         for statement in split_statements(path.read_text()):
@@ -29,8 +29,8 @@ def golden_statements() -> list[tuple[str, str]]:
                 continue
             if statement.word(0) == "CREATE" and statement.word(1) == "TABLE":
                 table = statement.text
-            found.append((table, statement.text))
-    return found
+            statements.append((table, statement.text))
+    return statements
 
 
 @st.composite
@@ -52,10 +52,10 @@ def _changes(words: list[str], index: int) -> st.SearchStrategy[list[str]]:
     return st.one_of(
         st.just([]),
         st.just([word, word]),
-        other.map(lambda found: [found]),
-        other.map(lambda found: [word, found]),
+        other.map(lambda token: [token]),
+        other.map(lambda token: [word, token]),
         st.sampled_from(["(", ")", ",", "'", "null", "0", "-1", "default", "1e999", "`x`", "''"]).map(
-            lambda found: [found]
+            lambda token: [token]
         ),
         st.just([word[: len(word) // 2]]),
     )

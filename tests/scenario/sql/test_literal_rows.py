@@ -75,8 +75,8 @@ def test_other_statements_are_parsed_as_a_whole(sql: str) -> None:
 @pytest.mark.parametrize("head", ["INSERT INTO t", "insert ignore t (id,`v`)", "REPLACE`test`.`t`(`id`, v)"])
 def test_heads(head: str) -> None:
     rows = ",".join(f"({number},'v{number}')" for number in range(500))
-    found = rows_of(f"create table t (id int primary key, v varchar(9)); {head} VALUES {rows}")
-    assert found == [(b"%d" % number, b"v%d" % number) for number in range(500)]
+    stored = rows_of(f"create table t (id int primary key, v varchar(9)); {head} VALUES {rows}")
+    assert stored == [(b"%d" % number, b"v%d" % number) for number in range(500)]
 
 
 def test_a_row_of_another_length_is_named() -> None:

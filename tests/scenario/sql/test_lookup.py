@@ -76,10 +76,10 @@ TEXTS = """
     ],
 )
 def test_in_finds_what_a_comparison_with_each_literal_finds(where: str) -> None:
-    found = []
+    row_ids = []
     for condition in (where, f"({where}) is true"):
         session = Session()
         # In strict mode TiDB rejects the comparison of a number with a text that is none.
         session.run(f"{TEXTS}; set sql_mode = ''; delete from s where {condition}")
-        found.append([change.row_id for change in session.history().changes if change.before is not None])
-    assert found[0] == found[1]
+        row_ids.append([change.row_id for change in session.history().changes if change.before is not None])
+    assert row_ids[0] == row_ids[1]

@@ -18,8 +18,8 @@ TABLES = (
 
 def rows(query: str) -> list[str]:
     """The rows of a query with three columns or fewer, in the order of the result; NULL as ``-``."""
-    found = rows_of(f"{TABLES} insert into r {query}", "r")
-    return [",".join("-" if value is None else value.decode() for value in row) for row in found]
+    result = rows_of(f"{TABLES} insert into r {query}", "r")
+    return [",".join("-" if value is None else value.decode() for value in row) for row in result]
 
 
 @pytest.mark.parametrize(
@@ -231,8 +231,8 @@ def test_indexes_find_what_a_comparison_of_all_rows_finds() -> None:
         "e = f.s": {1, 3}, "id = f.x": {3},
     }  # fmt: skip
     for condition, expected in joins.items():
-        found = rows_of(f"{script} insert into r (id) select k.id from f join k on k.{condition}", "r")
-        assert {int(row[1] or 0) for row in found} == expected, condition
+        result = rows_of(f"{script} insert into r (id) select k.id from f join k on k.{condition}", "r")
+        assert {int(row[1] or 0) for row in result} == expected, condition
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,8 @@ from ticdc_producer.scenario.sql.syntax.statement import STATEMENTS as DDL_STATE
 from ticdc_producer.scenario.sql.text.dialect import parse_expression
 
 PAGE = (STATEMENTS, ALTER_PARTS, DEFINITIONS)
-EXAMPLES = [*(one for part in PAGE for group in part.values() for one in group), *SYNONYMS]
-REFUSALS = [one for group in REFUSED.values() for one in group]
+EXAMPLES = [*(example for part in PAGE for group in part.values() for example in group), *SYNONYMS]
+REFUSALS = [example for group in REFUSED.values() for example in group]
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.construct or example.sql[:40])
@@ -108,7 +108,7 @@ def _words(example: Example) -> list[str]:
 
 NOT_RUN = {("ORDER", "BY"), ("WITH", "VALIDATION"), ("WITHOUT", "VALIDATION")}
 """Parts of ALTER TABLE that are printed alone."""
-TEXTS = [_words(one) for one in EXAMPLES]
+TEXTS = [_words(example) for example in EXAMPLES]
 TABLES = {
     "statements": [words for words, _ in DDL_STATEMENTS if words[0] not in ("RECOVER", "FLASHBACK")],
     "parts of ALTER TABLE": [words for words in PARTS if words not in NOT_RUN],

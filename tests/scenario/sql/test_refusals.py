@@ -18,7 +18,11 @@ def refused(script: str) -> tuple[list[tuple[int, str]], int, int]:
         session.run(script)
     except Exception as error:  # reported by the assertion
         pytest.fail(f"the session raised {error}")
-    return [(one.line, one.what) for one in refusals.problems], refusals.unchecked, session.commits
+    return (
+        [(problem.line, problem.what) for problem in refusals.problems],
+        refusals.unchecked,
+        session.commits,
+    )
 
 
 def test_each_error_has_its_line_and_the_rest_runs() -> None:
@@ -29,8 +33,8 @@ def test_each_error_has_its_line_and_the_rest_runs() -> None:
         "insert into t values (2, 'c');\n"
         "update t set w = 1;\n"
     )
-    found, unchecked, commits = refused(script)
-    assert [line for line, _ in found] == [2, 3, 6]
+    problems, unchecked, commits = refused(script)
+    assert [line for line, _ in problems] == [2, 3, 6]
     assert (unchecked, commits) == (1, 2)  # the duplicate key: its table has other rows than the script meant
 
 
@@ -40,18 +44,18 @@ def test_statements_on_a_table_whose_create_was_refused_are_not_errors() -> None
         "alter table g add column c int;\n" + T + "insert into t values (1, rand());\n"
         "insert into g values (3, uuid(;\n"
     )
-    found, unchecked, commits = refused(script)
-    assert [(line, what[:15]) for line, what in found] == [
+    problems, unchecked, commits = refused(script)
+    assert [(line, what[:15]) for line, what in problems] == [
         (1, "the column type"), (5, "the function RA"), (6, "SQL does not pa"),
     ]  # fmt: skip
     assert (unchecked, commits) == (2, 1)
 
 
 def test_a_refused_database_exists_for_the_statements_behind_it() -> None:
-    found, unchecked, commits = refused(
+    problems, unchecked, commits = refused(
         "create database d charset utf16;\nuse d;\n" + T + "insert into t values (1, 'a');"
     )
-    assert ([line for line, _ in found], unchecked, commits) == ([1], 0, 2)
+    assert ([line for line, _ in problems], unchecked, commits) == ([1], 0, 2)
 
 
 def test_a_child_without_its_refused_parent_is_not_an_error() -> None:
@@ -60,8 +64,8 @@ def test_a_child_without_its_refused_parent_is_not_an_error() -> None:
         "create table c (id int primary key, p int, foreign key (p) references p (id));\n"
         "insert into p values ('x');\ninsert into c values (1, 1);\n"
     )
-    found, unchecked, _ = refused(script)
-    assert ([line for line, _ in found], unchecked) == ([3], 1)
+    problems, unchecked, _ = refused(script)
+    assert ([line for line, _ in problems], unchecked) == ([3], 1)
 
 
 def test_an_error_has_the_words_found_and_a_hint() -> None:
@@ -76,8 +80,8 @@ def test_a_refused_statement_of_a_transaction_leaves_the_others() -> None:
     script = (
         T + "begin;\ninsert into t values (1, 'a');\nxa start 'a';\ninsert into t values (2, 'b');\ncommit x;"
     )
-    found, _, commits = refused(script)
-    assert [line for line, _ in found] == [4, 6]
+    problems, _, commits = refused(script)
+    assert [line for line, _ in problems] == [4, 6]
     assert commits == 2
 
 
@@ -86,5 +90,5 @@ def test_the_body_of_a_refused_program_is_not_run() -> None:
         "create trigger g before insert on t for each row begin delete from t;\nset new.v = 1;\nend;\n"
         "insert into t values (1, 'long text');"
     )
-    found, _, commits = refused(script)
-    assert ([line for line, _ in found], commits) == ([2, 5], 1)
+    problems, _, commits = refused(script)
+    assert ([line for line, _ in problems], commits) == ([2, 5], 1)

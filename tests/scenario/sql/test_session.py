@@ -64,15 +64,15 @@ def test_changes_are_numbered_as_executed() -> None:
         T + "begin; insert into t values (2,2),(1,1); update t set v = v + 1; "
         "delete from t where id = 2; commit"
     )
-    found = changes(script)
-    assert [(c.commit_seq, c.row_seq, c.op) for c in found] == [
+    log = changes(script)
+    assert [(c.commit_seq, c.row_seq, c.op) for c in log] == [
         (1, 0, Op.INSERT),
         (1, 1, Op.INSERT),
         (1, 2, Op.UPDATE),
         (1, 3, Op.UPDATE),
         (1, 4, Op.DELETE),
     ]
-    assert [c.row_id for c in found] == [2, 1, 1, 2, 2]
+    assert [c.row_id for c in log] == [2, 1, 1, 2, 2]
 
 
 def test_an_update_of_the_clustered_key_is_one_change_with_two_locations() -> None:
@@ -84,10 +84,10 @@ def test_an_update_of_the_clustered_key_is_one_change_with_two_locations() -> No
 
 
 def test_a_hidden_row_id_stays_with_its_row() -> None:
-    found = changes(
+    log = changes(
         "create table n (a int primary key nonclustered); insert into n values (7); update n set a = 8"
     )
-    assert [(c.row_id, c.old_row_id) for c in found] == [(1, None), (1, None)]
+    assert [(c.row_id, c.old_row_id) for c in log] == [(1, None), (1, None)]
 
 
 def test_rollback_restores_rows_and_keys() -> None:
@@ -161,8 +161,8 @@ def test_auto_increment_and_hidden_row_ids_share_a_counter() -> None:
         "create table c (a int auto_increment, b int, unique key (a)); "
         "insert into c (b) values (1),(2); insert into c (b) values (3)"
     )
-    found = changes(script, force_replicate=True)
-    assert [(c.after and c.after[0], c.row_id) for c in found] == [(b"1", 3), (b"2", 4), (b"5", 6)]
+    log = changes(script, force_replicate=True)
+    assert [(c.after and c.after[0], c.row_id) for c in log] == [(b"1", 3), (b"2", 4), (b"5", 6)]
 
 
 def test_explicit_auto_increment_values_move_the_counter() -> None:
@@ -178,8 +178,8 @@ def test_truncate_resets_the_counter() -> None:
         "create table c (a int primary key auto_increment); "
         "insert into c values (null); truncate c; insert into c values (null)"
     )
-    found = changes(script)
-    assert [(c.table_id, c.row_id, c.table_version) for c in found] == [(114, 1, 0), (116, 1, 1)]
+    log = changes(script)
+    assert [(c.table_id, c.row_id, c.table_version) for c in log] == [(114, 1, 0), (116, 1, 1)]
 
 
 def test_database_and_job_take_ids_too() -> None:
@@ -206,8 +206,8 @@ def test_on_update_current_timestamp_touches_rows_that_change() -> None:
         "at timestamp(3) default '2020-01-01' on update current_timestamp(3));"
         "insert into s (id, v) values (1, 1), (2, 2); set timestamp = 1600000000.5; update s set v = 2"
     )
-    found = changes(script)
-    assert [c.after and c.after[2] for c in found] == [
+    log = changes(script)
+    assert [c.after and c.after[2] for c in log] == [
         b"2020-01-01 00:00:00.000",
         b"2020-01-01 00:00:00.000",
         b"2020-09-13 12:26:40.500",
@@ -220,9 +220,9 @@ def test_timestamps_are_stored_in_utc() -> None:
         "insert into s values (1, '2020-01-01 08:00:00', now()); "
         "update s set dt = at where at = '2020-01-01 08:00:00'"
     )
-    found = changes(script)
-    assert found[0].after == (b"1", b"2020-01-01 00:00:00", b"2021-12-20 21:30:49")
-    assert found[1].after == (b"1", b"2020-01-01 00:00:00", b"2020-01-01 08:00:00")
+    log = changes(script)
+    assert log[0].after == (b"1", b"2020-01-01 00:00:00", b"2021-12-20 21:30:49")
+    assert log[1].after == (b"1", b"2020-01-01 00:00:00", b"2020-01-01 08:00:00")
 
 
 def test_without_strict_mode_values_are_cut_to_fit() -> None:

@@ -109,9 +109,9 @@ def test_a_savepoint_outside_of_a_transaction_is_forgotten_at_once() -> None:
 
 
 def test_without_autocommit_statements_wait_for_commit() -> None:
-    one, two = "insert into t (n) values ('a')", "insert into t (n) values ('b')"
+    first, second = "insert into t (n) values ('a')", "insert into t (n) values ('b')"
     history = history_of(
-        f"{T} set autocommit = 0; {one}; {two}; commit; {one}; rollback; {one}; set autocommit = 1"
+        f"{T} set autocommit = 0; {first}; {second}; commit; {first}; rollback; {first}; set autocommit = 1"
     )
     assert [change.commit_seq for change in history.changes] == [1, 1, 2]
     assert history.commits == 3

@@ -35,8 +35,8 @@ def test_golden_files_give_one_history_with_any_number_of_shapes(path: Path, max
 
 
 def statement(sql: str) -> Statement:
-    (one,) = split_statements(sql)
-    return one
+    (statement,) = split_statements(sql)
+    return statement
 
 
 class Parser:
@@ -46,9 +46,9 @@ class Parser:
         self.parsed: list[str] = []
         self.cache = StatementCache(self._parse)
 
-    def _parse(self, one: Statement) -> tuple[str, object]:
-        self.parsed.append(one.sql)
-        return parse_dml(one.sql, one.line)
+    def _parse(self, statement: Statement) -> tuple[str, object]:
+        self.parsed.append(statement.sql)
+        return parse_dml(statement.sql, statement.line)
 
     def same(self, sql: str) -> bool:
         """Whether the tree is that of the statement parsed by itself."""
@@ -124,7 +124,7 @@ def test_statements_end_where_those_of_the_tokenizer_end(parts: list[str], betwe
         tokens = words(text)
     except ScenarioError:
         return
-    cut = [[token.text for token in one.tokens] for one in split_statements(text)]
+    cut = [[token.text for token in statement.tokens] for statement in split_statements(text)]
     for token in tokens:
         if token.token_type == TokenType.SEMICOLON:
             groups.append([])

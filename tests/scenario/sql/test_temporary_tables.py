@@ -23,11 +23,11 @@ def written(script: str) -> list[tuple[bytes | None, ...] | None]:
 
 
 def test_no_table_and_no_row_reaches_the_history() -> None:
-    found = history(
+    executed = history(
         "create temporary table x (id int); insert into x values (1); update x set id = 2; drop table x"
     )
-    assert len(found.catalog.tables) == len(found.catalog.ddls) == len(found.changes) == 1
-    assert list(found.state) == [("test", "t")]
+    assert len(executed.catalog.tables) == len(executed.catalog.ddls) == len(executed.changes) == 1
+    assert list(executed.state) == [("test", "t")]
 
 
 def test_a_temporary_table_hides_a_table_of_the_same_name() -> None:
@@ -89,11 +89,11 @@ def test_truncate_leaves_the_hidden_table_alone() -> None:
     script = (
         "create temporary table t (id int auto_increment primary key); insert into t values (); truncate t;"
     )
-    found = history(
+    executed = history(
         script + "insert into t values (); create table u (id int primary key); insert into u select * from t"
     )
-    assert found.state["test", "u"].rows == ((b"1",),)
-    assert found.state["test", "t"].rows == ((b"1", b"1"),)
+    assert executed.state["test", "u"].rows == ((b"1",),)
+    assert executed.state["test", "t"].rows == ((b"1", b"1"),)
 
 
 def test_a_foreign_key_of_the_hidden_table_is_not_enforced() -> None:

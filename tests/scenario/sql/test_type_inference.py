@@ -178,5 +178,5 @@ def test_a_decimal_column_of_a_union_has_the_scale_of_its_expressions(
     session = Session()
     session.run(f"{TABLE} create table r (id int primary key auto_increment, c varchar(20));")
     session.run(f"insert into r (c) select * from ({query}) u")
-    found = [row[1] for row in session.history().state["test", "r"].rows]
-    assert [None if text is None else text.decode() for text in found] == texts
+    stored = [row[1] for row in session.history().state["test", "r"].rows]
+    assert [None if text is None else text.decode() for text in stored] == texts

@@ -47,5 +47,5 @@ def check(wrong: Wrong) -> None:
     error = failure(wrong.statement + ";")
     assert str(error) == f"a.sql:{LINE}: {wrong.message}"
     assert not isinstance(error, UnsupportedSQL)
-    found = error.file, error.line, error.column, error.value
-    assert found == ("a.sql", LINE, wrong.column, wrong.value)
+    actual = error.file, error.line, error.column, error.value
+    assert actual == ("a.sql", LINE, wrong.column, wrong.value)
