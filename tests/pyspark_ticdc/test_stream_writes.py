@@ -147,8 +147,8 @@ def test_a_batch_that_failed_half_way_is_completed(kafka: EmbeddedKafka, tmp_pat
         Stream(kafka, f"stream_{name}", tmp_path / name, **small) for name in ("half", "expected")
     )
     tasks = inserts(*range(1, 30)), [*inserts(30, name="b" * 3000), *inserts(*range(31, 60))]
-    for one in (stream, expected):
-        one.write(0, inserts(0))
+    for target in (stream, expected):
+        target.write(0, inserts(0))
     expected.write(1, *tasks)
     limit_message(kafka, "stream_half", 1000)
     with pytest.raises(DeliveryError, match="messages delivered"):

@@ -54,15 +54,15 @@ def check(folder: Path, file: str, source: str, target: str) -> bool:
         assert re.search(refused, ours)
         return False
     assert refused is None, file
-    found = difference(target, ours, theirs)
+    actual = difference(target, ours, theirs)
     expected = DIFFERENT.get((target, file), DIFFERENT.get(("*", file), ""))
     if file == "visible/strings" and source == "craft.floatfix":
         expected = ""  # all bytes are known
     if source != "open" and not expected:
-        assert found in ("", *_OF_ROW_IDS), file
+        assert actual in ("", *_OF_ROW_IDS), file
     else:
-        assert found == expected, file
-    return not found
+        assert actual == expected, file
+    return not actual
 
 
 @pytest.mark.parametrize(

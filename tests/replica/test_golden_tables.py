@@ -26,6 +26,6 @@ backslash, which TiDB prints as it is: the printed statement is no SQL any more.
 )
 def test_all_tables_are_compared(protocol: str, files: list[Path]) -> None:
     for path in files:
-        found = DecodedStream.of(path, protocol).state()
-        assert found.ok, path
-        assert set(found.not_compared) == NOT_COMPARED.get(path.stem, set()), path
+        comparison = DecodedStream.of(path, protocol).state()
+        assert comparison.ok, path
+        assert set(comparison.not_compared) == NOT_COMPARED.get(path.stem, set()), path

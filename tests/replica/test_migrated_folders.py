@@ -58,7 +58,7 @@ def _changed(line: Line, fault: Fault, unchanged: bool) -> Line:
 
 def unnoticed(folder: Path, copy: Path, faults: tuple[Fault, ...]) -> list[str]:
     """The faults that the comparison of events, or that of tables, does not find."""
-    found = []
+    missed = []
     for number, fault in enumerate(faults):
         path = copy / str(number)
         shutil.copytree(folder, path)
@@ -69,8 +69,8 @@ def unnoticed(folder: Path, copy: Path, faults: tuple[Fault, ...]) -> list[str]:
         assert verdict.comparison is not None
         assert verdict.state is not None
         if verdict.ok or verdict.comparison.ok or verdict.state.ok:
-            found.append(str(fault))
-    return found
+            missed.append(str(fault))
+    return missed
 
 
 def test_a_fault_in_a_file_is_found(folder: Path, tmp_path: Path) -> None:

@@ -19,9 +19,9 @@ def stream(protocol: str) -> DecodedStream:
 
 @pytest.mark.parametrize("protocol", WITH_DDL)
 def test_every_table_is_compared(protocol: str) -> None:
-    found = stream(protocol).state()
-    assert found.ok
-    assert (found.tables, found.rows, dict(found.not_compared)) == (TABLES, ROWS, {})
+    comparison = stream(protocol).state()
+    assert comparison.ok
+    assert (comparison.tables, comparison.rows, dict(comparison.not_compared)) == (TABLES, ROWS, {})
 
 
 @pytest.mark.parametrize("fault", FAST, ids=str)

@@ -113,16 +113,16 @@ def state(sql: str, folder: Path, protocol: str) -> StateComparison:
 @pytest.mark.parametrize("protocol", WITH_DDL)
 @pytest.mark.parametrize("sql", COMPARED.values(), ids=list(COMPARED))
 def test_the_rows_follow_the_ddl(sql: str, protocol: str, tmp_path: Path) -> None:
-    found = state(sql, tmp_path, protocol)
-    assert found.ok, found.diff
-    assert not found.not_compared
+    comparison = state(sql, tmp_path, protocol)
+    assert comparison.ok, comparison.diff
+    assert not comparison.not_compared
 
 
 @pytest.mark.parametrize(("reason", "sql"), NOT_COMPARED.items(), ids=list(NOT_COMPARED))
 def test_a_table_that_cannot_be_compared_has_its_reason(reason: str, sql: str, tmp_path: Path) -> None:
-    found = state(sql, tmp_path, "open-protocol")
-    assert found.ok
-    assert reason in "".join(found.not_compared.values())
+    comparison = state(sql, tmp_path, "open-protocol")
+    assert comparison.ok
+    assert reason in "".join(comparison.not_compared.values())
 
 
 def test_a_time_before_the_ddl_has_the_rows_of_then(tmp_path: Path) -> None:

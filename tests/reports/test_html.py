@@ -112,11 +112,11 @@ def test_what_was_not_compared_is_reported() -> None:
 
 
 def test_findings_list_their_events_with_values() -> None:
-    found = finding("INV-RESOLVED", "error", 5, event(7), event(9))
+    violation = finding("INV-RESOLVED", "error", 5, event(7), event(9))
     with_examples = dataclasses.replace(
         timeline(), examples={("bank", 0, 7, 0): "bank/0@7[0] balance='1.50'"}
     )
-    seen = _Reader(page(BANK, verdict(found), with_examples))
+    seen = _Reader(page(BANK, verdict(violation), with_examples))
     assert "VIOLATED: 1 error" in seen.text
     assert "5 times" in seen.text
     assert "balance='1.50'" in seen.text
@@ -134,14 +134,14 @@ def test_the_page_names_its_tool_and_date_and_the_sentences_of_invariants() -> N
     text = _Reader(page(replace(BANK, created="ticdc-producer 1.2, 2026-01-02"), verdict(), timeline())).text
     assert "ticdc-producer 1.2, 2026-01-02" in text
     for name in verdict().checked:
-        sentence = next(one.statement for one in INVARIANTS if one.id == name)
+        sentence = next(invariant.statement for invariant in INVARIANTS if invariant.id == name)
         assert f"{name} {sentence}" in text
 
 
 def test_hostile_topics_are_text() -> None:
-    found = finding("INV-RESOLVED", "error", 1, event(1, HOSTILE, HOSTILE, HOSTILE), hint=HOSTILE)
+    violation = finding("INV-RESOLVED", "error", 1, event(1, HOSTILE, HOSTILE, HOSTILE), hint=HOSTILE)
     failed = verdict(
-        found,
+        violation,
         comparison=compared(1, (HOSTILE,)),
         state=StateComparison(tables=1, rows=1, missing=1, unexpected=0, not_compared={HOSTILE: HOSTILE}),
     )
@@ -168,8 +168,8 @@ def test_a_large_topic_gives_a_small_page() -> None:
 
 
 def test_marks_are_drawn_and_explained() -> None:
-    found = finding("INV-RESOLVED", "error", 1, event(1))
-    plain, marked = page(BANK, verdict(), timeline()), page(BANK, verdict(found), timeline())
+    violation = finding("INV-RESOLVED", "error", 1, event(1))
+    plain, marked = page(BANK, verdict(), timeline()), page(BANK, verdict(violation), timeline())
     fault = FaultOccurrence(trap="replay", topic="bank", partition=0, offset=5, commit_ts=None)
     faulty = page(BANK, verdict(), timeline(), [fault])
     assert 'class="error"' not in plain
@@ -179,8 +179,8 @@ def test_marks_are_drawn_and_explained() -> None:
 
 
 def test_a_finding_links_to_its_point() -> None:
-    found = finding("INV-RESOLVED", "error", 1, event(1), event(99, "elsewhere"))
-    text = page(BANK, verdict(found), timeline())
+    violation = finding("INV-RESOLVED", "error", 1, event(1), event(99, "elsewhere"))
+    text = page(BANK, verdict(violation), timeline())
     reader = _Reader(text)
     ids = [value for name, value in reader.attributes if name == "id" and value.startswith("at-")]
     links = [value for name, value in reader.attributes if name == "href" and value.startswith("#at-")]
@@ -219,5 +219,5 @@ def test_an_empty_stream_has_a_page() -> None:
 
 
 def test_the_same_verdict_gives_the_same_page() -> None:
-    found = finding("INV-RESOLVED", "error", 1, event(1))
-    assert page(BANK, verdict(found), timeline()) == page(BANK, verdict(found), timeline())
+    violation = finding("INV-RESOLVED", "error", 1, event(1))
+    assert page(BANK, verdict(violation), timeline()) == page(BANK, verdict(violation), timeline())

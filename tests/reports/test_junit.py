@@ -22,11 +22,11 @@ def cases(result: Verdict, requested: RequestedFaults | None = None) -> dict[str
 
 def test_a_case_per_invariant_and_comparison() -> None:
     state = StateComparison(tables=1, rows=2, missing=0, unexpected=0, not_compared={"bank.old": "no key"})
-    found = cases(verdict(comparison=compared(), state=state))
-    assert list(found) == ["INV-FRAME", "expected-events", "expected-state"]
-    assert all(case.is_passed for case in found.values())
-    assert {case.classname for case in found.values()} == {"bank.open-protocol"}
-    assert found["expected-state"].system_out == "1 of 2 tables compared; not compared: bank.old (no key)"
+    by_name = cases(verdict(comparison=compared(), state=state))
+    assert list(by_name) == ["INV-FRAME", "expected-events", "expected-state"]
+    assert all(case.is_passed for case in by_name.values())
+    assert {case.classname for case in by_name.values()} == {"bank.open-protocol"}
+    assert by_name["expected-state"].system_out == "1 of 2 tables compared; not compared: bank.old (no key)"
 
 
 def test_without_a_scenario_no_comparison_is_reported() -> None:
@@ -54,8 +54,8 @@ def test_what_was_not_checked_is_skipped_with_its_reason() -> None:
         finding("INV-RESOLVED", "not checked", 0, hint="the protocol has no resolved events"),
         finding("INV-ORDER-KEY", "not checked", 12, hint="rows without handle key"),
     ]
-    found = cases(verdict(*unmet))
-    reasons = {name: found[name].result[0] for name in ("INV-RESOLVED", "INV-ORDER-KEY")}
+    by_name = cases(verdict(*unmet))
+    reasons = {name: by_name[name].result[0] for name in ("INV-RESOLVED", "INV-ORDER-KEY")}
     assert all(isinstance(reason, Skipped) for reason in reasons.values())
     assert reasons["INV-RESOLVED"].message == "the protocol has no resolved events"
     assert reasons["INV-ORDER-KEY"].message == "rows without handle key (12 rows)"
@@ -87,9 +87,9 @@ LOST, EARLY = {"lost-row": ("EXPECTED-EVENTS", "INV-ROW-STATE")}, {"early-resolv
 
 
 def test_a_violation_by_a_requested_fault_passes_with_a_text() -> None:
-    found = finding("INV-RESOLVED", "error", 5, event(7))
+    violation = finding("INV-RESOLVED", "error", 5, event(7))
     requested = RequestedFaults(reported_by=EARLY, may_cause=EARLY)
-    result = verdict(found, comparison=compared(2, ("- bank/0@3[0] update",)))
+    result = verdict(violation, comparison=compared(2, ("- bank/0@3[0] update",)))
     by_name = cases(result, requested)
     assert all(case.is_passed for case in by_name.values())
     for text in ("reported, as injected: early-resolved", "INV-RESOLVED must hold.", "bank/0@7[0]"):

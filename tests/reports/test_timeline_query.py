@@ -48,11 +48,15 @@ def test_every_message_is_counted_once() -> None:
 
 def test_of_few_messages_each_is_its_own_bucket() -> None:
     buckets = timeline_query(decoded(small()), []).buckets
-    rows = [(one.first, one.lowest, one.highest) for one in buckets["bank", 0] if one.lowest is not None]
+    rows = [
+        (bucket.first, bucket.lowest, bucket.highest)
+        for bucket in buckets["bank", 0]
+        if bucket.lowest is not None
+    ]
     assert rows == [(2, ts(1), ts(1)), (3, ts(2), ts(2)), (4, ts(3), ts(3))]
-    assert [one.ddl_offset for one in buckets["bank", 0]] == [0, None, None, None, None, None]
-    assert [one.resolved for one in buckets["bank", 0] if one.resolved] == [(ts(0), 1), (ts(3), 5)]
-    assert [one.error_offset for one in buckets["bank", 1]] == [None, None, None, 3]
+    assert [bucket.ddl_offset for bucket in buckets["bank", 0]] == [0, None, None, None, None, None]
+    assert [bucket.resolved for bucket in buckets["bank", 0] if bucket.resolved] == [(ts(0), 1), (ts(3), 5)]
+    assert [bucket.error_offset for bucket in buckets["bank", 1]] == [None, None, None, 3]
 
 
 def test_many_messages_are_thinned_without_losing_the_outliers() -> None:
@@ -66,8 +70,8 @@ def test_many_messages_are_thinned_without_losing_the_outliers() -> None:
     buckets = result.buckets["big", 0]
     assert len(buckets) == 500
     assert buckets[0].first == 500_000
-    assert min(one.lowest or 0 for one in buckets) == 5
-    assert [one.first for one in buckets if one.lowest == 5] == [507_760]
+    assert min(bucket.lowest or 0 for bucket in buckets) == 5
+    assert [bucket.first for bucket in buckets if bucket.lowest == 5] == [507_760]
     assert result.partitions[0].messages == 10_000
 
 

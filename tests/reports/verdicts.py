@@ -47,7 +47,7 @@ def verdict(
     *findings: Finding, comparison: Comparison | None = None, state: StateComparison | None = None
 ) -> Verdict:
     """A verdict that checked INV-FRAME and the invariants that the findings violate."""
-    violated = [one.id for one in findings if one.severity != "not checked"]
+    violated = [finding.id for finding in findings if finding.severity != "not checked"]
     return Verdict(
         findings=findings,
         checked=("INV-FRAME", *dict.fromkeys(violated)),

@@ -188,7 +188,10 @@ def _fault_cases() -> Cases:
         illegal = ILLEGAL if protocol in WITHOUT_OLD_IMAGES else (*ILLEGAL, *OF_OLD_IMAGES)
         cases[f"faults/legal/{protocol}"] = _faulty(protocol, *LEGAL, *batches)
         cases[f"faults/illegal/{protocol}"] = _faulty(protocol, *illegal)
-    cases |= {f"faults/{one.partition(':')[0]}/open-protocol": _faulty("open-protocol", one) for one in ALONE}
+    cases |= {
+        f"faults/{setting.partition(':')[0]}/open-protocol": _faulty("open-protocol", setting)
+        for setting in ALONE
+    }
     both = ("duplicate-event", "replay-suffix", "lost-row:times=2", "wrong-partition", "changed-duplicate")
     strict = {"strict_table_order": True, "from_beginning": True, "resolved_gap_ms": 100, "examples": 7}
     return cases | {
@@ -553,7 +556,10 @@ def _option_cases() -> Cases:
         "not-verified": {"verify_output": False},
         "seed": {"seed": 5},
     }
-    cases |= {f"options/{name}/bank": Case(scenario="bank", run=one) for name, one in run_options.items()}
+    cases |= {
+        f"options/{name}/bank": Case(scenario="bank", run=arguments)
+        for name, arguments in run_options.items()
+    }
     return cases | {
         "options/one-partition/bank": Case(
             scenario="bank", sink_uri=_uri("bank", "open-protocol", partitions=1)
@@ -654,8 +660,8 @@ def digests(name: str, work: Path, engine: Mapping[str, Any] | None = None) -> d
     :param work: a folder for what the case writes.
     :param engine: more arguments of both ``run`` and ``verify``.
     """
-    found = _digests(cases()[name], work, engine or {})
-    return {f"{name}{part}": digest for part, digest in found.items()}
+    by_part = _digests(cases()[name], work, engine or {})
+    return {f"{name}{part}": digest for part, digest in by_part.items()}
 
 
 def _digests(case: Case, work: Path, engine: Mapping[str, Any]) -> dict[str, str]:
@@ -674,15 +680,15 @@ def _digests(case: Case, work: Path, engine: Mapping[str, Any]) -> dict[str, str
         )
     except ProducerError as error:
         return {"": _refusal(error)}
-    found = {"/report": _json_digest(work / "report.json", _report(report))}
+    by_part = {"/report": _json_digest(work / "report.json", _report(report))}
     if out.exists():
-        found[""] = tree_digest(out) if case.is_storage else folder_digest(out)
+        by_part[""] = tree_digest(out) if case.is_storage else folder_digest(out)
         source = {"sink_uri": sink_uri} if case.is_storage else {"folder": out}
         verdicts = _verdicts(case, scenario, {**source, **case.verify, **engine})
-        found["/verify"] = _json_digest(work / "verify.json", verdicts)
+        by_part["/verify"] = _json_digest(work / "verify.json", verdicts)
     if report.verdict is not None:
-        found["/verdict"] = _json_digest(work / "verdict.json", _content(report.verdict))
-    return found
+        by_part["/verdict"] = _json_digest(work / "verdict.json", _content(report.verdict))
+    return by_part
 
 
 def _scenario(case: Case, work: Path) -> str | Path:
@@ -836,14 +842,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         raise SystemExit(f"{given.keep} exists")
     names = selected([word for word in given.select.split(",") if word])
     engine = _engine_arguments(given.engine_arg)
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for name in names:
         started = perf_counter()
-        found |= _record(name, given.keep, engine)
+        by_name |= _record(name, given.keep, engine)
         print(f"{perf_counter() - started:6.2f} s  {name}", file=sys.stderr)
-    given.out.write_text(json.dumps(found, ensure_ascii=False, indent=0, sort_keys=True) + "\n", "utf-8")
-    crashed = [name for name in names if found.get(name, "").startswith("crashed: ")]
-    print(f"{len(names)} cases, {len(found)} digests, {len(crashed)} crashed, of {ticdc_producer.__file__}")
+    given.out.write_text(json.dumps(by_name, ensure_ascii=False, indent=0, sort_keys=True) + "\n", "utf-8")
+    crashed = [name for name in names if by_name.get(name, "").startswith("crashed: ")]
+    print(f"{len(names)} cases, {len(by_name)} digests, {len(crashed)} crashed, of {ticdc_producer.__file__}")
     return 1 if crashed else 0
 
 

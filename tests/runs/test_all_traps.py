@@ -47,15 +47,15 @@ def test_it_exercises_all_that_a_protocol_can_show(tmp_path: Path, protocol: str
     assert report.ok, report.to_json()
     assert report.skipped == []
     without_key = {"log"} if protocol.startswith("avro") else set()
-    assert {one["table"].rpartition(".")[2] for one in report.discarded} == without_key
-    found = coverage(folder=folder)
-    assert {one.trap for one in found.of_status("not_exercised")} & OF_SQL == set()
-    assert {one.trap for one in found.of_status("unobservable", "not_applicable")} & OF_SQL == NOT_IN[
+    assert {discarded["table"].rpartition(".")[2] for discarded in report.discarded} == without_key
+    covered = coverage(folder=folder)
+    assert {entry.trap for entry in covered.of_status("not_exercised")} & OF_SQL == set()
+    assert {entry.trap for entry in covered.of_status("unobservable", "not_applicable")} & OF_SQL == NOT_IN[
         protocol
     ]
-    for one in found.of_status("exercised"):
-        assert one.count > 0
-        assert one.first.startswith("t/")
+    for entry in covered.of_status("exercised"):
+        assert entry.count > 0
+        assert entry.first.startswith("t/")
 
 
 def test_the_command_lists_injected_traps_of_the_manifest(
@@ -67,7 +67,7 @@ def test_the_command_lists_injected_traps_of_the_manifest(
     manifest["faults"] = [{"trap": "lost-row", "places": 2}, {"trap": "nobody-knows", "places": 1}]
     (folder / "manifest.json").write_text(json.dumps(manifest))
     assert main(["coverage", "--in", str(folder), "--json"]) == 0
-    covered = {one["trap"]: one for one in json.loads(capsys.readouterr().out)["traps"]}
+    covered = {entry["trap"]: entry for entry in json.loads(capsys.readouterr().out)["traps"]}
     assert set(covered) == set(catalogue())
     assert (covered["lost-row"]["status"], covered["lost-row"]["count"]) == ("exercised", 2)
     assert covered["lost-message"]["status"] == "illegal"
@@ -90,7 +90,7 @@ def test_both_engines_report_the_same(spark: SparkSession, tmp_path: Path) -> No
     traps = ["duplicate-event:rate=0.2", "replay-suffix", "lost-row"]
     ticdc_producer.run("ddl-mix", out=folder, inject=traps, verify_output=False)
     local = coverage(folder=folder, engine="local")
-    assert {"duplicate-event", "replay-suffix"} <= {one.trap for one in local.of_status("exercised")}
+    assert {"duplicate-event", "replay-suffix"} <= {entry.trap for entry in local.of_status("exercised")}
     assert coverage(folder=folder, engine="spark") == local
 
 
@@ -104,10 +104,10 @@ def test_a_topic_is_read_as_a_folder_is(kafka: EmbeddedKafka) -> None:
         client.produce("covered", key=message.key, value=message.value, partition=partition)
     client.flush()
     uri = f"kafka://{kafka.bootstrap}/covered?protocol=open-protocol"
-    found = {one.trap: one for one in coverage(sink_uri=uri).traps}
-    assert found["resolved-fallback"].first == "covered/0@2[0]"
-    assert found["idle-partition"].count == 2
-    assert found["duplicate-event"].status == "not_exercised"
+    by_trap = {entry.trap: entry for entry in coverage(sink_uri=uri).traps}
+    assert by_trap["resolved-fallback"].first == "covered/0@2[0]"
+    assert by_trap["idle-partition"].count == 2
+    assert by_trap["duplicate-event"].status == "not_exercised"
 
 
 def test_one_source_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

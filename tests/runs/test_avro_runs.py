@@ -67,14 +67,14 @@ def test_a_topic_is_read_with_the_schemas_of_the_registry(kafka: EmbeddedKafka, 
 def test_another_reader_knows_the_rows_by_their_ids(kafka: EmbeddedKafka, script: Path) -> None:
     ticdc_producer.run(script, sink_uri=_uri(kafka, "avro_peer"))
     registry = SchemaRegistry(REGISTRY)
-    found = []
+    rows = []
     for messages in read_topic(kafka.bootstrap, "avro_peer").values():
         for _, value, _ in messages:
             if value is not None:
                 schema = registry.schema(int.from_bytes(value[1:5], "big")) or ""
                 parsed = fastavro.parse_schema(json.loads(schema))
-                found.append(fastavro.schemaless_reader(io.BytesIO(value[5:]), parsed))
-    ids = sorted((row["id"], row["_tidb_op"]) for row in found)
+                rows.append(fastavro.schemaless_reader(io.BytesIO(value[5:]), parsed))
+    ids = sorted((row["id"], row["_tidb_op"]) for row in rows)
     assert ids == [(-1, "c"), (-1, "c"), (1, "c"), (1, "u"), (2, "c"), (3, "c")]
 
 

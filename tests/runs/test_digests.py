@@ -30,8 +30,8 @@ ON_SPARK = (("large/claim-check/open-protocol", 3),)
 
 @pytest.fixture(scope="module")
 def recorded() -> dict[str, str]:
-    found: dict[str, str] = json.loads(RECORDED.read_text("utf-8"))
-    return found
+    digests: dict[str, str] = json.loads(RECORDED.read_text("utf-8"))
+    return digests
 
 
 def _of_case(name: str, recorded: dict[str, str]) -> dict[str, str]:
@@ -39,8 +39,8 @@ def _of_case(name: str, recorded: dict[str, str]) -> dict[str, str]:
 
 
 def test_exactly_the_cases_are_recorded(recorded: dict[str, str]) -> None:
-    found = [key for name in cases() for key in _of_case(name, recorded)]
-    assert sorted(found) == sorted(recorded)
+    keys = [key for name in cases() for key in _of_case(name, recorded)]
+    assert sorted(keys) == sorted(recorded)
     assert all(_of_case(name, recorded) for name in cases())
 
 

@@ -166,11 +166,11 @@ def test_both_engines_give_the_same_verdict(
     protocol: str,
     inject: Sequence[str],
 ) -> None:
-    found = []
+    outcomes = []
     for engine in ENGINES:
         uri = f"kafka:///verdict?protocol={protocol}{PARTITIONS}"
         report = api.run(scenario, sink_uri=uri, out=tmp_path / engine, inject=inject, engine=engine)
-        found.append((report.verdict, report.preview))
-    assert found[0] == found[1]
-    assert found[0][0] is not None
-    assert found[0][0].ok == (not inject)
+        outcomes.append((report.verdict, report.preview))
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0][0] is not None
+    assert outcomes[0][0].ok == (not inject)

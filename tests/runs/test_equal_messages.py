@@ -58,12 +58,12 @@ def in_many_tasks(spark: SparkSession, job: Job, tasks: int) -> str:
 
 
 def _digest(messages: Iterable[Mapping[str, Any]]) -> str:
-    found = hashlib.sha256()
-    for message in sorted(messages, key=lambda one: (one["topic"], one["partition"], one["offset"])):
+    digest = hashlib.sha256()
+    for message in sorted(messages, key=lambda row: (row["topic"], row["partition"], row["offset"])):
         for name in MESSAGES.names:
             content = message[name]
-            found.update(repr(bytes(content) if isinstance(content, bytearray) else content).encode())
-    return found.hexdigest()
+            digest.update(repr(bytes(content) if isinstance(content, bytearray) else content).encode())
+    return digest.hexdigest()
 
 
 @contextmanager

@@ -28,7 +28,7 @@ LEGAL = (
     "duplicate-ddl:rate=1", "ddl-at-resolved-ts:rate=1",
 )  # fmt: skip
 ILLEGAL = tuple(
-    name for name, one in catalogue().items() if not one.legal and name not in ("unsplit", "oversized")
+    name for name, trap in catalogue().items() if not trap.legal and name not in ("unsplit", "oversized")
 )
 ONLY_WARNED = ("mixed-kinds",)  # what it breaks, INV-BATCH-KIND, is a warning in the catalogue of invariants
 SOME_ILLEGAL = ("lost-row", "early-resolved", "missing-ddl", "stale-before-image", "poison")
@@ -79,7 +79,7 @@ def test_each_fault_alone_is_named_by_what_it_breaks(
     spark: SparkSession, tmp_path: Path, protocol: str
 ) -> None:
     """The matrix of faults and invariants: illegal ones are named, legal ones are no error."""
-    names = [name for name, one in catalogue().items() if one.mechanism in ("event", "message")]
+    names = [name for name, trap in catalogue().items() if trap.mechanism in ("event", "message")]
     wrong = []
     for name in names:
         if protocol not in trap(name).protocols:
@@ -88,8 +88,8 @@ def test_each_fault_alone_is_named_by_what_it_breaks(
             continue
         report = _alone(name, protocol, tmp_path / name)
         assert report.verdict is not None
-        found = sorted({one.id for one in report.verdict.of_severity("error", "warning")})
-        print(f"{protocol:14} {name:22} {report.faults.counts[0]['places']:4} {' '.join(found)}")
+        reported = sorted({finding.id for finding in report.verdict.of_severity("error", "warning")})
+        print(f"{protocol:14} {name:22} {report.faults.counts[0]['places']:4} {' '.join(reported)}")
         right = report.ok and report.verdict.ok == (trap(name).legal or name in ONLY_WARNED)
         if not (report.faults.counts[0]["places"] and right):
             wrong.append(name)

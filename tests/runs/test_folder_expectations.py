@@ -62,26 +62,26 @@ def test_what_the_run_found_is_found_in_its_folder(
 ) -> None:
     uri = URI.format(protocol)
     ran = api.run(FAULTY, sink_uri=uri, out=tmp_path / "good").verdict
-    found = api.verify(folder=tmp_path / "good")
+    verdict = api.verify(folder=tmp_path / "good")
     assert ran is not None
     assert ran.comparison is not None
-    assert found.ok
+    assert verdict.ok
     # The manifest has the digests of the messages, so that all parts of them are compared.
-    assert (found.comparison, found.state) == (replace(ran.comparison, not_compared={}), ran.state)
+    assert (verdict.comparison, verdict.state) == (replace(ran.comparison, not_compared={}), ran.state)
     report = api.run(FAULTY, sink_uri=uri, out=tmp_path / "bad", inject=["lost-row"])
     assert report.verdict is not None
     assert not report.verdict.ok
-    found = api.verify(folder=tmp_path / "bad")
-    assert not found.ok
-    assert found.comparison is not None
-    assert found.comparison.injected == 1
+    verdict = api.verify(folder=tmp_path / "bad")
+    assert not verdict.ok
+    assert verdict.comparison is not None
+    assert verdict.comparison.injected == 1
     fault = report.faults.occurrences[0]
     assert (
         f"faulty/{fault['partition']}@{fault['offset']} lost-row at ts {fault['commit_ts']}"
-        in found.comparison.diff[0]
+        in verdict.comparison.diff[0]
     )
     if protocol == PROTOCOLS[0]:
-        assert on_spark(tmp_path / "bad") == found
+        assert on_spark(tmp_path / "bad") == verdict
 
 
 @pytest.mark.parametrize("trap", ["mixed-kinds", "duplicate-event:rate=0.2"])
@@ -89,10 +89,10 @@ def test_faults_that_change_no_event_are_no_difference(
     spark: SparkSession, tmp_path: Path, trap: str
 ) -> None:
     assert api.run(FAULTY, out=tmp_path / "out", inject=[trap]).ok
-    found = api.verify(folder=tmp_path / "out")
-    assert found.ok
-    assert found.comparison is not None
-    assert found.comparison.injected == 0
+    verdict = api.verify(folder=tmp_path / "out")
+    assert verdict.ok
+    assert verdict.comparison is not None
+    assert verdict.comparison.injected == 0
 
 
 def test_a_message_that_was_removed_is_missing(spark: SparkSession, tmp_path: Path) -> None:
@@ -102,23 +102,23 @@ def test_a_message_that_was_removed_is_missing(spark: SparkSession, tmp_path: Pa
         last = max(number for number, line in enumerate(lines) if line["type"] == "row")
         return lines[:last] + lines[last + 1 :]
 
-    found = api.verify(folder=edited(tmp_path / "out", "messages.jsonl", without_last_row))
-    assert found.comparison is not None
-    assert found.comparison.missing == 1
-    assert found.state is not None
-    assert not found.state.ok
-    assert found.states[FIRST].ok
-    assert on_spark(tmp_path / "out") == found
+    verdict = api.verify(folder=edited(tmp_path / "out", "messages.jsonl", without_last_row))
+    assert verdict.comparison is not None
+    assert verdict.comparison.missing == 1
+    assert verdict.state is not None
+    assert not verdict.state.ok
+    assert verdict.states[FIRST].ok
+    assert on_spark(tmp_path / "out") == verdict
 
 
 def test_a_row_that_the_messages_do_not_lead_to_is_missing(spark: SparkSession, tmp_path: Path) -> None:
     api.run("seed_t1", out=tmp_path / "out")
     edited(tmp_path / "out", "state/test.t1.jsonl", lambda rows: [{**rows[0], "val": "other"}, *rows[1:]])
-    found = api.verify(folder=tmp_path / "out")
-    assert found.comparison is not None
-    assert found.comparison.ok
-    assert found.state is not None
-    assert (found.state.missing, found.state.unexpected) == (1, 1)
+    verdict = api.verify(folder=tmp_path / "out")
+    assert verdict.comparison is not None
+    assert verdict.comparison.ok
+    assert verdict.state is not None
+    assert (verdict.state.missing, verdict.state.unexpected) == (1, 1)
 
 
 def test_values_are_compared_as_the_protocol_carries_them(spark: SparkSession, tmp_path: Path) -> None:
@@ -126,10 +126,10 @@ def test_values_are_compared_as_the_protocol_carries_them(spark: SparkSession, t
         "CREATE TABLE a (id INT PRIMARY KEY, d DECIMAL(40, 20), b BIT(9), e ENUM('x', 'y'), j JSON);"
         "INSERT INTO a VALUES (1, 12345678901234567890.12345678901234567890, 5, 'y', '{\"k\": 1.0}');"
     )
-    found = api.verify(folder=run(tmp_path, sql, "debezium", more="&output-ddl=true"))
-    assert found.ok
-    assert found.state is not None
-    assert (found.state.tables, found.state.rows) == (1, 1)
+    verdict = api.verify(folder=run(tmp_path, sql, "debezium", more="&output-ddl=true"))
+    assert verdict.ok
+    assert verdict.state is not None
+    assert (verdict.state.tables, verdict.state.rows) == (1, 1)
 
 
 DDLS = """\
@@ -163,30 +163,30 @@ def test_tables_that_a_ddl_changed_are_compared_if_the_stream_has_it(
     spark: SparkSession, tmp_path: Path, protocol: str, compared: bool
 ) -> None:
     """Without the stream's DDLs a folder does not show which tables one changed."""
-    found = api.verify(folder=run(tmp_path, DDLS, protocol))
-    assert found.ok
-    assert found.state is not None
+    verdict = api.verify(folder=run(tmp_path, DDLS, protocol))
+    assert verdict.ok
+    assert verdict.state is not None
     tables = {"still", "emptied", "widened", "arrived", "rekeyed"}
-    reasons = found.state.not_compared
+    reasons = verdict.state.not_compared
     assert set(reasons) == (set() if compared else {f"test.{table}" for table in tables})
     assert all("carries no DDLs" in reason for reason in reasons.values())
-    assert found.state.tables == (len(tables) if compared else 0)
+    assert verdict.state.tables == (len(tables) if compared else 0)
 
 
 def test_a_folder_of_messages_alone_is_compared_with_nothing(spark: SparkSession, tmp_path: Path) -> None:
     api.run("seed_t1", out=tmp_path / "out", messages_only=True)
-    found = api.verify(folder=tmp_path / "out")
-    assert (found.comparison, found.state, found.states) == (None, None, {})
+    verdict = api.verify(folder=tmp_path / "out")
+    assert (verdict.comparison, verdict.state, verdict.states) == (None, None, {})
 
 
 def test_faults_count_without_the_expected_events(spark: SparkSession, tmp_path: Path) -> None:
     api.run(FAULTY, out=tmp_path / "out", inject=["lost-row"])
     for name in ("events.jsonl", "faults.jsonl"):
         (tmp_path / "out" / name).unlink()
-    found = api.verify(folder=listed(tmp_path / "out"))
-    assert found.comparison is not None
-    assert found.comparison.injected == 1
-    assert not found.ok
+    verdict = api.verify(folder=listed(tmp_path / "out"))
+    assert verdict.comparison is not None
+    assert verdict.comparison.injected == 1
+    assert not verdict.ok
 
 
 @pytest.mark.parametrize("name", ["events.jsonl", "state/test.t1.jsonl"])
@@ -213,6 +213,6 @@ def test_the_protocol_that_the_bytes_look_like_is_named(
     api.run("seed_t1", sink_uri="kafka:///t?protocol=canal-json", out=tmp_path / "out")
     changefeed = json.loads((tmp_path / "out" / "manifest.json").read_text("utf-8"))["changefeed"]
     listed(tmp_path / "out", changefeed={**changefeed, "protocol": "open-protocol"})
-    found = api.verify(folder=tmp_path / "out", engine=engine)
-    (frame,) = [one for one in found.findings if one.id == "INV-FRAME"]
+    verdict = api.verify(folder=tmp_path / "out", engine=engine)
+    (frame,) = [finding for finding in verdict.findings if finding.id == "INV-FRAME"]
     assert "the messages look like canal-json" in frame.hint

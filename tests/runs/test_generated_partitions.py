@@ -119,7 +119,8 @@ def by_sql(path: Path, table: str) -> tuple[list[Change], Path]:
 
 def homes(changes: Sequence[Change]) -> list[tuple[object, ...]]:
     return [
-        (one.commit_seq, one.op, one.before, one.after, one.table_id, one.old_table_id) for one in changes
+        (change.commit_seq, change.op, change.before, change.after, change.table_id, change.old_table_id)
+        for change in changes
     ]
 
 
@@ -128,7 +129,7 @@ def test_sql_writes_the_same_messages(tmp_path: Path, kind: str) -> None:
     path = written(tmp_path, created(kind))
     changes, sql = by_sql(path, created(kind))
     assert len({change.table_id for change in changes}) >= 2
-    assert [one for one in changes if one.old_table_id not in (None, one.table_id)]
+    assert [change for change in changes if change.old_table_id not in (None, change.table_id)]
     assert homes(changes) == homes(execute(load_scenario(sql)).changes)
     messages = [simulated_topic(prepare(each)).messages for each in (path, sql)]
     assert messages[0].equals(messages[1])
@@ -139,12 +140,12 @@ def test_a_row_gets_a_hidden_row_id_in_each_partition(tmp_path: Path, kind: str)
     path = written(tmp_path, created(kind, clustered=False))
     changes, sql = by_sql(path, created(kind, clustered=False))
     expected = execute(load_scenario(sql)).changes
-    assert [one[:5] for one in homes(changes)] == [one[:5] for one in homes(expected)]
-    moves = [one for one in changes if one.before and one.after and one.old_row_id is not None]
+    assert [home[:5] for home in homes(changes)] == [home[:5] for home in homes(expected)]
+    moves = [change for change in changes if change.before and change.after and change.old_row_id is not None]
     assert moves
-    assert all(one.table_id != one.old_table_id for one in moves)
-    same = [one.old_row_id is None for one in changes]
-    assert same == [one.old_row_id is None for one in expected]
+    assert all(move.table_id != move.old_table_id for move in moves)
+    same = [change.old_row_id is None for change in changes]
+    assert same == [change.old_row_id is None for change in expected]
 
 
 MANY = {"changes-per-row": 3, "rows-per-transaction": 9}

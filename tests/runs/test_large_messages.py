@@ -36,7 +36,7 @@ def _lines(path: Path) -> list[dict[str, Any]]:
 def _rows(folder: Path) -> list[RowEvent]:
     """The rows of a folder's messages, as they are without their objects."""
     records = source.records(folder / "messages.jsonl")
-    events = [event for one in records for event in CanalJSONDecoder().events(one.key, one.value)]
+    events = [event for record in records for event in CanalJSONDecoder().events(record.key, record.value)]
     return [event for event in events if isinstance(event, RowEvent)]
 
 
@@ -56,7 +56,7 @@ def claimed(tmp_path: Path, spark: object) -> tuple[Path, ticdc_producer.RunRepo
 def test_a_folder_keeps_its_claims_and_verifies(claimed: tuple[Path, ticdc_producer.RunReport]) -> None:
     folder, report = claimed
     assert report.ok, report.to_json()
-    stored = {f"claims/{one.name}" for one in (folder / "claims").iterdir()}
+    stored = {f"claims/{path.name}" for path in (folder / "claims").iterdir()}
     assert stored
     assert stored <= json.loads((folder / "manifest.json").read_text())["files"].keys()
     claimed_names = {row.claim_check for row in _rows(folder) if row.claim_check}

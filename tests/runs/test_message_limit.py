@@ -18,9 +18,9 @@ slow = pytest.mark.slow
 
 
 def _sizes(folder: Path) -> Iterator[int]:
-    for one in source.records(folder / "messages.jsonl"):
-        if one.type == "row":
-            yield len(one.key or b"") + len(one.value or b"") + RECORD_OVERHEAD
+    for record in source.records(folder / "messages.jsonl"):
+        if record.type == "row":
+            yield len(record.key or b"") + len(record.value or b"") + RECORD_OVERHEAD
 
 
 @pytest.mark.parametrize(

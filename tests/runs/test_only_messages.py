@@ -62,11 +62,11 @@ def test_into_kafka(kafka: EmbeddedKafka) -> None:
     report = ticdc_producer.run(
         "bank", overrides=OVERRIDES, sink_uri=uri, messages_only=True, on_progress=seen.append
     )
-    written = [one.messages for one in seen]
+    written = [progress.messages for progress in seen]
     assert written == sorted(written)
     assert written[-1] == report.counts.total
     # The messages are not counted before: the total is an estimate, and None until there is one.
-    assert all(one.total is None or one.total >= one.messages for one in seen)
+    assert all(progress.total is None or progress.total >= progress.messages for progress in seen)
     assert report.verdict is None
     verdict = ticdc_producer.verify(sink_uri=uri, scenario="bank", overrides=OVERRIDES)
     assert verdict.ok, verdict.to_json()

@@ -110,6 +110,8 @@ def test_what_canal_json_does_not_carry_is_reported_as_not_checked(tmp_path: Pat
 def test_ddls_that_debezium_has_no_message_for_are_named() -> None:
     uri = "kafka:///golden?protocol=debezium&output-ddl=true"
     report = ticdc_producer.run(GOLDEN / "visible" / "ddl_many.sql", sink_uri=uri, dry_run=True)
-    named = [one["query"] for one in report.discarded if "Debezium" in one.get("reason", "")]
+    named = [
+        discarded["query"] for discarded in report.discarded if "Debezium" in discarded.get("reason", "")
+    ]
     assert len(named) == 4
     assert all("FOREIGN KEY" in query.upper() or "TTL" in query.upper() for query in named)

@@ -55,10 +55,10 @@ def _scenario(tmp_path: Path, text: str) -> Path:
 def test_a_rule_of_the_scenario(tmp_path: Path, rules: str, message: str) -> None:
     """Neither command starts Spark."""
     path = _scenario(tmp_path, f"{SQL}changefeed:\n  {rules}\n")
-    [found] = validate_scenario(path).problems
+    [reported] = validate_scenario(path).problems
     with pytest.raises(ProducerError) as rejected:
         prepare(path)
-    for problem in (found, rejected.value):
+    for problem in (reported, rejected.value):
         assert str(problem).startswith(f"{path}{message}")
 
 
@@ -83,8 +83,8 @@ def test_a_rule_of_the_changefeed_file_that_wins(tmp_path: Path) -> None:
 )
 def test_validate_rejects_what_a_run_rejects(tmp_path: Path, text: str, message: str) -> None:
     path = _scenario(tmp_path, text)
-    [found] = validate_scenario(path).problems
+    [reported] = validate_scenario(path).problems
     with pytest.raises(ProducerError) as rejected:
         prepare(path)
-    for problem in (found, rejected.value):
+    for problem in (reported, rejected.value):
         assert str(problem).startswith(f"{path}{message}")

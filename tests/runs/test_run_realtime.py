@@ -66,8 +66,8 @@ def scenario(tmp_path: Path) -> Path:
     return path
 
 
-def _seconds(found: list[Slice]) -> list[int]:
-    return [tso.physical(part.end_ts) - tso.physical(START) for part in found]
+def _seconds(parts: list[Slice]) -> list[int]:
+    return [tso.physical(part.end_ts) - tso.physical(START) for part in parts]
 
 
 @pytest.mark.parametrize(("text", "rate"), [("5000/s", 5000), ("7", 7), ("300/m", 5), ("3600/h", 1)])
@@ -103,9 +103,9 @@ def test_the_clock_starts_now_unless_the_scenario_sets_its_start(scenario: Path,
 
 def test_a_slice_ends_with_each_resolved_event_when_its_time_has_come(scenario: Path) -> None:
     job = realtime_job(scenario, "10/s", "5s")  # table, load and 25 transactions, each 200 ms
-    found = list(slices(job, FakeClock()))
-    assert [part.after_ts for part in found] == [-1, *(part.end_ts for part in found[:-1])]
-    assert _seconds(found) == [1000, 2000, 3000, 4000, 5000, 5200]
+    parts = list(slices(job, FakeClock()))
+    assert [part.after_ts for part in parts] == [-1, *(part.end_ts for part in parts[:-1])]
+    assert _seconds(parts) == [1000, 2000, 3000, 4000, 5000, 5200]
 
 
 def test_what_was_missed_while_writing_comes_in_one_slice(scenario: Path) -> None:

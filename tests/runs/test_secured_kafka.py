@@ -195,13 +195,13 @@ def _check_silence(texts: list[str]) -> None:
 
 
 def _command_lines(parent: int) -> set[str]:
-    found = set()
+    lines = set()
     try:
         for process in psutil.Process(parent).children(recursive=True):
-            found.add(" ".join(process.cmdline()))
+            lines.add(" ".join(process.cmdline()))
     except psutil.Error:
         pass
-    return found
+    return lines
 
 
 @pytest.mark.slow

@@ -69,8 +69,8 @@ def test_canal_json_files_hold_ticdcs_bytes_in_ticdcs_tree(tmp_path: Path, spark
     assert trees[1] == tree  # whatever the number of tasks
     golden = load_messages(GOLDEN / "visible" / "partition.canal-json.storage.jsonl")
     wanted = b"".join(message.value or b"" for message in golden).split(b"\r\n")
-    found = b"".join(_data(tmp_path / "1")).split(b"\r\n")
-    assert sorted(found) == sorted(in_column_order(row) if row else row for row in wanted)
+    rows = b"".join(_data(tmp_path / "1")).split(b"\r\n")
+    assert sorted(rows) == sorted(in_column_order(row) if row else row for row in wanted)
     data = [path for path in tree if "/CDC0" in path]
     first = f"test/p_range/{START}/115/2021-12-20"
     assert f"{first}/CDC00000000000000000001.json" in data

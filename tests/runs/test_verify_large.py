@@ -34,7 +34,7 @@ def test_the_verdict_is_that_of_one_process(
     verdicts = []
     engines: tuple[EngineOption, ...] = ("local", "spark")
     for engine in engines:
-        found = ticdc_producer.verify(
+        verdict = ticdc_producer.verify(
             sink_uri=uri,
             scenario="sysbench",
             overrides=OVERRIDES,
@@ -42,7 +42,7 @@ def test_the_verdict_is_that_of_one_process(
             from_beginning=True,
             engine=engine,
         )
-        verdicts.append(replace(found, engine=None))
+        verdicts.append(replace(verdict, engine=None))
     by_one, by_many = verdicts
     assert by_many == by_one
     assert by_many.ok is not bool(inject)
