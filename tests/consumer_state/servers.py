@@ -21,10 +21,10 @@ _POSTGRES = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 
 def _program(name: str, *folders: Path) -> str:
     search_path = os.pathsep.join([*map(str, folders), os.environ["PATH"], "/usr/sbin", "/usr/local/sbin"])
-    found = shutil.which(name, path=search_path)
-    if found is None:
+    program = shutil.which(name, path=search_path)
+    if program is None:
         pytest.skip(f"not run: no {name}")
-    return found
+    return program
 
 
 def _free_port() -> int:

@@ -40,12 +40,12 @@ def test_counts_are_those_of_a_plain_loop(spark: SparkSession) -> None:
         spark.createDataFrame([row for rows in side.values() for row in rows], COMPARABLE_ROWS)
         for side in (expected, actual)
     ]
-    found = compare_rows(*sides, tables=TABLES, max_examples=100)
-    for number, count in found.items():
+    compared = compare_rows(*sides, tables=TABLES, max_examples=100)
+    for number, count in compared.items():
         assert (count.expected, count.actual) == (len(expected[number]), len(actual[number]))
         counts = count.missing, count.extra, count.different
         assert counts == expected_counts(expected[number], actual[number])
         assert len(count.examples) == sum(counts)
-    assert found[0].examples == []
-    assert sum(count.different for count in found.values()) > 0
+    assert compared[0].examples == []
+    assert sum(count.different for count in compared.values()) > 0
     assert all(sum(len(rows) != len(set(rows)) for rows in side.values()) for side in (expected, actual))

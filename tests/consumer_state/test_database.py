@@ -96,9 +96,9 @@ def test_a_table_is_found_by_its_usual_names(name: str, tmp_path: Path) -> None:
     golden = state_folder(tmp_path / "golden")
     with sqlite3.connect(tmp_path / "x.db") as database:
         database.execute(f'CREATE TABLE "{name}" (id INTEGER)')
-    found = DatabaseSource(f"sqlite:///{tmp_path / 'x.db'}").find(_tables(golden)[0], None, unique_name=True)
-    assert found is not None
-    assert found.columns == ("id",)
+    table = DatabaseSource(f"sqlite:///{tmp_path / 'x.db'}").find(_tables(golden)[0], None, unique_name=True)
+    assert table is not None
+    assert table.columns == ("id",)
 
 
 @pytest.mark.parametrize(

@@ -23,13 +23,13 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_columns_are_those_of_the_history(golden: Path) -> None:
     tables = prepare(SHOP, overrides=["session.database=shop"]).history.catalog.tables
     columns = {table.qualified_name: table.sent_columns for table in tables}
-    found = {table.qualified_name: table.columns for table in expected_tables(golden, manifest(golden))}
-    assert found == columns
+    by_table = {table.qualified_name: table.columns for table in expected_tables(golden, manifest(golden))}
+    assert by_table == columns
 
 
 def test_keys_are_the_handle_keys(golden: Path) -> None:
-    found = {table.qualified_name: table.key for table in expected_tables(golden, manifest(golden))}
-    assert found == {"shop.items": ("id",), "shop.notes": ("id",), "shop.stock": ("place", "item")}
+    keys = {table.qualified_name: table.key for table in expected_tables(golden, manifest(golden))}
+    assert keys == {"shop.items": ("id",), "shop.notes": ("id",), "shop.stock": ("place", "item")}
 
 
 def test_an_earlier_state_has_the_tables_at_that_time(golden: Path) -> None:

@@ -28,7 +28,7 @@ def changes(folder: Path) -> Iterator[dict[str, Any]]:
     ranks = {"delete": 0, "update": 1, "insert": 1}
     events = [event for event in api.decode(folder=folder) if event["kind"] in ("row", "ddl")]
     for event in sorted(
-        events, key=lambda one: (one["commit_ts"], ranks.get(one.get("op", ""), 2), one["offset"])
+        events, key=lambda event: (event["commit_ts"], ranks.get(event.get("op", ""), 2), event["offset"])
     ):
         key = event["kind"], event["commit_ts"], event.get("query")
         if event["kind"] == "row" or key not in seen:
@@ -68,9 +68,9 @@ def test_a_database_that_ran_the_topic_has_all_tables(spark: SparkSession, tmp_p
             connection.exec_driver_sql("SET foreign_key_checks = 0, time_zone = '+00:00'")
             for event in changes(tmp_path / "golden"):
                 apply(connection, event)
-        found = api.verify_state(tmp_path / "golden", f"{server}/shop")
-        assert found.ok
-        assert len(found.tables) == TABLES
+        outcome = api.verify_state(tmp_path / "golden", f"{server}/shop")
+        assert outcome.ok
+        assert len(outcome.tables) == TABLES
         with engine.begin() as connection:
             connection.exec_driver_sql("UPDATE shop.archive SET note = NULL WHERE id = 4")
         assert not api.verify_state(tmp_path / "golden", f"{server}/shop").ok

@@ -52,9 +52,9 @@ def _insert(connection: sa.Connection, table: str, values: dict[str, Any]) -> No
 
 
 def compared(golden: Path, url: str) -> StateOutcome:
-    found = api.verify_state(golden, url)
-    assert "geheim" not in str(found.to_json())
-    return found
+    outcome = api.verify_state(golden, url)
+    assert "geheim" not in str(outcome.to_json())
+    return outcome
 
 
 def change(engine: sa.Engine) -> None:
@@ -63,8 +63,8 @@ def change(engine: sa.Engine) -> None:
         connection.execute(sa.text("DELETE FROM shop.stock WHERE item = 10"))
 
 
-def differences(found: StateOutcome) -> dict[str, tuple[int, int, int]]:
-    return {one.table: (one.missing, one.extra, one.different) for one in found.tables}
+def differences(outcome: StateOutcome) -> dict[str, tuple[int, int, int]]:
+    return {table.table: (table.missing, table.extra, table.different) for table in outcome.tables}
 
 
 CHANGED = {"shop.items": (0, 0, 1), "shop.notes": (0, 0, 0), "shop.stock": (1, 0, 0)}

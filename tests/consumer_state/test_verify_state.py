@@ -44,9 +44,9 @@ def sqlite_file(path: Path) -> Path:
 
 
 def test_files_of_three_formats_hold_the_state(spark: SparkSession, golden: Path, tmp_path: Path) -> None:
-    found = api.verify_state(golden, write_files(tmp_path / "filled"))
-    assert found.ok, "\n".join(state_lines(found))
-    assert {table.table: table.actual_rows for table in found.tables} == {
+    outcome = api.verify_state(golden, write_files(tmp_path / "filled"))
+    assert outcome.ok, "\n".join(state_lines(outcome))
+    assert {table.table: table.actual_rows for table in outcome.tables} == {
         "shop.items": 3, "shop.stock": 4, "shop.notes": 5,
     }  # fmt: skip
 
@@ -67,19 +67,19 @@ def test_a_wrong_database_is_reported_row_by_row(
         ["verify", "state", *options, "--ignore-column", "seen_at", "--json", "--junit-xml", str(junit)]
     )
     assert code == 1
-    found = json.loads(capsys.readouterr().out)
-    check(found, SCHEMA)
-    items, notes, stock = found["tables"]
-    assert not found["ok"]
+    report = json.loads(capsys.readouterr().out)
+    check(report, SCHEMA)
+    items, notes, stock = report["tables"]
+    assert not report["ok"]
     assert [items[name] for name in ("missing", "extra", "different")] == [1, 2, 1]
-    assert [(one["kind"], one["key"]["id"]) for one in items["examples"]] == [
+    assert [(example["kind"], example["key"]["id"]) for example in items["examples"]] == [
         ("different", "1"), ("extra", "9"), ("extra", "10"), ("missing", "2"),
     ]  # fmt: skip
     assert items["examples"][0]["expected"] == {"name": "lamp", "price": "1.50", "made": "2021-12-20"}
     assert items["examples"][0]["actual"] == {"name": None, "price": "1.25", "made": "soon"}
     assert (notes["missing_columns"], notes["different"], notes["missing"]) == (["note"], 0, 0)
     assert (stock["extra_columns"], stock["actual"]) == ([], "goods")
-    assert [(one["kind"], one["key"]) for one in stock["examples"]] == [
+    assert [(example["kind"], example["key"]) for example in stock["examples"]] == [
         ("different", {"place": "north", "item": "2"}), ("extra", {"place": "south", "item": "1"}),
     ]  # fmt: skip
     cases = {case.name: bool(case.result) for suite in JUnitXml.fromfile(str(junit)) for case in suite}
@@ -141,8 +141,8 @@ def test_tables_that_spark_reads(spark: SparkSession, golden: Path, tmp_path: Pa
     for name, frame in frames.items():
         frame.write.orc(str(tmp_path / "lake" / name.replace(".", "/")))
     pattern = f"spark:orc:{tmp_path}/lake/{{schema}}/{{table}}"
-    found = api.verify_state(golden, frames if kind == "frames" else pattern)
-    assert {table.table: table.missing for table in found.tables if not table.ok} == {"shop.stock": 1}
+    outcome = api.verify_state(golden, frames if kind == "frames" else pattern)
+    assert {table.table: table.missing for table in outcome.tables if not table.ok} == {"shop.stock": 1}
 
 
 @pytest.mark.slow
@@ -163,7 +163,7 @@ def test_many_rows_are_compared_by_the_same_plan(spark: SparkSession, golden: Pa
         database.executemany("INSERT INTO stock VALUES (?, ?, ?)", rows)
     (table,) = api.verify_state(many, f"sqlite:///{path}", tables=["shop.stock"]).tables
     assert (table.expected_rows, table.actual_rows) == (200_000, 199_999)
-    assert [(one.kind, one.key["item"]) for one in table.examples] == [
+    assert [(example.kind, example.key["item"]) for example in table.examples] == [
         ("different", b"5"),
         ("missing", b"77777"),
     ]

@@ -39,9 +39,12 @@ _RATES = {
 def legal_traps(protocol: str, profile: str = "classic") -> list[str]:
     """The legal traps that a run can have, in the order of the catalogue."""
     return [
-        one.id
-        for one in catalogue().values()
-        if one.legal and one.mechanism != "scenario" and protocol in one.protocols and profile in one.profiles
+        trap.id
+        for trap in catalogue().values()
+        if trap.legal
+        and trap.mechanism != "scenario"
+        and protocol in trap.protocols
+        and profile in trap.profiles
     ]
 
 
@@ -68,8 +71,8 @@ class Outcome:
     @property
     def errors(self) -> list[str]:
         """Findings of severity error, with their counts, and differences from the scenario."""
-        found = [f"{one.id} {one.count}" for one in self.verdict.of_severity("error")]
-        return found if self.verdict.ok or found else ["comparison"]
+        findings = [f"{finding.id} {finding.count}" for finding in self.verdict.of_severity("error")]
+        return findings if self.verdict.ok or findings else ["comparison"]
 
 
 def outcome(

@@ -45,33 +45,35 @@ def test_the_published_schema_is_the_models() -> None:
 def test_the_published_file_is_generated_from_the_classes() -> None:
     assert _shipped("traps.yaml") == catalogue_text(), "python -m ticdc_producer.faults.catalogue schemas"
     entries = TrapFile.model_validate(yaml.safe_load(_shipped("traps.yaml"))).traps
-    assert {one.id: one for one in entries} == {name: TrapEntry.of(one) for name, one in catalogue().items()}
+    assert {entry.id: entry for entry in entries} == {
+        name: TrapEntry.of(trap) for name, trap in catalogue().items()
+    }
 
 
-@pytest.mark.parametrize("one", catalogue().values(), ids=catalogue())
-def test_every_trap_is_explained(one: Trap) -> None:
-    assert one.summary.endswith(".")
-    assert one.consumer_action.endswith(".")
-    assert "\n" not in one.summary + one.consumer_action + one.requires
-    assert one.protocols
-    assert one.profiles
+@pytest.mark.parametrize("trap", catalogue().values(), ids=catalogue())
+def test_every_trap_is_explained(trap: Trap) -> None:
+    assert trap.summary.endswith(".")
+    assert trap.consumer_action.endswith(".")
+    assert "\n" not in trap.summary + trap.consumer_action + trap.requires
+    assert trap.protocols
+    assert trap.profiles
 
 
-@pytest.mark.parametrize("one", catalogue().values(), ids=catalogue())
-def test_every_trap_names_invariants_that_exist(one: Trap) -> None:
-    assert {*one.violates, *one.may_report} <= SPECIFIED | {EXPECTED_EVENTS}
-    assert not {*one.violates} & {*one.may_report}
+@pytest.mark.parametrize("trap", catalogue().values(), ids=catalogue())
+def test_every_trap_names_invariants_that_exist(trap: Trap) -> None:
+    assert {*trap.violates, *trap.may_report} <= SPECIFIED | {EXPECTED_EVENTS}
+    assert not {*trap.violates} & {*trap.may_report}
 
 
 def test_the_list_of_invariants_here_knows_those_that_are_checked() -> None:
-    assert {one.id for one in INVARIANTS} <= SPECIFIED
+    assert {invariant.id for invariant in INVARIANTS} <= SPECIFIED
 
 
 def test_the_settings_of_a_trap_are_keys_of_a_changefeed_file() -> None:
     known = {option.file_key for option in PARAMETERS if option.state == State.HONOURED} | {
         "sink.dispatchers"
     }
-    assert {key for one in catalogue().values() for key in one.changefeed_settings} <= known
+    assert {key for trap in catalogue().values() for key in trap.changefeed_settings} <= known
 
 
 def test_an_unknown_trap_is_an_error_that_names_the_nearest() -> None:
@@ -100,6 +102,6 @@ def test_a_trap_that_contradicts_itself_is_refused(changed: dict[str, object], c
 
 
 def test_two_traps_of_one_id_are_refused() -> None:
-    one = {"id": "a", "summary": "A.", "legal": True, "mechanism": "event", "consumer_action": "B."}
+    entry = {"id": "a", "summary": "A.", "legal": True, "mechanism": "event", "consumer_action": "B."}
     with pytest.raises(ValidationError, match="duplicate trap id"):
-        TrapFile.model_validate({"version": 1, "traps": [one, one]})
+        TrapFile.model_validate({"version": 1, "traps": [entry, entry]})

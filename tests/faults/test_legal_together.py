@@ -40,17 +40,17 @@ MATRIX = [
 ]  # fmt: skip
 
 
-def printed(found: Outcome) -> str:
-    return f"{' + '.join(found.traps):60} {' '.join(found.errors) or '-'}"
+def printed(outcome: Outcome) -> str:
+    return f"{' + '.join(outcome.traps):60} {' '.join(outcome.errors) or '-'}"
 
 
 @pytest.mark.parametrize(("protocol", "profile", "rule", "traps"), FAST)
 def test_legal_traps_together_are_no_error(
     protocol: str, profile: str, rule: str, traps: tuple[str, ...], tmp_path: Path
 ) -> None:
-    found = outcome(protocol, traps, tmp_path, profile, rule)
-    assert {*traps} == found.occurred
-    assert not found.errors
+    observed = outcome(protocol, traps, tmp_path, profile, rule)
+    assert {*traps} == observed.occurred
+    assert not observed.errors
 
 
 @pytest.mark.slow
@@ -58,10 +58,10 @@ def test_legal_traps_together_are_no_error(
 def test_every_pair_of_legal_traps_is_no_error(
     protocol: str, profile: str, rule: str, tmp_path: Path
 ) -> None:
-    found = [outcome(protocol, traps, tmp_path, profile, rule) for traps in pairs(protocol, profile)]
-    print("\n".join(map(printed, found)))
-    assert not [(one.traps, one.errors) for one in found if one.errors]
-    never = {*legal_traps(protocol, profile)} - {trap for one in found for trap in one.occurred}
+    outcomes = [outcome(protocol, traps, tmp_path, profile, rule) for traps in pairs(protocol, profile)]
+    print("\n".join(map(printed, outcomes)))
+    assert not [(pair.traps, pair.errors) for pair in outcomes if pair.errors]
+    never = {*legal_traps(protocol, profile)} - {trap for pair in outcomes for trap in pair.occurred}
     assert not never
 
 
@@ -69,11 +69,11 @@ def test_every_pair_of_legal_traps_is_no_error(
 def test_legal_traps_together_are_no_error_in_a_topic(
     kafka: EmbeddedKafka, protocol: str, profile: str, rule: str, traps: tuple[str, ...], tmp_path: Path
 ) -> None:
-    found = outcome_of_topic(
+    observed = outcome_of_topic(
         kafka.bootstrap, f"together-{protocol}", protocol, traps, tmp_path, profile, rule
     )
-    assert {*traps} == found.occurred
-    assert not found.errors
+    assert {*traps} == observed.occurred
+    assert not observed.errors
 
 
 @pytest.mark.slow
@@ -82,11 +82,11 @@ def test_every_pair_of_legal_traps_is_no_error_in_a_topic(
     kafka: EmbeddedKafka, protocol: str, profile: str, rule: str, tmp_path: Path
 ) -> None:
     run = f"pairs-{MATRIX.index((protocol, profile, rule))}"
-    found = [
+    outcomes = [
         outcome_of_topic(kafka.bootstrap, f"{run}-{number}", protocol, traps, tmp_path, profile, rule)
         for number, traps in enumerate(pairs(protocol, profile))
     ]
-    print("\n".join(map(printed, found)))
-    assert not [(one.traps, one.errors) for one in found if one.errors]
-    never = {*legal_traps(protocol, profile)} - {trap for one in found for trap in one.occurred}
+    print("\n".join(map(printed, outcomes)))
+    assert not [(pair.traps, pair.errors) for pair in outcomes if pair.errors]
+    never = {*legal_traps(protocol, profile)} - {trap for pair in outcomes for trap in pair.occurred}
     assert not never

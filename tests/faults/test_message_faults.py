@@ -40,24 +40,26 @@ def _options(protocol: str) -> dict[str, Any]:
 def samples(protocol: str) -> list[tuple[bytes | None, bytes | None]]:
     """Row messages of real TiCDC, of one event each."""
     decode = registry.decoder(protocol, _options(protocol)).events
-    found = [
-        (one.key, one.value) for one in load_messages(GOLDEN / "visible" / FILES[protocol]) if not one.error
+    pairs = [
+        (message.key, message.value)
+        for message in load_messages(GOLDEN / "visible" / FILES[protocol])
+        if not message.error
     ]
-    return [one for one in found if [type(event) for event in decode(*one)] == [RowEvent]]
+    return [pair for pair in pairs if [type(event) for event in decode(*pair)] == [RowEvent]]
 
 
 def stream(protocol: str) -> list[Message]:
     """One message a second; every tenth is a resolved event."""
     rows = samples(protocol)
     resolved = registry.encoder(protocol, _options(protocol)).resolved
-    found: list[Message] = []
+    messages: list[Message] = []
     for number in range(MESSAGES):
         key, value = rows[number % len(rows)]
         end = resolved(CLOCK.ts(number))
-        found.append(
+        messages.append(
             end if number % 10 == 9 and end is not None else Message(key, value, "row", CLOCK.ts(number))
         )
-    return found
+    return messages
 
 
 def batches(messages: list[Message], cuts: list[int]) -> list[MessageBatch]:
@@ -85,12 +87,12 @@ def faulty(
 def numbered(sent: list[Message], notes: list[dict[str, Any]]) -> list[tuple[int, Message]]:
     """Each message with the ordinal of its first event, as the notes give it."""
     jumps = {note["offset"]: note["event_ordinal"] for note in notes if "event_ordinal" in note}
-    event, found = 0, []
+    event, pairs = 0, []
     for offset, message in enumerate(sent):
         event = jumps.get(offset, event)
-        found.append((event, message))
+        pairs.append((event, message))
         event += message.events
-    return found
+    return pairs
 
 
 @given(cuts=st.lists(st.integers(1, MESSAGES - 1), max_size=6))
@@ -137,7 +139,9 @@ def test_joined_messages_hold_the_events_of_all() -> None:
     sent, notes = faulty("open-protocol", {"oversized": TrapSetting(), "mixed-kinds": TrapSetting()}, [])
     decode = registry.decoder("open-protocol", {}).events
     faulty_messages = {note["trap"]: sent[note["offset"]] for note in notes}
-    assert {name: len(list(decode(one.key, one.value))) for name, one in faulty_messages.items()} == {
+    assert {
+        name: len(list(decode(message.key, message.value))) for name, message in faulty_messages.items()
+    } == {
         "oversized": 4,
         "mixed-kinds": 2,
     }

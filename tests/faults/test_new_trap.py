@@ -67,7 +67,7 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch, **points: str) -> Non
     info = folder / "acme_traps-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-traps\nVersion: 1.0\n")
-    lines = [f"{name.replace('_', '-')} = {module}:{found}" for name, found in points.items()]
+    lines = [f"{name.replace('_', '-')} = {module}:{class_name}" for name, class_name in points.items()]
     (info / "entry_points.txt").write_text("\n".join(["[ticdc_producer.traps]", *lines, ""]))
     monkeypatch.syspath_prepend(str(folder))
     importlib.invalidate_caches()
@@ -124,7 +124,7 @@ def deletes_twice(topic: Topic) -> TrapOccurrences | None:
 
 
 @pytest.mark.parametrize(
-    ("found", "complaint"),
+    ("class_name", "complaint"),
     [
         ("Nothing", "must be a subclass of Trap"),
         ("Absent", "cannot be loaded: AttributeError"),
@@ -132,16 +132,16 @@ def deletes_twice(topic: Topic) -> TrapOccurrences | None:
     ],
 )
 def test_a_registered_class_that_is_no_trap_is_refused_with_its_origin(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: str, complaint: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, class_name: str, complaint: str
 ) -> None:
-    install(tmp_path, monkeypatch, strange=found)
+    install(tmp_path, monkeypatch, strange=class_name)
     with pytest.raises(FaultError, match=complaint) as caught:
         catalogue()
     assert "entry point strange = acme_" in str(caught.value)
 
 
 def test_two_traps_of_one_id_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(tmp_path, monkeypatch, one="LostDelete", two="LostDelete")
+    install(tmp_path, monkeypatch, first="LostDelete", second="LostDelete")
     with pytest.raises(FaultError, match="another trap has this id"):
         catalogue()
 
@@ -153,11 +153,11 @@ def test_the_package_names_a_trap_in_its_class_alone() -> None:
     """
     package = ROOT / "producer/ticdc_producer"
     traps = {
-        one.id: package / "faults/traps" / f"{one.__module__.rpartition('.')[2]}.py" for one in built_in()
+        trap.id: package / "faults/traps" / f"{trap.__module__.rpartition('.')[2]}.py" for trap in built_in()
     }
     quoted = re.compile("|".join(rf'["\']({re.escape(name)})["\']' for name in traps))
     other_meanings = {"handle-key-only", "claim-check", "truncated"}
-    found = {
+    mentions = {
         (name, path.relative_to(package).as_posix())
         for path in package.rglob("*.py")
         for match in quoted.finditer(path.read_text("utf-8"))
@@ -165,4 +165,4 @@ def test_the_package_names_a_trap_in_its_class_alone() -> None:
         and path != traps[name]
         and not path.is_relative_to(package / "conformance/fuzz")
     }
-    assert found == set()
+    assert mentions == set()

@@ -15,7 +15,7 @@ from ticdc_producer.faults.trap import TrapSetting
 from ticdc_producer.model.tso import CommitClock
 
 ILLEGAL = ("lost-row", "missing-ddl", "early-resolved", "poison")
-SEGMENT_FAULTS = {one.id: one for one in traps_of(SegmentTrap)}
+SEGMENT_FAULTS = {trap.id: trap for trap in traps_of(SegmentTrap)}
 CLOCK = CommitClock(every_us=100_000)
 
 
@@ -37,7 +37,7 @@ def test_no_two_faults_share_a_segment(
     settings = {name: TrapSetting(times=count, window=2) for name, count in times.items()}
     ddl_ts = [CLOCK.ts(20 * number) for number in ddls]  # a segment has two commits, a fault eight segments
     plan = plan_faults(settings, seed=seed, clock=CLOCK, commits=range(commits), ddl_ts=ddl_ts)
-    owned = [number for one in plan.illegal for number in one.segments] + list(plan.fixed)
+    owned = [number for fault in plan.illegal for number in fault.segments] + list(plan.fixed)
     assert len(owned) == len(set(owned))
     assert all(0 <= number < plan.segments.count for number in owned)
     assert len(plan.illegal) == sum(count for name, count in times.items() if name in ILLEGAL)
@@ -47,7 +47,7 @@ def test_no_two_faults_share_a_segment(
 
 def test_a_missing_ddl_gets_segments_with_a_ddl() -> None:
     plan = planned({"missing-ddl": TrapSetting(times=2)}, ddls=(500, 800))
-    assert all(plan.ddl_segments & set(one.segments) for one in plan.illegal)
+    assert all(plan.ddl_segments & set(fault.segments) for fault in plan.illegal)
 
 
 def test_every_ddl_has_its_fault_unless_a_rate_is_given() -> None:

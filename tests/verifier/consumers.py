@@ -145,7 +145,7 @@ class PartitionResolved(Consumer):
     def advance(self, partition: int, ts: int) -> None:
         super().advance(partition, ts)
         due = [row for source, row in self.rows if source == partition and row.commit_ts <= ts]
-        self.rows = [one for one in self.rows if one[0] != partition or one[1].commit_ts > ts]
+        self.rows = [entry for entry in self.rows if entry[0] != partition or entry[1].commit_ts > ts]
         for row in sorted(due, key=self.order):
             self.apply(row)
 
@@ -261,7 +261,7 @@ class OnePerKeyAndTime(Consumer):
     """Drops a second event of a row with the same commit-ts."""
 
     def row(self, delivered: Delivered, row: RowEvent) -> None:
-        if self.named(row) not in [self.named(one) for _, one in self.rows]:
+        if self.named(row) not in [self.named(other) for _, other in self.rows]:
             super().row(delivered, row)
 
     def named(self, row: RowEvent) -> tuple[int, Key]:

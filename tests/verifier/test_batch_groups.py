@@ -50,19 +50,19 @@ def moved(parts: Sequence[GroupedRows], marked: Sequence[pa.RecordBatch]) -> Bat
 def test_a_mark_finds_its_row(seed: int) -> None:
     random = np.random.default_rng(seed)
     groups = [rows(int(random.integers(1, 40)), table=table) for table in ("a", "b", "c")]
-    found = [
-        BatchGroups(one, random.random(len(one)) < 0.5, random.random(len(one)) < 0.5, OPTIONS)
-        for one in groups
+    batches = [
+        BatchGroups(events, random.random(len(events)) < 0.5, random.random(len(events)) < 0.5, OPTIONS)
+        for events in groups
     ]
-    got = moved([one.events for one in found], [duplicate_flags(one) for one in found])
-    for one in found:
-        own = np.flatnonzero(np.array(got.events.table.to_pylist()) == one.events.table[0].as_py())
-        assert got.first_delivery[own].tolist() == one.first_delivery.tolist()
-        assert got.late_in_key[own].tolist() == one.late_in_key.tolist()
+    got = moved([batch.events for batch in batches], [duplicate_flags(batch) for batch in batches])
+    for batch in batches:
+        own = np.flatnonzero(np.array(got.events.table.to_pylist()) == batch.events.table[0].as_py())
+        assert got.first_delivery[own].tolist() == batch.first_delivery.tolist()
+        assert got.late_in_key[own].tolist() == batch.late_in_key.tolist()
         taken = got.events.take(own)
-        assert taken.tables[1] == one.events.tables[1]
+        assert taken.tables[1] == batch.events.tables[1]
         for name in ("partition", "position", "commit_ts", "table_id", "op", "rule", "batch_value", "group"):
-            assert getattr(taken, name).tolist() == getattr(one.events, name).tolist()
+            assert getattr(taken, name).tolist() == getattr(batch.events, name).tolist()
 
 
 @pytest.mark.parametrize("alone", [True, False])
@@ -83,7 +83,7 @@ def test_suspected_groups_are_those_of_all_tasks() -> None:
     tasks[1].add(rows(3, table="b", batch_value=7))
     total = SuspectedGroups()
     assert not total
-    total.merge(pickle.loads(pickle.dumps(one)) for one in tasks)
+    total.merge(pickle.loads(pickle.dumps(task)) for task in tasks)
     assert total
     assert total.contain(rows(2, table="a")).all()
     assert total.contain(rows(2, table="b", batch_value=7)).all()

@@ -33,31 +33,31 @@ def compare(expected: Topic, delivered: Topic) -> Comparison:
     return CheckedEvents(delivered.table(), VerifyOptions()).comparison(expected.table())
 
 
-def counts(found: Comparison) -> dict[str, int]:
-    return {name: value for name, value in dataclasses.asdict(found).items() if name != "diff" and value}
+def counts(comparison: Comparison) -> dict[str, int]:
+    return {name: value for name, value in dataclasses.asdict(comparison).items() if name != "diff" and value}
 
 
 def test_equal_streams_have_no_difference() -> None:
-    found = compare(stream(), stream())
-    assert found.ok
-    assert counts(found) == {"expected": 12}
-    assert found.diff == ()
+    comparison = compare(stream(), stream())
+    assert comparison.ok
+    assert counts(comparison) == {"expected": 12}
+    assert comparison.diff == ()
 
 
 def test_a_replayed_suffix_is_duplicates() -> None:
-    found = compare(stream(), stream().again(0, 3))
-    assert found.ok
-    assert counts(found) == {"expected": 12, "duplicates": 5}
+    comparison = compare(stream(), stream().again(0, 3))
+    assert comparison.ok
+    assert counts(comparison) == {"expected": 12, "duplicates": 5}
 
 
 def test_lost_invented_and_changed_events_are_in_the_diff() -> None:
     topic = stream().row(1, ts(9), after=account(9))
     topic.events.remove(row_of(topic, 3))
     row_of(topic, 5)["after"] = {"id": b"1", "email": b"1@bank", "balance": b"6"}
-    found = compare(stream(), topic)
-    assert counts(found) == {"expected": 12, "missing": 2, "unexpected": 2}
-    assert [line[0] for line in found.diff] == ["-", "-", "+", "+"]
-    lost, changed, came, invented = found.diff
+    comparison = compare(stream(), topic)
+    assert counts(comparison) == {"expected": 12, "missing": 2, "unexpected": 2}
+    assert [line[0] for line in comparison.diff] == ["-", "-", "+", "+"]
+    lost, changed, came, invented = comparison.diff
     assert "bank/0@3[0]" in lost
     assert "balance='5'" in changed
     assert "balance='6'" in came
@@ -77,9 +77,9 @@ def test_events_in_another_order_or_partition_are_not_right() -> None:
     topic = stream()
     update, delete = row_of(topic, 5), row_of(topic, 6)
     update["offset"], delete["offset"] = 6, 5
-    found = compare(stream(), topic)
-    assert counts(found) == {"expected": 12, "out_of_order": 1}
-    assert found.diff[0].startswith("~ bank/0@")
+    comparison = compare(stream(), topic)
+    assert counts(comparison) == {"expected": 12, "out_of_order": 1}
+    assert comparison.diff[0].startswith("~ bank/0@")
 
     moved = stream()
     row_of(moved, 6)["partition"] = 1
@@ -92,10 +92,10 @@ def test_the_examples_have_the_lowest_offsets_of_all_partitions() -> None:
         expected.row(0, ts(number), after=account(number))
     for number in range(7, 10):
         expected.row(1, ts(number), after=account(number))
-    found = compare(expected, Topic())
-    assert found.missing == 9
-    examples = [re.search(r"bank/(\d)@(\d)", line) for line in found.diff]
-    assert [one.groups() for one in examples if one] == [
+    comparison = compare(expected, Topic())
+    assert comparison.missing == 9
+    examples = [re.search(r"bank/(\d)@(\d)", line) for line in comparison.diff]
+    assert [match.groups() for match in examples if match] == [
         ("0", "0"), ("0", "1"), ("0", "2"), ("1", "0"), ("1", "1"),
     ]  # fmt: skip
 
@@ -104,9 +104,9 @@ def test_so_do_those_of_several_tasks() -> None:
     tasks = [
         Differences(examples={"-": [("bank", partition, first, 0)]}) for partition, first in ((0, 9), (1, 2))
     ]
-    found = Differences()
-    found.merge(tasks)
-    assert found.expected_examples == [("bank", 1, 2, 0), ("bank", 0, 9, 0)]
+    differences = Differences()
+    differences.merge(tasks)
+    assert differences.expected_examples == [("bank", 1, 2, 0), ("bank", 0, 9, 0)]
 
 
 @pytest.mark.parametrize("bits", [0, 1, 16])
@@ -176,8 +176,8 @@ def test_drop_and_truncate_clear_a_table_and_drop_database_all() -> None:
 
 def test_a_state_that_differs_is_listed_row_by_row() -> None:
     assert state_of(stream(), accounts=[account(1, 5)]).tables == 1
-    found = state_of(stream(), accounts=[account(1, 6)])
-    assert (found.ok, found.missing, found.unexpected) == (False, 1, 1)
-    assert [line[0] for line in found.diff] == ["-", "+"]
-    assert "balance=6" in found.diff[0]
-    assert "balance=5" in found.diff[1]
+    comparison = state_of(stream(), accounts=[account(1, 6)])
+    assert (comparison.ok, comparison.missing, comparison.unexpected) == (False, 1, 1)
+    assert [line[0] for line in comparison.diff] == ["-", "+"]
+    assert "balance=6" in comparison.diff[0]
+    assert "balance=5" in comparison.diff[1]

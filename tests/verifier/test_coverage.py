@@ -21,7 +21,7 @@ from ticdc_producer.model.trap_coverage import CoverageRule
 from ticdc_producer.verifier import ExpectedDispatch, VerifyOptions
 from ticdc_producer.verifier.coverage import TrapOccurrences, Visibility, exercised
 
-RULES = {name: one.coverage for name, one in catalogue().items() if one.coverage is not None}
+RULES = {name: trap.coverage for name, trap in catalogue().items() if trap.coverage is not None}
 CREATE = "CREATE TABLE bank.accounts (id BIGINT PRIMARY KEY)"
 KEYED = {"id": HANDLE, "email": PLAIN, "balance": PLAIN}
 RULES_OF_TABLES = [
@@ -208,7 +208,7 @@ def test_an_incomplete_row_is_a_claim_if_the_changefeed_stores_large_rows() -> N
     rules = {name: RULES[name] for name in ("claim-check", "handle-key-only")}
     visibility = Visibility(options=VerifyOptions(), claim_check=True)
     seen = searched(LocalEngine(), topic, visibility, rules)
-    assert {name: one is not None for name, one in seen.items()} == {
+    assert {name: occurrence is not None for name, occurrence in seen.items()} == {
         "claim-check": True,
         "handle-key-only": False,
     }

@@ -64,14 +64,14 @@ def test_all_findings_are_those_of_one_task(spark: SparkSession, slices: int, wr
     topics = {name: build() for name, build in streams().items()} | {"wrong": wrong_images(wrong)}
     decoded, options = together(topics), on_topics(topics)
     options = dataclasses.replace(options, from_beginning=True, resolved_gap_ms=10_000)
-    found = check_messages(SparkEngine(spark), in_slices(spark, decoded, slices), as_they_are, options)
+    checked = check_messages(SparkEngine(spark), in_slices(spark, decoded, slices), as_they_are, options)
     whole = CheckedEvents(decoded, options)
     assert len(whole.findings) > len(test_invariants.INVARIANTS)
-    assert found.findings == whole.findings == check(decoded, options)
-    old_images = sum(finding.count for finding in found.findings if finding.id == "INV-OLD-IMAGE")
+    assert checked.findings == whole.findings == check(decoded, options)
+    old_images = sum(finding.count for finding in checked.findings if finding.id == "INV-OLD-IMAGE")
     few = sum(name.endswith("INV-OLD-IMAGE") for name in topics)
     assert old_images >= wrong + few
-    assert found.kinds == whole.kinds
+    assert checked.kinds == whole.kinds
 
 
 def test_only_messages_with_suspected_events_and_examples_are_decoded_again(
@@ -86,8 +86,8 @@ def test_only_messages_with_suspected_events_and_examples_are_decoded_again(
             (tmp_path / uuid4().hex).write_text(str(batch.num_rows))
             yield batch.cast(DECODED)
 
-    found = check_messages(SparkEngine(spark), in_slices(spark, decoded, 2), recorded, VerifyOptions())
-    assert "INV-OLD-IMAGE" in {one.id for one in found.findings}
+    checked = check_messages(SparkEngine(spark), in_slices(spark, decoded, 2), recorded, VerifyOptions())
+    assert "INV-OLD-IMAGE" in {finding.id for finding in checked.findings}
     again = sum(int(path.read_text()) for path in tmp_path.iterdir()) - decoded.num_rows
     assert 0 < again < 10
 
@@ -112,7 +112,7 @@ def test_the_comparison_is_that_of_one_task(spark: SparkSession) -> None:
     options, expected = VerifyOptions(), stream().table()
     states = [(state(account(1, 5)), None), (state(account(1), account(3)), ts(1))]
     events = expected.select(EXPECTED_EVENTS.names)
-    found = check_messages(
+    checked = check_messages(
         SparkEngine(spark),
         in_slices(spark, delivered.table(), 3),
         as_they_are,
@@ -129,8 +129,8 @@ def test_the_comparison_is_that_of_one_task(spark: SparkSession) -> None:
         ],
     )
     whole = CheckedEvents(delivered.table(), options)
-    assert found.comparison == whole.comparison(expected)
-    assert found.comparison is not None
-    assert not found.comparison.ok
-    assert found.states == [whole.state(rows, {"bank.other": "a reason"}, until) for rows, until in states]
-    assert [one.ok for one in found.states] == [False, False]
+    assert checked.comparison == whole.comparison(expected)
+    assert checked.comparison is not None
+    assert not checked.comparison.ok
+    assert checked.states == [whole.state(rows, {"bank.other": "a reason"}, until) for rows, until in states]
+    assert [comparison.ok for comparison in checked.states] == [False, False]

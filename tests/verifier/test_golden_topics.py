@@ -52,9 +52,9 @@ def test_streams_of_real_ticdc_have_no_error(protocol: str) -> None:
     assert len(topics) >= 16
     uri = f"kafka:///golden?protocol={protocol}&partition-num=1&{options}"
     rows = LocalEngine().of_batches(record_batches(records(topics)), MESSAGES)
-    found = verify_messages(LocalEngine(), resolve(uri, None, name="golden"), Messages(rows)).verdict
+    verdict = verify_messages(LocalEngine(), resolve(uri, None, name="golden"), Messages(rows)).verdict
     # The topic of a file is not the changefeed's topic.
-    errors = [one for one in found.of_severity("error") if one.id != "INV-TOPIC"]
+    errors = [finding for finding in verdict.of_severity("error") if finding.id != "INV-TOPIC"]
     assert not errors
     events = sum(len(message.events) for messages in topics.values() for message in messages)
-    assert sum(found.kinds[kind] for kind in ("row", "ddl", "resolved")) == events
+    assert sum(verdict.kinds[kind] for kind in ("row", "ddl", "resolved")) == events

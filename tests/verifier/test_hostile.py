@@ -98,6 +98,6 @@ def _check(events: list[Any], options: VerifyOptions, random: Any) -> None:
     again = CheckedEvents(decoded.take(pa.array(shuffled, pa.int64())), options)
     assert again.findings == checked.findings
     tables = [{"schema": "t", "table": table, "row": None} for table in ("t", "u")]
-    found = [events.state(pa.Table.from_pylist(tables, STATE), {}) for events in (checked, again)]
-    assert found[0] == found[1]
+    states = [events.state(pa.Table.from_pylist(tables, STATE), {}) for events in (checked, again)]
+    assert states[0] == states[1]
     assert checked.comparison(decoded.filter(pc.not_equal(decoded["kind"], "error"))).ok

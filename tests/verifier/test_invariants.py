@@ -84,7 +84,7 @@ def violations(findings: Iterable[Finding]) -> dict[str, str]:
     return {finding.id: finding.severity for finding in findings if finding.severity in ("error", "warning")}
 
 
-def one(findings: list[Finding], invariant: str) -> Finding:
+def finding_of(findings: list[Finding], invariant: str) -> Finding:
     (finding,) = (f for f in findings if f.id == invariant and f.severity != "not checked")
     return finding
 
@@ -274,14 +274,14 @@ BROKEN: dict[str, tuple[Callable[[], Topic], list[tuple[int, int]]]] = {
 """For each invariant a stream that violates it alone, and the partition and offset of the events to name."""
 TWICE = ("INV-RESOLVED-DDL", "INV-RESOLVED-MONO", "INV-DDL-ORDER")
 """Violated in both partitions, because both get DDL and resolved events."""
-SEVERITY = {one.id: one.severity for one in INVARIANTS}
+SEVERITY = {invariant.id: invariant.severity for invariant in INVARIANTS}
 
 
 def test_each_broken_invariant_is_found_alone_with_its_events() -> None:
     """Every stream is a topic of its own, so that one check covers them all."""
     findings = check(together({name: stream() for name, (stream, _) in BROKEN.items()}), on_topics(BROKEN))
     assert violations(findings) == {name: SEVERITY[name] for name in BROKEN}
-    for finding in (one for one in findings if one.severity in ("error", "warning")):
+    for finding in (violation for violation in findings if violation.severity in ("error", "warning")):
         assert {event.topic for example in finding.examples for event in example.events} == {finding.id}
         assert finding.count == (2 if finding.id in TWICE else 1)
         assert sorted(offsets(finding)) == sorted(BROKEN[finding.id][1])
@@ -290,7 +290,7 @@ def test_each_broken_invariant_is_found_alone_with_its_events() -> None:
 
 def test_every_invariant_is_broken_by_some_test() -> None:
     other_tests = {"INV-ORDER-KEY", "INV-KEY-PARTITION", "INV-DUP-CONTENT", "INV-TOPIC"}
-    assert {one.id for one in INVARIANTS} == {*BROKEN, *INFORMATION, *other_tests}
+    assert {invariant.id for invariant in INVARIANTS} == {*BROKEN, *INFORMATION, *other_tests}
 
 
 def test_a_row_that_overtakes_itself_breaks_both_orders() -> None:
@@ -299,8 +299,8 @@ def test_a_row_that_overtakes_itself_breaks_both_orders() -> None:
     topic.row(HOME, ts(3), before=account(1), after=account(1, 3)).row(HOME, ts(2), after=account(1))
     findings = check(topic.table(), OPTIONS)
     assert violations(findings) == {"INV-ORDER-TABLE": "error", "INV-ORDER-KEY": "error"}
-    assert offsets(one(findings, "INV-ORDER-KEY")) == [(HOME, 3), (HOME, 4)]
-    assert "1000 ms" in one(findings, "INV-ORDER-KEY").examples[0].detail
+    assert offsets(finding_of(findings, "INV-ORDER-KEY")) == [(HOME, 3), (HOME, 4)]
+    assert "1000 ms" in finding_of(findings, "INV-ORDER-KEY").examples[0].detail
 
 
 def test_rows_of_two_tables_may_share_a_message_where_their_hashes_are_equal() -> None:
@@ -335,7 +335,7 @@ def test_findings_that_are_not_violations_are_information() -> None:
     findings = check(together({name: stream() for name, (stream, _) in INFORMATION.items()}), options)
     assert violations(findings) == {}
     for name, (_, words) in INFORMATION.items():
-        finding = one(findings, name)
+        finding = finding_of(findings, name)
         assert finding.severity == "info"
         assert words in finding.examples[0].detail
         assert {event.topic for example in finding.examples for event in example.events} == {name}
@@ -378,7 +378,7 @@ def test_a_ddl_of_a_database_concerns_its_tables() -> None:
     findings = check(topic.row(HOME, ts(2), after=account(2)).table(), OPTIONS)
     barriers = {name: severity for name, severity in violations(findings).items() if "BARRIER" in name}
     assert barriers == {"INV-DDL-BARRIER-BEFORE": "error", "INV-DDL-BARRIER-AFTER": "error"}
-    assert one(findings, "INV-DDL-BARRIER-AFTER").count == 1
+    assert finding_of(findings, "INV-DDL-BARRIER-AFTER").count == 1
 
 
 def test_a_ddl_in_one_partition_is_a_warning_if_nothing_follows() -> None:
@@ -508,7 +508,7 @@ def test_a_row_at_the_resolved_ts_is_information() -> None:
     topic = created().row(HOME, ts(1), after=account(1)).resolved(ts(1)).row(HOME, ts(1), after=account(2))
     findings = check(topic.table(), OPTIONS)
     assert [each.id for each in findings if each.severity != "not checked"] == ["INV-RESOLVED"]
-    assert one(findings, "INV-RESOLVED").severity == "info"
+    assert finding_of(findings, "INV-RESOLVED").severity == "info"
 
 
 def test_a_repeated_row_with_other_content_is_no_duplicate() -> None:
@@ -556,7 +556,7 @@ def test_a_stream_without_rows_proves_nothing_about_rows() -> None:
 
 def test_an_empty_stream_proves_nothing() -> None:
     reasons = unchecked(check(Topic().table(), OPTIONS))
-    assert reasons.keys() == {one.id for one in INVARIANTS} - {
+    assert reasons.keys() == {invariant.id for invariant in INVARIANTS} - {
         "INV-FRAME",
         "INV-BATCH-SIZE",
         "INV-RESOLVED-STALL",

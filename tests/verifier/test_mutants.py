@@ -97,21 +97,23 @@ def ends_right(consumer: type[Consumer], partitions: Partitions, state: Tables) 
 def matrix(topics: dict[str, tuple[Partitions, Tables]]) -> dict[str, set[str]]:
     """The topics on which each consumer ends wrong."""
     return {
-        one.__name__: {name for name, (read, state) in topics.items() if not ends_right(one, read, state)}
-        for one in (Consumer, *WRONG)
+        consumer.__name__: {
+            name for name, (read, state) in topics.items() if not ends_right(consumer, read, state)
+        }
+        for consumer in (Consumer, *WRONG)
     }
 
 
-def printed(found: dict[str, set[str]], topics: list[str]) -> str:
+def printed(by_consumer: dict[str, set[str]], topics: list[str]) -> str:
     lines = [f"{'':20}" + " ".join(f"{name:>17}" for name in topics)]
     lines += [
         f"{name:20}" + " ".join(f"{'wrong' if topic in wrong else '-':>17}" for topic in topics)
-        for name, wrong in found.items()
+        for name, wrong in by_consumer.items()
     ]
     return "\n".join(lines)
 
 
-def made(folder: Path, names: tuple[str, ...]) -> dict[str, tuple[Partitions, Tables]]:
+def written_topics(folder: Path, names: tuple[str, ...]) -> dict[str, tuple[Partitions, Tables]]:
     topics = {}
     for name in names:
         report = api.run(TRAPPED, out=folder / name, inject=TOPICS[name])
@@ -125,8 +127,8 @@ def made(folder: Path, names: tuple[str, ...]) -> dict[str, tuple[Partitions, Ta
 def test_wrong_consumers_end_wrong_and_the_right_one_never(
     spark: SparkSession, tmp_path: Path, names: tuple[str, ...]
 ) -> None:
-    found = matrix(made(tmp_path, names))
-    print(printed(found, list(names)))
-    assert not found.pop(Consumer.__name__)
-    unnoticed = {name for name, wrong in found.items() if not wrong}
+    by_consumer = matrix(written_topics(tmp_path, names))
+    print(printed(by_consumer, list(names)))
+    assert not by_consumer.pop(Consumer.__name__)
+    unnoticed = {name for name, wrong in by_consumer.items() if not wrong}
     assert unnoticed <= (set() if len(names) == len(TOPICS) else {"NeedsRows"})

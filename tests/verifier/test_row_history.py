@@ -11,11 +11,11 @@ from tests.verifier.test_invariants import (
     HOME,
     OPTIONS,
     created,
+    finding_of,
     inserted_twice,
     lost_column,
     offsets,
     on_topics,
-    one,
     other_old_image,
     together,
     unchecked,
@@ -70,11 +70,13 @@ def test_from_the_beginning_a_row_has_its_whole_history() -> None:
     findings = check(together(topics), options)
     assert violations(findings) == dict.fromkeys(("INV-ROW-STATE", "INV-OLD-IMAGE", "INV-SCHEMA"), "error")
     for name in ("INV-OLD-IMAGE", "INV-SCHEMA"):
-        assert [example.events[0].topic for example in one(findings, name).examples] == [name]
-        assert offsets(one(findings, name)) == BROKEN[name][1]
-    assert "balance: the old image has 6, the previous event left 5" in str(one(findings, "INV-OLD-IMAGE"))
+        assert [example.events[0].topic for example in finding_of(findings, name).examples] == [name]
+        assert offsets(finding_of(findings, name)) == BROKEN[name][1]
+    assert "balance: the old image has 6, the previous event left 5" in str(
+        finding_of(findings, "INV-OLD-IMAGE")
+    )
     details = {
-        example.events[-1].topic: example.detail for example in one(findings, "INV-ROW-STATE").examples
+        example.events[-1].topic: example.detail for example in finding_of(findings, "INV-ROW-STATE").examples
     }
     assert details.keys() == STATES.keys()
     assert all(words in details[name] for name, (_, words) in STATES.items())
@@ -85,7 +87,7 @@ def test_the_number_of_examples_is_configurable() -> None:
     for key in range(1, 6):
         topic.row(HOME, ts(key), before=account(key))
     few, many = (
-        one(check(topic.table(), dataclasses.replace(whole(), examples=number)), "INV-ROW-STATE")
+        finding_of(check(topic.table(), dataclasses.replace(whole(), examples=number)), "INV-ROW-STATE")
         for number in (1, 4)
     )
     assert (few.count, len(few.examples), len(many.examples)) == (5, 1, 4)
@@ -153,18 +155,18 @@ def database_dropped() -> Topic:
     return topic.row(HOME, ts(6), after=account(1))
 
 
-def found(streams: tuple[Callable[[], Topic], ...]) -> dict[str, str]:
+def violations_in(streams: tuple[Callable[[], Topic], ...]) -> dict[str, str]:
     topics = {stream.__name__: stream() for stream in streams}
     return violations(check(together(topics), whole(on_topics(topics))))
 
 
 def test_legal_histories_give_nothing() -> None:
-    assert found(LEGAL) == {}
+    assert violations_in(LEGAL) == {}
 
 
 def test_a_ddl_that_concerns_several_tables_counts_for_their_rows() -> None:
     """In a stream of their own, because such a DDL counts in all topics."""
-    assert found((renamed, exchanged, database_dropped)) == {}
+    assert violations_in((renamed, exchanged, database_dropped)) == {}
 
 
 # -- options ------------------------------------------------------------------------------------------------
@@ -178,8 +180,8 @@ def test_an_old_image_of_the_updated_columns_is_checked() -> None:
     options = dataclasses.replace(whole(on_topics(("right", "wrong"))), fidelity=updated)
     findings = check(together({"right": stream("1"), "wrong": stream("5")}), options)
     assert violations(findings) == {"INV-OLD-IMAGE": "error"}
-    assert offsets(one(findings, "INV-OLD-IMAGE")) == [(HOME, 3), (HOME, 4)]
-    assert one(findings, "INV-OLD-IMAGE").examples[0].events[0].topic == "wrong"
+    assert offsets(finding_of(findings, "INV-OLD-IMAGE")) == [(HOME, 3), (HOME, 4)]
+    assert finding_of(findings, "INV-OLD-IMAGE").examples[0].events[0].topic == "wrong"
 
 
 def test_updates_that_read_as_inserts_are_no_second_insert() -> None:
@@ -187,7 +189,7 @@ def test_updates_that_read_as_inserts_are_no_second_insert() -> None:
     topic = inserted_twice().row(HOME, ts(3), before=account(1, 2)).row(HOME, ts(4), before=account(1, 2))
     findings = check(topic.table(), options)
     assert violations(findings) == {"INV-ROW-STATE": "error"}
-    assert one(findings, "INV-ROW-STATE").count == 1
+    assert finding_of(findings, "INV-ROW-STATE").count == 1
     assert unchecked(findings)["INV-OLD-IMAGE"] == "updates carry no old image"
 
 
@@ -200,7 +202,7 @@ def test_an_update_of_the_key_ends_one_row_and_begins_another() -> None:
     wrong = moved().row(HOME, ts(4), before=account(1, 1))
     findings = check(together({"right": right, "wrong": wrong}), options)
     assert violations(findings) == {"INV-ROW-STATE": "error"}
-    assert one(findings, "INV-ROW-STATE").examples[0].events[-1].topic == "wrong"
+    assert finding_of(findings, "INV-ROW-STATE").examples[0].events[-1].topic == "wrong"
 
 
 def test_milliseconds_leave_the_order_to_the_partition() -> None:
@@ -231,7 +233,7 @@ def test_a_row_stays_in_its_partition() -> None:
     frame = topic.row(AWAY, ts(2), before=account(1), after=account(1, 1)).table()
     findings = check(frame, OPTIONS)
     assert violations(findings) == {"INV-ROW-PARTITION": "error", "INV-KEY-PARTITION": "error"}
-    assert offsets(one(findings, "INV-KEY-PARTITION")) == [(HOME, 2), (AWAY, 2)]
+    assert offsets(finding_of(findings, "INV-KEY-PARTITION")) == [(HOME, 2), (AWAY, 2)]
     unknown = dataclasses.replace(OPTIONS, rules=None)
     assert violations(check(frame, unknown)) == {"INV-KEY-PARTITION": "warning"}
     by_balance = ExpectedDispatch(schema="bank", table="accounts", rule="columns", columns=("balance",))
@@ -254,4 +256,4 @@ def test_events_go_to_the_topic_of_their_table() -> None:
     topics["accounts"].ddl(ts(3), "CREATE TABLE bank.other (id INT)", table="other")
     findings = check(together(topics), options)
     assert violations(findings) == {"INV-TOPIC": "error"}
-    assert "topic other" in one(findings, "INV-TOPIC").examples[0].detail
+    assert "topic other" in finding_of(findings, "INV-TOPIC").examples[0].detail

@@ -38,11 +38,11 @@ class Results:
     survivors: list[Mutant] = field(default_factory=list)
 
     @property
-    def found(self) -> int:
+    def reported(self) -> int:
         return self.tried.total() - len(self.survivors)
 
     def __str__(self) -> str:
-        return f"{self.tried.total()} | {self.found} | {len(self.survivors)}"
+        return f"{self.tried.total()} | {self.reported} | {len(self.survivors)}"
 
 
 def tried(wire: Wire, mutants: Iterator[Mutant]) -> Results:
@@ -84,8 +84,8 @@ def stream_mutants(wire: Wire, seed: int, sites: int) -> Iterator[Mutant]:
                     yield Mutant(kind, change, index, messages)
     backwards = [*reversed(wire.messages)]
     exchanged = [{**row, "partition": 1 - row["partition"]} for row in wire.messages]
-    one = [{**row, "partition": 0} for row in wire.messages]
-    for change, rows in {"backwards": backwards, "partitions exchanged": exchanged, "in one": one}.items():
+    in_one = [{**row, "partition": 0} for row in wire.messages]
+    for change, rows in {"backwards": backwards, "partitions exchanged": exchanged, "in one": in_one}.items():
         if wire.delivered(rows) != wire.messages:
             yield Mutant("topic", change, 0, rows)
 

@@ -131,7 +131,7 @@ def test_every_change_of_files_that_is_not_found_is_documented(
 def test_rows_of_files_that_are_lost_or_moved_are_found(protocol: str, tmp_path: Path) -> None:
     folder = storage_folder("seed_t1", protocol, tmp_path)
     survivors = tried(folder, stream_mutants(folder, SEED, sites=1)).survivors
-    assert [str(one) for one in survivors if not documented_in_stream(folder, one)] == []
+    assert [str(mutant) for mutant in survivors if not documented_in_stream(folder, mutant)] == []
 
 
 @pytest.mark.parametrize("sites", [1, pytest.param(10, marks=pytest.mark.slow)])
@@ -141,4 +141,4 @@ def test_rows_of_files_that_are_lost_or_moved_are_found(protocol: str, tmp_path:
 def test_messages_that_are_lost_or_moved_are_found(protocol: str, sites: int) -> None:
     with wire_topic("seed_t1", protocol) as topic:
         survivors = tried(topic, stream_mutants(topic, SEED, sites)).survivors
-        assert [str(one) for one in survivors if not documented_in_stream(topic, one)] == []
+        assert [str(mutant) for mutant in survivors if not documented_in_stream(topic, mutant)] == []

@@ -154,9 +154,9 @@ def _edits(parent: Node, index: int) -> dict[str, Edit]:
     return edits if len(slots) > 1 else {kind: edits[kind] for kind in edits.keys() & _ALONE}
 
 
-def _alike(one: Node, other: Node) -> bool:
+def _alike(member: Node, other: Node) -> bool:
     """Return whether a fixed form takes either of two members in the place of the other."""
-    return type(one) is type(other) and type(one) not in (Object, Array)
+    return type(member) is type(other) and type(member) not in (Object, Array)
 
 
 _ALONE = frozenset({"removed", "added twin", "renamed"})
