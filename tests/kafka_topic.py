@@ -19,8 +19,8 @@ def read_topic(bootstrap: str, topic: str) -> dict[int, list[Message]]:
     partitions = [TopicPartition(topic, n) for n in sorted(consumer.partitions_for_topic(topic))]
     consumer.assign(partitions)
     ends = consumer.end_offsets(partitions)
-    messages: dict[int, list[Message]] = {one.partition: [] for one in partitions}
-    while any(len(messages[one.partition]) < ends[one] for one in partitions):
+    messages: dict[int, list[Message]] = {partition.partition: [] for partition in partitions}
+    while any(len(messages[partition.partition]) < ends[partition] for partition in partitions):
         for records in consumer.poll(timeout_ms=10_000).values():
             for record in records:
                 messages[record.partition].append((record.key, record.value, list(record.headers)))

@@ -129,12 +129,12 @@ def _users(admin: AdminClient) -> None:
     weaker = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
     users = [(WRITER, strong), (WRITER, weaker), (STRANGER, strong)]
     for user, kind in users:
-        made = admin.alter_user_scram_credentials(
+        futures = admin.alter_user_scram_credentials(
             [UserScramCredentialUpsertion(user, kind, PASSWORD.encode())]
         )
-        made[user].result()
-    for made in admin.create_acls(_permissions()).values():
-        made.result()
+        futures[user].result()
+    for future in admin.create_acls(_permissions()).values():
+        future.result()
 
 
 def _permissions() -> list[AclBinding]:

@@ -70,9 +70,9 @@ def consume(broker: EmbeddedKafka, topic: str) -> bytes | None:
 
 
 def processes_below(pid: int) -> list[psutil.Process]:
-    found = psutil.Process(pid).children(recursive=True)
-    assert any(process.name() == "java" for process in found)
-    return found
+    processes = psutil.Process(pid).children(recursive=True)
+    assert any(process.name() == "java" for process in processes)
+    return processes
 
 
 def gone(processes: list[psutil.Process]) -> bool:
@@ -127,11 +127,11 @@ def test_the_second_broker_writes_the_class_archive_of_later_ones(
     for archives in (0, 1, 1):
         with EmbeddedKafka() as broker:
             create_topic(broker, "t")
-            (java,) = [one for one in processes_below(broker.pid) if one.name() == "java"]
+            (java,) = [process for process in processes_below(broker.pid) if process.name() == "java"]
             options = " ".join(java.cmdline())
-        found = [*(tmp_path / "classes").glob("kafka-*.jsa")]
-        assert len(found) == archives
-    assert f"-XX:SharedArchiveFile={found[0]}" in options
+        files = [*(tmp_path / "classes").glob("kafka-*.jsa")]
+        assert len(files) == archives
+    assert f"-XX:SharedArchiveFile={files[0]}" in options
 
 
 def test_transactions_work_on_one_node(kafka: EmbeddedKafka) -> None:

@@ -85,14 +85,14 @@ def test_jars_are_fetched_once_and_then_used_without_network(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    found = fetched(tmp_path / "cache")
-    assert [path.read_bytes() for path in found] == list(CONTENTS.values())
+    paths = fetched(tmp_path / "cache")
+    assert [path.read_bytes() for path in paths] == list(CONTENTS.values())
     assert set(repository.requests.values()) == {1}
     output = capsys.readouterr()
     assert output.err.count("\n") == 1
     assert f"12 jars) from {repository.url.rstrip('/')}" in output.err
     monkeypatch.setenv("TICDC_PRODUCER_MAVEN_URL", "http://127.0.0.1:9/")
-    assert fetched(tmp_path / "cache") == found
+    assert fetched(tmp_path / "cache") == paths
     assert capsys.readouterr() == ("", "")
 
 

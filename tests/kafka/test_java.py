@@ -136,10 +136,10 @@ def test_the_shim_drops_one_argument_and_keeps_all_others(bare: pytest.MonkeyPat
 def test_a_shim_is_reused_per_java_and_mended(bare: pytest.MonkeyPatch, tmp_path: Path) -> None:
     first, second = fake_java(tmp_path / "one", "21"), fake_java(tmp_path / "two", "21")
     shim = shim_of(bare, first)
-    made = (shim / "bin" / "java").stat()
+    before = (shim / "bin" / "java").stat()
     assert shim_of(bare, second) != shim
     assert shim_of(bare, first) == shim
-    assert (shim / "bin" / "java").stat().st_ino == made.st_ino
+    assert (shim / "bin" / "java").stat().st_ino == before.st_ino
     good = (shim / "bin" / "java").read_text()
     (shim / "bin" / "java").write_text("#!/bin/sh\n")
     assert (shim_of(bare, first) / "bin" / "java").read_text() == good

@@ -118,5 +118,5 @@ async def _request(
     }
     await app(scope, receive, send)
     start, *rest = sent
-    found = {name.decode().lower(): value.decode("latin-1") for name, value in start["headers"]}
-    return Answer(start["status"], found, b"".join(part.get("body", b"") for part in rest))
+    received = {name.decode().lower(): value.decode("latin-1") for name, value in start["headers"]}
+    return Answer(start["status"], received, b"".join(part.get("body", b"") for part in rest))

@@ -21,8 +21,8 @@ from ticdc_producer.serve.tasks.worker import Worker
 
 
 async def _runs(task: Task) -> None:
-    async for one in task.changes():
-        if one is not None and one["event"] == "step":
+    async for change in task.changes():
+        if change is not None and change["event"] == "step":
             return
 
 
@@ -33,7 +33,7 @@ def main() -> None:
     worker.start(lambda: None)
     task = worker.submit("run", "endless", works.of(works.ignore_everything))
     asyncio.run(_runs(task))
-    print(*(one.pid for one in psutil.Process().children(recursive=True)), flush=True)
+    print(*(process.pid for process in psutil.Process().children(recursive=True)), flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -87,8 +87,8 @@ def test_an_error_arrives_as_it_was_raised(error: ProducerError) -> None:
         error_content,
         status_of,
         str,
-        lambda one: one.exit_code,
-        lambda one: one.spelled(str.upper),
+        lambda raised: raised.exit_code,
+        lambda raised: raised.spelled(str.upper),
     ):
         assert content(reported) == content(error)
 

@@ -25,8 +25,8 @@ COMMAND = b"".join([frame("argument", "run"), frame("argument", "seed_t1")])
 
 @pytest.fixture
 def app() -> Iterator[App]:
-    with application(ServeSettings(kafka="k:1")) as found:
-        yield found
+    with application(ServeSettings(kafka="k:1")) as served:
+        yield served
 
 
 def _queued(service: Service, count: int) -> Callable[[], Any]:
@@ -84,7 +84,7 @@ def test_runs_whose_state_is_requested_go_on(app: App) -> None:
     app("GET", f"/v1/runs/{started['id']}?wait=60", leaves=_queued(app.service, 1))
     app("GET", f"/v1/runs/{started['id']}/progress", leaves=_queued(app.service, 1))
     waited = app("POST", "/v1/runs?wait=0.01", content=RUN).json
-    states = [app("GET", f"/v1/runs/{one['id']}").json["status"] for one in (started, waited)]
+    states = [app("GET", f"/v1/runs/{run['id']}").json["status"] for run in (started, waited)]
     assert states == ["queued", "queued"]
 
 
@@ -123,7 +123,7 @@ def test_the_topics_of_a_cancelled_run_are_removed_with_it(served: App, kafka: E
 
     async def written() -> None:
         while not any(
-            topic in topics.existing() for one in served.service.worker.tasks for topic in one.topics
+            topic in topics.existing() for task in served.service.worker.tasks for topic in task.topics
         ):
             await asyncio.sleep(0)
 

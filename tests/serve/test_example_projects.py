@@ -51,13 +51,13 @@ PROJECTS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("project", PROJECTS, ids=lambda one: one.name)
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
 def test_the_mutated_line_exists(project: Project) -> None:
     assert (EXAMPLES / project.name / project.source).read_text("utf-8").count(project.removal) == 1
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("project", PROJECTS, ids=lambda one: one.name)
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
 def test_a_consumer_with_a_bug_fails_and_the_right_one_passes(
     project: Project, url: str, tmp_path: Path
 ) -> None:

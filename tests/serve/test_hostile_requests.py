@@ -45,8 +45,8 @@ os.environ["H_SECRET"] = SECRET
 @pytest.fixture
 def app() -> Iterator[App]:
     limits = Limits(body_bytes=20_000, queued=2, body_seconds=0.05, scenarios=1)
-    with application(ServeSettings(limits=limits)) as found:
-        yield found
+    with application(ServeSettings(limits=limits)) as served:
+        yield served
 
 
 @pytest.fixture
@@ -209,7 +209,7 @@ BODIES: list[tuple[str, dict[str, Any], int, str]] = [
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "what"), [one[1:] for one in BODIES], ids=[one[0] for one in BODIES]
+    ("body", "status", "what"), [case[1:] for case in BODIES], ids=[case[0] for case in BODIES]
 )
 def test_a_run_that_is_refused(
     app: App, pem: str, tmp_path: Path, body: dict[str, Any], status: int, what: str
@@ -265,8 +265,8 @@ def _quick(app: App, path: str, body: bytes, **headers: Any) -> Answer:
 @pytest.fixture
 def usual() -> Iterator[App]:
     """A service with the usual limits."""
-    with application() as found:
-        yield found
+    with application() as served:
+        yield served
 
 
 @pytest.mark.parametrize(("path", "body", "status"), LARGE.values(), ids=LARGE)
@@ -338,9 +338,9 @@ def test_a_posted_path_is_never_opened(app: App, tmp_path: Path) -> None:
 
 def _with_pem(value: Any, pem: str) -> Any:
     if isinstance(value, dict):
-        return {name: _with_pem(one, pem) for name, one in value.items()}
+        return {name: _with_pem(member, pem) for name, member in value.items()}
     if isinstance(value, list):
-        return [_with_pem(one, pem) for one in value]
+        return [_with_pem(member, pem) for member in value]
     return value.replace("PEM", pem) if isinstance(value, str) else value
 
 
@@ -436,7 +436,9 @@ FOLDERS = [
 
 
 @pytest.mark.parametrize(
-    ("arguments", "files", "status", "what"), [one[1:] for one in COMMANDS], ids=[one[0] for one in COMMANDS]
+    ("arguments", "files", "status", "what"),
+    [case[1:] for case in COMMANDS],
+    ids=[case[0] for case in COMMANDS],
 )
 def test_a_command_line_that_is_refused(
     app: App, arguments: list[str], files: bytes, status: int, what: str
@@ -444,9 +446,9 @@ def test_a_command_line_that_is_refused(
     app.service.ready.set()
     answer = _command(app, arguments, files)
     assert answer.status == status
-    found = dict(read_frames([answer.body]))
-    assert what in found["err"].decode()
-    assert set(found) == {"err", "exit"}
+    frames = dict(read_frames([answer.body]))
+    assert what in frames["err"].decode()
+    assert set(frames) == {"err", "exit"}
     assert SECRET not in answer.body.decode()
     assert app("GET", "/v1/runs").json == []
 
@@ -470,7 +472,7 @@ def test_a_body_without_frames(app: App, body: bytes) -> None:
 
 
 def _command(app: App, arguments: list[str], files: bytes) -> Answer:
-    return _post(app, b"".join(frame("argument", one) for one in arguments) + files)
+    return _post(app, b"".join(frame("argument", argument) for argument in arguments) + files)
 
 
 def _post(app: App, body: bytes) -> Answer:
@@ -562,7 +564,7 @@ def test_an_upload_that_is_refused(app: App, name: str, text: str | bytes, statu
     body = text if isinstance(text, bytes) else text.encode()
     answer = app("PUT", f"/v1/scenarios/{name}", content=body, headers=[("Content-Type", "application/sql")])
     assert answer.status == status
-    assert {one["source"] for one in app("GET", "/v1/scenarios").json} == {"shipped"}
+    assert {scenario["source"] for scenario in app("GET", "/v1/scenarios").json} == {"shipped"}
 
 
 def test_uploads_are_limited(app: App) -> None:

@@ -98,9 +98,9 @@ def test_a_thousand_runs_leave_memory_and_files_flat(tmp_path: Path) -> None:
     with served(tmp_path, "--max-runs", "10") as (process, url):
 
         def state() -> tuple[int, int]:
-            found = psutil.Process(process.pid)
-            family = [found, *found.children(recursive=True)]
-            return sum(one.memory_info().rss for one in family), found.num_fds()
+            parent = psutil.Process(process.pid)
+            family = [parent, *parent.children(recursive=True)]
+            return sum(member.memory_info().rss for member in family), parent.num_fds()
 
         for _ in range(200):
             assert _run(url)["ok"] is True

@@ -52,9 +52,9 @@ def test_a_run_prints_what_the_local_command_prints(
     assert _output(capsys, "run", script, "--sink-uri", local, "--server", url)[0] == 0
     for options in ([], ["--quiet"], ["--json"]):
         wanted = _output(capsys, "run", script, "--sink-uri", local, "--replace", *options)
-        found = _output(capsys, "run", script, "--sink-uri", local, "--replace", "--server", url, *options)
-        assert found[:2] == wanted[:2]
-        assert set(found[2].splitlines()) >= set(wanted[2].splitlines()) - {"starting Spark"}
+        remote = _output(capsys, "run", script, "--sink-uri", local, "--replace", "--server", url, *options)
+        assert remote[:2] == wanted[:2]
+        assert set(remote[2].splitlines()) >= set(wanted[2].splitlines()) - {"starting Spark"}
     assert _output(capsys, "run", script, "--server", url, "-q") == (0, "verified\n", "")
 
 
@@ -99,8 +99,8 @@ def test_verify_and_decode(
         [],
     ):
         wanted = _output(capsys, "verify", "--sink-uri", uri, *options)
-        found = _output(capsys, "verify", "--sink-uri", uri, *options, "--server", url)
-        assert found[:2] == wanted[:2]
+        remote = _output(capsys, "verify", "--sink-uri", uri, *options, "--server", url)
+        assert remote[:2] == wanted[:2]
     Path(script).write_text(SQL + "DELETE FROM t;")
     wrong = ["verify", "--sink-uri", uri, "--scenario", script]
     assert _output(capsys, *wrong, "--server", url)[:2] == (1, _output(capsys, *wrong)[1])
@@ -115,10 +115,10 @@ def test_errors_are_those_of_the_local_command(
     Path(script).write_text("INSERT INTO nope VALUES (1)")
     for options in ([], ["--seed", "-1"], ["--sink-uri", "kafka:///t?protocol=nope"], ["--inject", "nope"]):
         wanted = _output(capsys, "run", script, *options)
-        found = _output(capsys, "run", script, *options, "--server", url)
-        assert found[0] == wanted[0] == 2
+        remote = _output(capsys, "run", script, *options, "--server", url)
+        assert remote[0] == wanted[0] == 2
         if "--seed" not in options:
-            assert wanted[2].splitlines()[-1] in found[2]
+            assert wanted[2].splitlines()[-1] in remote[2]
     assert "cannot read the file" in _output(capsys, "run", "nope.sql", "--server", url)[2]
 
 
@@ -172,8 +172,8 @@ def test_files_and_folders_of_the_client(
     for command in (["verify", "--in", "golden"], ["decode", "golden/messages.jsonl"]):
         wanted = _output(capsys, *command)
         assert wanted[0] == 2
-        found = _output(capsys, *command, "--server", url)
-        assert (found[0], found[2].splitlines()[-1]) == (2, wanted[2].splitlines()[-1])
+        remote = _output(capsys, *command, "--server", url)
+        assert (remote[0], remote[2].splitlines()[-1]) == (2, wanted[2].splitlines()[-1])
 
 
 def test_a_watched_file_runs_again_when_it_is_saved(
@@ -358,9 +358,9 @@ def test_a_terminal_without_utf8_gets_escapes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_frames_are_read_however_they_are_divided(size: int) -> None:
     sent = frame("out", "é\n1 2\n") + frame("exit", "0") + frame("file", "a b", "c", bytes(range(256)))
-    found = [*read_frames(sent[start : start + size] for start in range(0, len(sent), size))]
-    assert [name for name, _ in found] == ["out", "exit", "file"]
-    assert parts_of(found[2][1], 3) == [b"a b", b"c", bytes(range(256))]
+    frames = [*read_frames(sent[start : start + size] for start in range(0, len(sent), size))]
+    assert [name for name, _ in frames] == ["out", "exit", "file"]
+    assert parts_of(frames[2][1], 3) == [b"a b", b"c", bytes(range(256))]
 
 
 def test_a_folder_that_is_too_large_is_not_sent(tmp_path: Path) -> None:

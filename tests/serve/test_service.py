@@ -102,8 +102,8 @@ def test_rows_of_a_consumer(app: Any) -> None:
     path = f"/v1/runs/{run['id']}/comparison"
     assert request(app, "POST", path, content={"tables": {"test.orders": rows}}).json["ok"] is True
     rows[1]["price"] = 80
-    found = request(app, "POST", path, content={"tables": {"test.orders": rows}}).json
-    assert found == {
+    outcome = request(app, "POST", path, content={"tables": {"test.orders": rows}}).json
+    assert outcome == {
         "ok": False,
         "differences": [
             "table test.orders: 1 different",
@@ -144,9 +144,9 @@ def test_a_topic_is_verified_and_decoded(app: Any) -> None:
     run = _post(app, {"sql": SQL, "topic": "served", "protocol": "canal-json", "verify": False})
     assert _get(app, run, "verdict").json is None
     uri = "kafka:///served?protocol=canal-json"
-    found = _post(app, {"sink_uri": uri, "sql": SQL}, "/v1/verifications")
-    assert found["ok"] is True
-    assert _get(app, found, "verdict").json["comparison"]["expected"] > 0
+    verification = _post(app, {"sink_uri": uri, "sql": SQL}, "/v1/verifications")
+    assert verification["ok"] is True
+    assert _get(app, verification, "verdict").json["comparison"]["expected"] > 0
     wrong = _post(app, {"sink_uri": uri, "sql": SQL + "DELETE FROM orders;"}, "/v1/verifications")
     assert (wrong["ok"], wrong["exit_code"]) == (False, 1)
     assert b"VIOLATED" in _get(app, wrong, "text").body

@@ -69,9 +69,9 @@ def test_probes_are_answered_before_the_modules_are_loaded() -> None:
             assert loading.events == []
             assert not waiting.done()
             loading.may_end.set()
-            assert "seed_t1" in {one["name"] for one in (await waiting).json}
+            assert "seed_t1" in {scenario["name"] for scenario in (await waiting).json}
             after = await get("/health"), await get("/ready")
-        assert [one.status for one in before] == [200, 503]
+        assert [answer.status for answer in before] == [200, 503]
         assert before[1].json == {"ready": False, "kafka": "k:1"}
         assert (after[0].status, after[0].json) == (200, before[0].json)
         assert foreign.status == 403

@@ -77,9 +77,9 @@ def _process(worker: Worker) -> psutil.Process:
 
 def _first_step(task: Task) -> str:
     async def step() -> str:
-        async for one in task.changes():
-            if one is not None and one["event"] == "step":
-                return str(one["line"])
+        async for change in task.changes():
+            if change is not None and change["event"] == "step":
+                return str(change["line"])
         raise AssertionError(task.error)
 
     return asyncio.run(step())
@@ -93,7 +93,7 @@ def _running(numbers: Iterable[int]) -> Iterator[psutil.Process]:
 
 def _assert_ended(*processes: psutil.Process) -> None:
     _, alive = psutil.wait_procs(processes, timeout=SECONDS)
-    assert [one for one in alive if one.status() != psutil.STATUS_ZOMBIE] == []
+    assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
 
 
 def test_a_task_that_ignores_everything_ends_at_the_limit(start_worker: StartWorker) -> None:
@@ -118,7 +118,7 @@ def test_tasks_share_a_process_until_one_is_cancelled(worker: Worker) -> None:
         worker.cancel(task)
     assert _over(after).error is None
     worker.cancel(after)
-    assert [type(one.error) for one in (slow, waits, after)] == [TaskCancelled, TaskCancelled, type(None)]
+    assert [type(task.error) for task in (slow, waits, after)] == [TaskCancelled, TaskCancelled, type(None)]
     _assert_ended(process)
 
 
@@ -168,9 +168,9 @@ def test_a_process_that_the_kernel_kills_is_replaced(worker: Worker) -> None:
     forkserver = process.parent()
     assert forkserver is not None
     while len(killed) < 2:
-        for one in forkserver.children():
-            one.kill()
-            killed.add(one)
+        for child in forkserver.children():
+            child.kill()
+            killed.add(child)
     assert process in killed
     _assert_ended(*killed)
     assert _process(worker) not in killed
@@ -183,7 +183,7 @@ def test_no_process_is_left_after_the_end(tmp_path: Path, work: Work) -> None:
     worker.start(lambda: None)
     process = _process(worker)
     task = _submitted(worker, work)
-    session = {one.pid for one in psutil.process_iter() if os.getsid(one.pid) == process.pid}
+    session = {child.pid for child in psutil.process_iter() if os.getsid(child.pid) == process.pid}
     worker.stop(0.5)
     children.stop(SECONDS)
     assert task.over

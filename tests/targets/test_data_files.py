@@ -34,11 +34,11 @@ def _written(
     known = {"width": 6, "size": 1 << 20, **rules}
     files = DataFiles(MEMORY, folder, FileRules(extension=".csv", **known), header)  # type: ignore[arg-type]
     tally = files.write(_batches(rows, step))
-    found = {path.removeprefix(f"{folder}/"): MEMORY.cat_file(path) for path in MEMORY.find(folder)}
-    index = found.pop("meta/CDC.index", b"")
-    assert index == (max(found) + "\n").encode()
-    assert (tally.files, tally.rows) == (len(found), len(rows))
-    return found
+    contents = {path.removeprefix(f"{folder}/"): MEMORY.cat_file(path) for path in MEMORY.find(folder)}
+    index = contents.pop("meta/CDC.index", b"")
+    assert index == (max(contents) + "\n").encode()
+    assert (tally.files, tally.rows) == (len(contents), len(rows))
+    return contents
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 100])

@@ -21,11 +21,11 @@ PLAN = EncodePlan(protocol="open-protocol", options={}, catalog=Catalog(()))
 
 def encoder(rejected: Iterable[int] = (), large: Iterable[int] = ()) -> PartitionEncoder:
     """An encoder that has already reported these rejected and large events."""
-    found = PartitionEncoder(PLAN, "t", 1)
+    partition_encoder = PartitionEncoder(PLAN, "t", 1)
     error = EncodeError("too large", code="X", table="d.t", commit_ts=5)
-    found.rejected.update(dict.fromkeys(sorted(rejected), error))
-    found.handle_key_only.extend(sorted(large))
-    return found
+    partition_encoder.rejected.update(dict.fromkeys(sorted(rejected), error))
+    partition_encoder.handle_key_only.extend(sorted(large))
+    return partition_encoder
 
 
 def rows_of(offsets: PartitionEventOffsets, counts: list[int]) -> list[dict[str, Any]]:

@@ -65,11 +65,11 @@ def test_every_event_is_at_its_position(name: str, events: list[str], data: st.D
     has_resolved = registry.encoder(protocol, options).resolved(1) is not None
     wanted = [(not group, number) for number, group in enumerate(events, 1) if group or has_resolved]
     decoder = registry.decoder(protocol, options)
-    read = [event for one in sent for event in decoder.events(one.key or b"", one.value or b"")]
+    read = [event for message in sent for event in decoder.events(message.key or b"", message.value or b"")]
     assert all(isinstance(event, RowEvent | ResolvedEvent) for event in read)
     if registry.fidelity(protocol, options).commit_ts == "exact":
         assert [(isinstance(event, ResolvedEvent), event.commit_ts) for event in read] == wanted
-    assert [event for one in sent for event in [one.type] * one.events] == [
+    assert [event for message in sent for event in [message.type] * message.events] == [
         (Kind.RESOLVED if resolved else Kind.ROW).label for resolved, _ in wanted
     ]
 
@@ -77,7 +77,7 @@ def test_every_event_is_at_its_position(name: str, events: list[str], data: st.D
 @given(events=streams)
 def test_rows_of_one_group_share_messages_up_to_a_resolved_event(events: list[str]) -> None:
     plan = EncodePlan(protocol="open-protocol", options={"max_batch_size": MOST}, catalog=CATALOG)
-    sizes = [one.events for one in _messages(plan, [_stream(events)])]
+    sizes = [message.events for message in _messages(plan, [_stream(events)])]
     wanted = []
     for group, run in groupby(events):
         count = len(list(run))

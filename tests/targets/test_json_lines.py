@@ -82,7 +82,7 @@ def test_messages(rows: list[dict[str, Any]]) -> None:
             "key": base64(row["key"]),
             "value": base64(row["value"]),
             "timestamp": row["timestamp"],
-            "headers": [[one["key"], base64(one["value"])] for one in row["headers"] or ()],
+            "headers": [[header["key"], base64(header["value"])] for header in row["headers"] or ()],
         })
         for row in rows
     )  # fmt: skip

@@ -31,7 +31,7 @@ def test_keys_values_and_headers_arrive(kafka: EmbeddedKafka) -> None:
     messages = [_row(b"0"), _row(b"1", b"k", ("a", b"x"), ("b", b"y")), _row(b"2", b"k")]
     _written(kafka, "headed", messages, {})
     delivered = read_topic(kafka.bootstrap, "headed")[0]
-    assert delivered == [(one.key, one.value, list(one.headers)) for one in messages]
+    assert delivered == [(message.key, message.value, list(message.headers)) for message in messages]
 
 
 def test_a_full_queue_is_waited_for_and_keeps_the_order(kafka: EmbeddedKafka) -> None:

@@ -20,8 +20,11 @@ def test_the_messages_are_those_at_the_offsets(kafka: EmbeddedKafka) -> None:
     for number in range(3000):
         producer.produce("read-at", value=str(number).encode(), partition=0)
     producer.flush()
-    found = [(one.offset, one.value) for one in read_at(kafka.bootstrap, "read-at", 0, [0, 1, 2000, 2999])]
-    assert found == [(0, b"0"), (1, b"1"), (2000, b"2000"), (2999, b"2999")]
+    messages = [
+        (message.offset, message.value)
+        for message in read_at(kafka.bootstrap, "read-at", 0, [0, 1, 2000, 2999])
+    ]
+    assert messages == [(0, b"0"), (1, b"1"), (2000, b"2000"), (2999, b"2999")]
 
 
 def test_offsets_without_a_message_are_left_out(kafka: EmbeddedKafka) -> None:
@@ -34,8 +37,10 @@ def test_offsets_without_a_message_are_left_out(kafka: EmbeddedKafka) -> None:
         producer.begin_transaction()
         producer.produce("read-at-gap", value=value, partition=0)
         producer.commit_transaction()
-    found = [(one.offset, one.value) for one in read_at(kafka.bootstrap, "read-at-gap", 0, [0, 1, 2])]
-    assert found == [(0, b"a"), (2, b"b")]
+    messages = [
+        (message.offset, message.value) for message in read_at(kafka.bootstrap, "read-at-gap", 0, [0, 1, 2])
+    ]
+    assert messages == [(0, b"a"), (2, b"b")]
 
 
 def test_the_batches_of_a_range_are_its_messages(kafka: EmbeddedKafka) -> None:

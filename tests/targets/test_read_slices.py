@@ -16,12 +16,12 @@ def test_slices_are_the_ranges_in_order(bounds: list[tuple[int, int]], tasks: in
         OffsetRange(topic="t", partition=number, start=start, end=start + size)
         for number, (start, size) in enumerate(bounds)
     ]
-    found = slices(ranges, tasks)
+    parts = slices(ranges, tasks)
     for part in ranges:
-        own = [one for one in found if one.partition == part.partition]
+        own = [other for other in parts if other.partition == part.partition]
         assert (own[0].start, own[-1].end) == (part.start, part.end)
         assert all(before.end == after.start for before, after in pairwise(own))
-    assert len(found) <= len(ranges) + 2 * tasks
+    assert len(parts) <= len(ranges) + 2 * tasks
 
 
 def test_small_ranges_are_not_cut() -> None:

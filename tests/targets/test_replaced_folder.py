@@ -36,7 +36,7 @@ def test_a_golden_folder_is_replaced_when_the_new_one_is_complete(tmp_path: Path
         _fail(path)
     assert (path / MANIFEST).read_text() == "old"
     _write(path, "new", replace=True)
-    assert [found.relative_to(tmp_path).as_posix() for found in tmp_path.rglob("*")] == [
+    assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")] == [
         "golden",
         f"golden/{MANIFEST}",
     ]

@@ -66,12 +66,12 @@ def test_rows_come_in_replay_order(tmp_path: Path) -> None:
     listing = _listing(changefeed)
     assert (listing.problems, listing.checkpoint_ts, listing.files) == ((), 2000, 2)
     decoder = registry.decoder("csv", reading_options(listing, changefeed.codec_options()))
-    found = list(records(listing, "csv", changefeed.codec_options()))
-    events = [event for one in found for event in decoder.events(one.key, one.value)]
+    messages = list(records(listing, "csv", changefeed.codec_options()))
+    events = [event for message in messages for event in decoder.events(message.key, message.value)]
     images = [dict(event.after or {}) for event in events if isinstance(event, RowEvent)]
     assert [image["id"] for image in images] == [b"1", b"2", b"3", b"4", b"5"]
     assert images[1]["v"] == b"x\r\ny"
-    assert found[2].offset > found[1].offset
+    assert messages[2].offset > messages[1].offset
     lines = list(decode(sink_uri=f"file://{tmp_path}?protocol=csv"))
     assert [line["kind"] for line in lines] == ["row"] * 5
 
@@ -112,7 +112,7 @@ def test_inconsistencies_are_reported(
 ) -> None:
     files = dict(FILES)
     change(files)
-    problems = [f"{one.path}: {one.what}" for one in _listing(_folder(tmp_path, files)).problems]
+    problems = [f"{problem.path}: {problem.what}" for problem in _listing(_folder(tmp_path, files)).problems]
     assert any(message in problem for problem in problems), problems
 
 
@@ -148,7 +148,7 @@ def test_files_are_counted_by_dispatcher(
 ) -> None:
     files = _of_dispatchers("42", "7")
     change(files)
-    problems = [f"{one.path}: {one.what}" for one in _listing(_folder(tmp_path, files)).problems]
+    problems = [f"{problem.path}: {problem.what}" for problem in _listing(_folder(tmp_path, files)).problems]
     assert len(problems) == 1
     assert message in problems[0]
 
@@ -181,8 +181,10 @@ def test_rows_of_canal_json_are_split_by_any_terminator(tmp_path: Path) -> None:
     files = {f"d/t/100/{DAY}/CDC000001.json": (text + b"1") * 3}
     changefeed = _folder(tmp_path, {**FILES, **files})
     listing, options = list_storage(changefeed.sink_uri.path, "canal-json"), {"row_end": "1"}
-    found = [one for one in records(listing, "canal-json", options) if one.topic.startswith("d/t/100")]
-    assert [one.value for one in found] == [text] * 3
+    messages = [
+        message for message in records(listing, "canal-json", options) if message.topic.startswith("d/t/100")
+    ]
+    assert [message.value for message in messages] == [text] * 3
 
 
 def test_a_line_of_an_unknown_version_does_not_read(tmp_path: Path) -> None:

@@ -163,13 +163,13 @@ def test_a_row_that_the_encoder_rejects_is_an_error() -> None:
 @each_tier
 @some_protocols
 def test_damaged_messages_differ(protocol: str, examples: int) -> None:
-    made = messages(protocol=protocol)
+    strategy = messages(protocol=protocol)
     reads, read = reader(protocol), []
 
     @settings(max_examples=examples)
     @given(st.data())
     def check(data: st.DataObject) -> None:
-        drawn = data.draw(made)
+        drawn = data.draw(strategy)
         damaged = data.draw(corrupted(st.just(drawn)))
         assert (damaged.key, damaged.value) not in [(m.key, m.value) for m in drawn] or len(drawn) > 1
         try:

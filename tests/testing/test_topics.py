@@ -149,7 +149,7 @@ def test_a_kafka_with_tls_and_sasl(
     monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
     tried.makepyfile(test_secured=SECURED)
     with secured_kafka(tmp_path) as secured:
-        client = [f"--ticdc-client={one}" for one in secured.client("${KAFKA_PASSWORD}")]
+        client = [f"--ticdc-client={option}" for option in secured.client("${KAFKA_PASSWORD}")]
         result = tried.runpytest_inprocess(f"--ticdc-bootstrap={secured.broker.address('SAFE')}", *client)
         result.assert_outcomes(passed=1, failed=1)
         assert PASSWORD not in result.stdout.str() + result.stderr.str()
