@@ -29,10 +29,10 @@ class Table:
 
     def release(self, partition):
         reached = self.resolved[partition]
-        due = [one for one in self.waiting if one[0] == partition and commit_ts(one[1]) <= reached]
-        self.waiting = [one for one in self.waiting if one not in due]
+        due = [entry for entry in self.waiting if entry[0] == partition and commit_ts(entry[1]) <= reached]
+        self.waiting = [entry for entry in self.waiting if entry not in due]
         # Within a commit-ts, deletes are applied before inserts.
-        for _, event in sorted(due, key=lambda one: (commit_ts(one[1]), one[1]["type"] != "DELETE")):
+        for _, event in sorted(due, key=lambda entry: (commit_ts(entry[1]), entry[1]["type"] != "DELETE")):
             self.apply(event)
 
     def apply(self, event):

@@ -32,14 +32,14 @@ def value_json(content: bytes) -> Any:
 
 
 def blocks(part: bytes, start: int) -> list[bytes]:
-    found = []
+    contents = []
     while start < len(part):
         length = int.from_bytes(part[start : start + 8], "big")
         start += 8 + length
         if length > len(part) or start > len(part):
             raise ValueError("a block is truncated")
-        found.append(part[start - length : start])
-    return found
+        contents.append(part[start - length : start])
+    return contents
 
 
 def open_protocol(key: bytes, value: bytes) -> list[Event]:
@@ -48,7 +48,7 @@ def open_protocol(key: bytes, value: bytes) -> list[Event]:
     keys, values = blocks(key, 8), blocks(value, 0)
     if values == [b""]:
         values = []  # a resolved event has no value, or an empty one
-    heads = [json.loads(one) for one in keys]
+    heads = [json.loads(key) for key in keys]
     if len(values) != sum(head["t"] != 3 for head in heads):
         raise ValueError("key and value hold different numbers of events")
     return [open_event(head, values.pop(0) if head["t"] != 3 else b"") for head in heads]
@@ -86,12 +86,12 @@ def open_value(column: dict[str, Any]) -> Any:
 
 def go_bytes(literal: str) -> bytes:
     """The bytes of a Go string literal: text as UTF-8, single bytes as \\x and two digits."""
-    found = b""
+    content = b""
     for byte, four, eight, single, text in GO_LITERAL.findall(literal):
         rune = four or eight
-        found += bytes.fromhex(byte) if byte else chr(int(rune, 16)).encode() if rune else b""
-        found += GO_ESCAPES.get(single, single).encode() + text.encode()
-    return found
+        content += bytes.fromhex(byte) if byte else chr(int(rune, 16)).encode() if rune else b""
+        content += GO_ESCAPES.get(single, single).encode() + text.encode()
+    return content
 
 
 # Canal-JSON: one JSON object; values are strings, and each byte of binary values is one character.

@@ -37,12 +37,12 @@ def open_keys(events: list[decoder.Event], value: bytes) -> list[list[str]]:
     """The handle key's columns of each event; empty for DDLs and resolved events."""
     if events[0]["kind"] == "resolved":
         return [[]]
-    found = []
+    keys = []
     for block in decoder.blocks(value, 0):
         content = json.loads(block)
         columns = content.get("u") or content.get("d") or {}
-        found.append([name for name, column in columns.items() if column.get("h")])
-    return found
+        keys.append([name for name, column in columns.items() if column.get("h")])
+    return keys
 
 
 def in_order(events: Iterable[tuple[decoder.Event, list[str]]]) -> list[tuple[decoder.Event, list[str]]]:
@@ -51,8 +51,8 @@ def in_order(events: Iterable[tuple[decoder.Event, list[str]]]) -> list[tuple[de
     An update that changes the key is a delete and an insert, because another row may get the old key.
     """
 
-    def sort_key(one: tuple[decoder.Event, list[str]]) -> tuple[int, bool, bool]:
-        event = one[0]
+    def sort_key(step: tuple[decoder.Event, list[str]]) -> tuple[int, bool, bool]:
+        event = step[0]
         return event["commit_ts"], event["kind"] == "ddl", event.get("op") != "delete"
 
     return sorted((step for event, key in events for step in steps(event, key)), key=sort_key)

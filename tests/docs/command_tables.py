@@ -81,9 +81,9 @@ REPLACED = (
 
 def not_run(command: Command) -> str | None:
     """Why a command is not run; None if it is."""
-    for one in NOT_RUN:
-        if one.page == command.page and one.part in command.text:
-            return one.reason
+    for left_out in NOT_RUN:
+        if left_out.page == command.page and left_out.part in command.text:
+            return left_out.reason
     return None
 
 
@@ -92,7 +92,7 @@ def replaced(text: str, known: Mapping[str, str]) -> str:
 
     :param known: values of the names in the replacements.
     """
-    for one in REPLACED:
-        if one.old in text:
-            text = text.replace(one.old, one.new.format_map(known))
+    for replacement in REPLACED:
+        if replacement.old in text:
+            text = text.replace(replacement.old, replacement.new.format_map(known))
     return text

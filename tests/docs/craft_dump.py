@@ -27,20 +27,20 @@ def dumped(data: bytes) -> list[Line]:
     tables = "size tables: header and dictionary, body, groups"
     lines.note(lambda s: s.take(s.remaining - 1, ""), lambda _: tables)
     lines.note(lambda s: s.uvarint(), lambda length: f"the size tables take {length} bytes")
-    return lines.found
+    return lines.noted
 
 
 class _Lines:
     def __init__(self, section: ByteReader, terms: Any) -> None:
         self.section = section
-        self.found: list[Line] = []
+        self.noted: list[Line] = []
         self._terms = terms
 
     def note(self, read: Callable[[ByteReader], Any], comment: Callable[[Any], str]) -> Any:
         """Read a field and record its bytes with a comment."""
         start = self.section.position
         value = read(self.section)
-        self.found.append((self.section.data[start : self.section.position], comment(value)))
+        self.noted.append((self.section.data[start : self.section.position], comment(value)))
         return value
 
     def header(self) -> None:
@@ -63,7 +63,7 @@ class _Lines:
             bare_name(code, binary=bool(flag & 1), unsigned=bool(flag & 128))
             for code, flag in zip(codes, flags, strict=True)
         ]
-        self.found[-2] = (self.found[-2][0], f"types {', '.join(kinds)}")
+        self.noted[-2] = (self.noted[-2][0], f"types {', '.join(kinds)}")
         lengths = self.note(lambda s: s.varints(count), lambda _: "lengths, each doubled; 01 is NULL")
         for term, length in zip(terms, lengths, strict=True):
             if length >= 0:

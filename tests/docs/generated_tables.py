@@ -116,7 +116,7 @@ def invariants() -> str:
     """The invariants that ``verify`` checks."""
     return table(
         ["id", "what must hold", "usual cause of a violation"],
-        [[code(one.id), one.statement, one.hint] for one in INVARIANTS],
+        [[code(invariant.id), invariant.statement, invariant.hint] for invariant in INVARIANTS],
     )
 
 
@@ -161,12 +161,12 @@ TABLES: dict[str, Callable[[], str]] = {
 
 def regenerated(text: str) -> str:
     """A page with its tables generated again."""
-    return _MARKED.sub(lambda found: f"{found[1]}\n{TABLES[found[2]]()}\n{found[3]}", text)
+    return _MARKED.sub(lambda match: f"{match[1]}\n{TABLES[match[2]]()}\n{match[3]}", text)
 
 
 def names(text: str) -> list[str]:
     """Names of the tables in a page."""
-    return [found[2] for found in _MARKED.finditer(text)]
+    return [match[2] for match in _MARKED.finditer(text)]
 
 
 if __name__ == "__main__":

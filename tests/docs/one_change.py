@@ -153,7 +153,9 @@ def _row(name: str, protocol: str, encoder: Encoder) -> list[str]:
     (event,) = decoder(protocol, {}).events(sent.key, sent.value)
     assert isinstance(event, RowEvent)
     by_name = {column.name: column for column in event.columns}
-    cells = [_cell(by_name[one.name].type, (event.before or {}).get(one.name)) for one in TABLE.columns]
+    cells = [
+        _cell(by_name[column.name].type, (event.before or {}).get(column.name)) for column in TABLE.columns
+    ]
     return [name, _time(event.commit_ts, encoder.fidelity), *cells]
 
 

@@ -94,7 +94,9 @@ class Given(NamedTuple):
 
 def _as_the_readme(workspace: PageWorkspace) -> None:
     """A topic and a folder ``orders``, as the commands of the README make them."""
-    makers = [one.text for one in commands("README.md") if "ticdc-producer run orders.sql" in one.text]
+    makers = [
+        command.text for command in commands("README.md") if "ticdc-producer run orders.sql" in command.text
+    ]
     assert len(makers) == 2
     for text in makers:
         assert workspace.run(text).exit_code == 0

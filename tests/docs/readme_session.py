@@ -23,9 +23,9 @@ def with_fixed_port(printed: str) -> str:
 
 def documented_output() -> str:
     """The output of the first command as the README has it."""
-    found = _SESSION.search(README.read_text("utf-8"))
-    assert found is not None
-    return found[0]
+    match = _SESSION.search(README.read_text("utf-8"))
+    assert match is not None
+    return match[0]
 
 
 def main() -> None:

@@ -24,8 +24,8 @@ def _examples(groups: Mapping[str, Sequence[Example]]) -> str:
 
 def _rows(groups: Mapping[str, Sequence[Example]]) -> Iterator[list[str]]:
     for group, examples in groups.items():
-        for position, one in enumerate(examples):
-            yield ["" if position else group, one.construct, _code(one.sql)]
+        for position, example in enumerate(examples):
+            yield ["" if position else group, example.construct, _code(example.sql)]
 
 
 def _code(sql: str) -> str:
@@ -71,9 +71,9 @@ def differences() -> str:
 
 def rejected() -> str:
     rows = [
-        ["" if position else group, f"{one.named} …", _code(one.sql)]
+        ["" if position else group, f"{rejection.named} …", _code(rejection.sql)]
         for group, rejections in REFUSED.items()
-        for position, one in enumerate(rejections)
+        for position, rejection in enumerate(rejections)
     ]
     return table(["", "text in the error", "example"], rows)
 

@@ -44,8 +44,8 @@ def test_cited_pages_and_their_sections_exist() -> None:
 
 
 def test_no_citation_names_a_document_without_its_page() -> None:
-    found = [f"{name}: {cited}" for name, text in _sources() for cited in WITHOUT_PAGE.findall(text)]
-    assert found == []
+    citations = [f"{name}: {cited}" for name, text in _sources() for cited in WITHOUT_PAGE.findall(text)]
+    assert citations == []
 
 
 def test_citations_are_found() -> None:

@@ -16,10 +16,10 @@ from tests.docs.page_workspace import GIVEN, PageWorkspace, working_directory
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 
 COMMANDS = tuple(all_commands())
-RUN = tuple(one for one in COMMANDS if not_run(one) is None)
-LEFT_OUT = tuple(one for one in COMMANDS if not_run(one) is not None)
-QUICK = tuple(one for one in RUN if not one.needs_spark)
-REPRESENTATIVE, *LONG = (one for one in RUN if one.needs_spark)
+RUN = tuple(command for command in COMMANDS if not_run(command) is None)
+LEFT_OUT = tuple(command for command in COMMANDS if not_run(command) is not None)
+QUICK = tuple(command for command in RUN if not command.needs_spark)
+REPRESENTATIVE, *LONG = (command for command in RUN if command.needs_spark)
 Pages = Callable[[str], PageWorkspace]
 
 
@@ -37,19 +37,21 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
 
 
 def test_every_command_is_run_or_left_out_for_a_reason() -> None:
-    assert [one.text for one in RUN if not one.ours] == []
+    assert [command.text for command in RUN if not command.ours] == []
     assert list(elsewhere()) == []
 
 
 def test_the_tables_name_only_commands_of_the_pages() -> None:
     for left_out in NOT_RUN:
-        assert any(one.page == left_out.page and left_out.part in one.text for one in LEFT_OUT), left_out
+        assert any(command.page == left_out.page and left_out.part in command.text for command in LEFT_OUT), (
+            left_out
+        )
         for test in re.findall(r"tests/\S+\.py", left_out.reason):
             assert (ROOT / test).is_file(), test
-    for one in REPLACED:
-        assert any(one.old in command.text for command in RUN), one
+    for replacement in REPLACED:
+        assert any(replacement.old in command.text for command in RUN), replacement
     for named in (*GIVEN, *CLAIMS):
-        assert any(one.page == named.page and named.part in one.text for one in RUN), named
+        assert any(command.page == named.page and named.part in command.text for command in RUN), named
 
 
 @pytest.mark.parametrize("command", LEFT_OUT, ids=str)

@@ -49,8 +49,8 @@ def test_the_fix_saves_the_row(fix: bool, rows: list[tuple[int]], tmp_path: Path
     database.execute(module["TABLE"])
     table = module["Table"](database, [0, 1])
     for partition, events in enumerate(PARTITIONS):
-        for one in events:
-            table.take(partition, one)
+        for event in events:
+            table.take(partition, event)
     assert database.execute("SELECT id FROM customers").fetchall() == rows
 
 
@@ -94,7 +94,7 @@ def test_the_whole_page(
         codes.append(_run(command))
         pattern = shlex.split(pattern)[0] if pattern else ""
         printed = capsys.readouterr().out.splitlines(keepends=True)
-        outputs.append("".join(one for one in printed if pattern in one))
+        outputs.append("".join(text for text in printed if pattern in text))
     assert codes == [0, 0, 1, 0, 0, 0, 0, 0, 0]
     _, _, wrong, events, covered, trap, _, _, right = outputs
     documented = blocks("text")

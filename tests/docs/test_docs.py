@@ -62,8 +62,8 @@ def test_generated_tables_are_current(page: Path) -> None:
 
 
 def test_every_generated_table_is_in_one_page() -> None:
-    found = [name for page in PAGES for name in names(page.read_text("utf-8"))]
-    assert sorted(found) == sorted(TABLES)
+    in_pages = [name for page in PAGES for name in names(page.read_text("utf-8"))]
+    assert sorted(in_pages) == sorted(TABLES)
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=IDS)
@@ -185,4 +185,6 @@ def test_the_examples_of_a_page_are_in_the_wheel(page: Path) -> None:
     for used in re.findall(r"examples/[\w./-]*\w", page.read_text("utf-8")):
         if (ROOT / used).exists() and "/target/" not in used:
             folders = [used, *map(str, Path(used).parents)]
-            assert any(one in wheel for one in folders) or any(one.startswith(f"{used}/") for one in wheel)
+            assert any(folder in wheel for folder in folders) or any(
+                path.startswith(f"{used}/") for path in wheel
+            )

@@ -125,13 +125,13 @@ OTHER_VECTORS = {"java.py"}
 
 def test_a_column_type_is_in_the_modules_of_its_page() -> None:
     """VECTOR was added last: its code, and every name and text with the word."""
-    found = {
+    modules = {
         path
         for path, words in _words_of_modules(["vector", "Vector", "VECTOR"]).items()
         if any("vector" in word.lower() and "vectoris" not in word.lower() for word in words)
     }
-    found -= {f"{PACKAGE}/{name}" for name in OTHER_VECTORS}
-    assert found == _modules("column-type.md", "Every type", "What a type may need besides")
+    modules -= {f"{PACKAGE}/{name}" for name in OTHER_VECTORS}
+    assert modules == _modules("column-type.md", "Every type", "What a type may need besides")
 
 
 def test_a_type_with_numbers_is_in_the_modules_of_its_page() -> None:
@@ -156,11 +156,11 @@ def _is_mysql_type(node: ast.expr) -> bool:
 
 def test_a_dispatch_rule_is_in_the_modules_of_its_page() -> None:
     """Names of rules, numbers of rules, and comparisons with a rule; parameters of a rule name none."""
-    found = _with(_names_a_rule, "index-value", "Rule", "rule") - {
+    modules = _with(_names_a_rule, "index-value", "Rule", "rule") - {
         f"{PACKAGE}/serve/submission.py"
     }  # an example in a description
     listed = _modules("dispatch-rule.md", "Every rule", "By what the rule depends on")
-    assert found == listed - {f"{PACKAGE}/config/changefeed_file.py"}
+    assert modules == listed - {f"{PACKAGE}/config/changefeed_file.py"}
 
 
 def _names_a_rule(module: ast.Module) -> bool:
@@ -209,8 +209,8 @@ def test_a_verifier_column_is_declared_in_the_modules_of_its_page() -> None:
     computing = {path for path, words in _words_of_modules(constants).items() if constants & words}
     computing |= _with(lambda module: _calls(module, Events.__name__), f"{Events.__name__}(")
     rows_of_tables = {f"{PACKAGE}/verifier/table_state.py"}
-    found = (_with(declares_columns, *bases) | computing) - rows_of_tables
-    assert found == _modules("verifier-column.md", "Where a column comes from")
+    modules = (_with(declares_columns, *bases) | computing) - rows_of_tables
+    assert modules == _modules("verifier-column.md", "Where a column comes from")
 
 
 def test_an_sql_function_is_in_the_modules_of_its_page() -> None:
@@ -250,7 +250,12 @@ def test_an_invariant_is_one_definition_with_a_line_in_the_registry() -> None:
 
 def test_a_parameter_is_in_the_files_of_its_page() -> None:
     """Outside of the codecs no other module names a parameter that only one protocol has."""
-    own = {one.name for spec in BUILT_IN.values() for one in spec.parameters if not one.of_client}
+    own = {
+        parameter.name
+        for spec in BUILT_IN.values()
+        for parameter in spec.parameters
+        if not parameter.of_client
+    }
     own = {name for name in own if "-" in name} - {"cluster-id", "invalid-utf8"}  # others are common words
     spellings = {spelling for name in own for spelling in (name, name.replace("-", "_"))}
     listed = {path for path in _listed("parameter.md") if path.startswith(PACKAGE)}

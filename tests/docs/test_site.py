@@ -40,9 +40,9 @@ def test_it_builds_without_a_warning(site: Path) -> None:
 @pytest.mark.slow
 def test_linked_files_are_downloads(site: Path) -> None:
     page = (site / "verifying-your-consumer.html").read_text("utf-8")
-    found = re.search(r'href="(_downloads/[^"]+/sqlite_consumer\.py)"', page)
-    assert found is not None
-    assert (site / found[1]).read_bytes() == (ROOT / "examples/sqlite_consumer.py").read_bytes()
+    match = re.search(r'href="(_downloads/[^"]+/sqlite_consumer\.py)"', page)
+    assert match is not None
+    assert (site / match[1]).read_bytes() == (ROOT / "examples/sqlite_consumer.py").read_bytes()
 
 
 @pytest.mark.slow

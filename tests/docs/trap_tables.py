@@ -13,39 +13,42 @@ from ticdc_producer.model.trap_coverage import VIEWS
 def _table(title: str, traps: Iterable[Trap], cell: Callable[[Trap], str]) -> str:
     head = ["trap", "what happens", title, "what a correct consumer does", "issues"]
     rows = [
-        [code(one.id), one.summary, cell(one), one.consumer_action, ", ".join(one.issues)] for one in traps
+        [code(trap.id), trap.summary, cell(trap), trap.consumer_action, ", ".join(trap.issues)]
+        for trap in traps
     ]
     return table(head, rows)
 
 
 def delivery() -> str:
     """Legal behaviour of TiCDC in delivery."""
-    traps = [one for one in catalogue().values() if one.legal and one.mechanism != "scenario"]
+    traps = [trap for trap in catalogue().values() if trap.legal and trap.mechanism != "scenario"]
     return _table("requires", traps, _requires)
 
 
 def values() -> str:
     """Traps that follow from the SQL of a scenario."""
-    return _table("requires", [one for one in catalogue().values() if one.mechanism == "scenario"], _requires)
+    return _table(
+        "requires", [trap for trap in catalogue().values() if trap.mechanism == "scenario"], _requires
+    )
 
 
-def _requires(one: Trap) -> str:
-    only = f" ({', '.join(one.protocols)})" if len(one.protocols) < len(PROTOCOLS) else ""
-    return one.requires + only
+def _requires(trap: Trap) -> str:
+    only = f" ({', '.join(trap.protocols)})" if len(trap.protocols) < len(PROTOCOLS) else ""
+    return trap.requires + only
 
 
 def illegal() -> str:
     """Illegal faults: TiCDC never does these."""
-    traps = [one for one in catalogue().values() if not one.legal]
-    return _table("found by", traps, lambda one: listed(one.violates))
+    traps = [trap for trap in catalogue().values() if not trap.legal]
+    return _table("found by", traps, lambda trap: listed(trap.violates))
 
 
 def kafka_consumer() -> str:
     """What TiCDC's own consumer does with traps."""
     rows = [
-        [code(one.id), one.kafka_consumer, one.consumer_action]
-        for one in catalogue().values()
-        if one.kafka_consumer
+        [code(trap.id), trap.kafka_consumer, trap.consumer_action]
+        for trap in catalogue().values()
+        if trap.kafka_consumer
     ]
     return table(["trap", "what `kafka-consumer` does", "what a consumer should do instead"], rows)
 
@@ -53,19 +56,19 @@ def kafka_consumer() -> str:
 def settings() -> str:
     """How often legal traps occur."""
     rows = [
-        [code(one.id), " or ".join(map(code, one.measures)), _default(one), one.occurrence]
-        for one in catalogue().values()
-        if one.legal and one.mechanism != "scenario"
+        [code(trap.id), " or ".join(map(code, trap.measures)), _default(trap), trap.occurrence]
+        for trap in catalogue().values()
+        if trap.legal and trap.mechanism != "scenario"
     ]
     return table(["trap", "option", "by default", "an occurrence is"], rows)
 
 
-def _default(one: Trap) -> str:
-    if not one.measures:
+def _default(trap: Trap) -> str:
+    if not trap.measures:
         return ""
-    if one.measures[0] == "times":
+    if trap.measures[0] == "times":
         return "once"
-    return "every one" if one.default_rate == 1 else "a tenth"
+    return "every one" if trap.default_rate == 1 else "a tenth"
 
 
 def views() -> str:
