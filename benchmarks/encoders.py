@@ -78,8 +78,8 @@ def anchor(rows: Sequence[RecordedRow], shape: Callable[[RecordedRow], Any]) -> 
     for _ in range(_REPEATS):
         done, start = 0, perf_counter()
         while perf_counter() - start < _SECONDS:
-            for one in plain:
-                json.dumps(one, separators=(",", ":"), ensure_ascii=False)
+            for message in plain:
+                json.dumps(message, separators=(",", ":"), ensure_ascii=False)
             done += len(plain)
         best = min(best, (perf_counter() - start) / done * 1e6)
     return best
@@ -94,7 +94,7 @@ def ratios(name: str) -> dict[str, dict[str, float]]:
     before = {op: (anchor(part, _open_protocol), anchor(part, _canal_json)) for op, part in parts.items()}
     measured = measure_encoders(path).encoders
     after = {op: (anchor(part, _open_protocol), anchor(part, _canal_json)) for op, part in parts.items()}
-    found = {}
+    by_encoder = {}
     for index, encoder in enumerate(ENCODERS):
         kind = 0 if encoder == "open-protocol" else 1
         scaled = mean(
@@ -102,12 +102,12 @@ def ratios(name: str) -> dict[str, dict[str, float]]:
             for op in operations
         )
         speed = measured[encoder]
-        found[encoder] = {
+        by_encoder[encoder] = {
             "us_per_row": round(speed.us_per_row, 3),
             "bytes_per_row": round(speed.bytes_per_row, 1),
             "ratio": round(speed.us_per_row / scaled, 3),
         }
-    return found
+    return by_encoder
 
 
 def main() -> None:

@@ -139,9 +139,9 @@ def first(protocol: str, transactions: int, broker: EmbeddedKafka, work: Path) -
     spent, _ = seconds(sent.by_run, f"{protocol}-first", broker.pid)
     sent.write_messages()
     loops = [seconds(sent.by_loop, f"{protocol}-loop-{number}", broker.pid)[0] for number in range(_ROUNDS)]
-    times = {"run": round(spent, 2), "loop": [round(one, 2) for one in loops]}
+    times = {"run": round(spent, 2), "loop": [round(loop, 2) for loop in loops]}
     ratios = {"ratio": median(loops) / spent, "ratio_to_first_loop": loops[0] / spent}
-    return {"rows": sent.rows, "seconds": times, **{name: round(one, 3) for name, one in ratios.items()}}
+    return {"rows": sent.rows, "seconds": times, **{name: round(ratio, 3) for name, ratio in ratios.items()}}
 
 
 def main() -> None:
@@ -167,13 +167,13 @@ def main() -> None:
     if arguments.json:
         print(json.dumps(report, indent=2))
         return
-    for protocol, one in report["protocols"].items():
-        speed = one["rows_per_second"]
-        used = one["cpu_us_per_row"]
+    for protocol, figures in report["protocols"].items():
+        speed = figures["rows_per_second"]
+        used = figures["cpu_us_per_row"]
         rates = f"run {speed['run']:,} rows/s, produce() {speed['loop']:,} rows/s"
-        encoder = one["encoder_cpu_us_per_row"]
+        encoder = figures["encoder_cpu_us_per_row"]
         cpu = f"{used['run']} and {used['loop']} µs of CPU a row, the encoder {encoder}"
-        print(f"{protocol:<14} {rates}, ratio {one['ratio']:.2f} (wanted {WANTED}), {cpu}")
+        print(f"{protocol:<14} {rates}, ratio {figures['ratio']:.2f} (wanted {WANTED}), {cpu}")
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ def measured(changes: int, rate: float, work: Path) -> dict[str, Any]:
 
 def _found(verdict: Verdict) -> dict[str, Any]:
     allowed = {invariant for name in ILLEGAL for invariant in (*trap(name).violates, *trap(name).may_report)}
-    errors = {one.id: one.count for one in verdict.of_severity("error")}
+    errors = {finding.id: finding.count for finding in verdict.of_severity("error")}
     return {
         "illegal": {name: [times, *reporting_invariants(name, verdict)] for name, times in ILLEGAL.items()},
         "errors": errors,

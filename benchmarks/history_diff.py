@@ -91,8 +91,8 @@ def main() -> None:
     if arguments.json:
         print(json.dumps(report, indent=2))
         return
-    for name, one in report["pairs"].items():
-        print(f"{name:<30} {one['events']:,} events, ratio {one['ratio']:.2f} (wanted {WANTED})")
+    for name, figures in report["pairs"].items():
+        print(f"{name:<30} {figures['events']:,} events, ratio {figures['ratio']:.2f} (wanted {WANTED})")
 
 
 if __name__ == "__main__":

@@ -128,10 +128,10 @@ def measure(mib: int, folder: Path) -> dict[str, Any]:
         "dump_mib": round(file.stat().st_size / 2**20),
         "rows": rows,
         "seconds": round(seconds, 1),
-        "cpu_seconds": {kind: round(found, 1) for kind, found in cpu.items()},
+        "cpu_seconds": {kind: round(spent, 1) for kind, spent in cpu.items()},
         "us_cpu_per_row": round(sum(cpu.values()) / rows * 1e6, 1),
         "peak_mib": peaks,
-        "output_mib": sum(one.stat().st_size for one in out.rglob("*") if one.is_file()) >> 20,
+        "output_mib": sum(path.stat().st_size for path in out.rglob("*") if path.is_file()) >> 20,
         "load_before": round(load, 1),
         "report": report.strip().splitlines(),
     }
@@ -147,12 +147,12 @@ def _watched(process: subprocess.Popen[str]) -> tuple[dict[str, int], dict[str, 
     while process.poll() is None:
         with suppress(psutil.Error):
             driver = psutil.Process(process.pid)
-            for one in [driver, *driver.children(recursive=True)]:
+            for member in [driver, *driver.children(recursive=True)]:
                 with suppress(psutil.Error, OSError):
-                    java = one.name().startswith("java")
-                    kind = "driver" if one.pid == driver.pid else "jvm" if java else "worker"
-                    peaks[kind] = max(peaks[kind], _peak(one.pid))
-                    cpu[kind, one.pid] = sum(one.cpu_times()[:2])
+                    java = member.name().startswith("java")
+                    kind = "driver" if member.pid == driver.pid else "jvm" if java else "worker"
+                    peaks[kind] = max(peaks[kind], _peak(member.pid))
+                    cpu[kind, member.pid] = sum(member.cpu_times()[:2])
         time.sleep(0.5)
     seconds: dict[str, float] = defaultdict(float)
     for (kind, _), spent in cpu.items():

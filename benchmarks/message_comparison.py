@@ -100,8 +100,8 @@ def main() -> None:
     if arguments.json:
         print(json.dumps(report, indent=2))
         return
-    for protocol, one in report["protocols"].items():
-        print(f"{protocol:<14} {one['events']:,} events, ratio {one['ratio']:.2f} (wanted {WANTED})")
+    for protocol, figures in report["protocols"].items():
+        print(f"{protocol:<14} {figures['events']:,} events, ratio {figures['ratio']:.2f} (wanted {WANTED})")
 
 
 if __name__ == "__main__":

@@ -36,18 +36,20 @@ class Sizes:
 def encoder_figures(_sizes: Sizes) -> Iterator[Figure]:
     """Time of our encoders relative to TiCDC's."""
     for rows in sorted({name for name, _ in encoders.TICDC}):
-        for name, one in encoders.ratios(rows).items():
-            yield Figure(f"encoder/{rows}/{name}", one["ratio"], detail=f"{one['us_per_row']:.2f} µs a row")
+        for name, speed in encoders.ratios(rows).items():
+            yield Figure(
+                f"encoder/{rows}/{name}", speed["ratio"], detail=f"{speed['us_per_row']:.2f} µs a row"
+            )
 
 
 def decoder_figures(_sizes: Sizes) -> Iterator[Figure]:
     """Time of our decoders relative to a minimal consumer with ``json.loads``."""
     for rows in sorted({name for name, _ in encoders.TICDC}):
         report = measure_decoders(encoders.ROWS / f"{rows}.events.jsonl")
-        for name, one in report.decoders.items():
-            if one.plain is not None:
-                detail = f"{one.us_per_row:.1f} µs a row beside {one.plain:.1f}"
-                yield Figure(f"decoder/{rows}/{name}", one.us_per_row / one.plain, detail=detail)
+        for name, speed in report.decoders.items():
+            if speed.plain is not None:
+                detail = f"{speed.us_per_row:.1f} µs a row beside {speed.plain:.1f}"
+                yield Figure(f"decoder/{rows}/{name}", speed.us_per_row / speed.plain, detail=detail)
 
 
 def start_up_figures(sizes: Sizes) -> Iterator[Figure]:
@@ -77,10 +79,10 @@ def end_to_end_figures(sizes: Sizes) -> Iterator[Figure]:
     spark = spark_session(rows=sizes.transactions * end_to_end.ROWS_PER_TRANSACTION)
     with EmbeddedKafka() as broker, tempfile.TemporaryDirectory(dir=sizes.work) as work:
         for protocol in end_to_end.PROTOCOLS:
-            one = end_to_end.measured(protocol, sizes.transactions, broker, Path(work))
-            speed = one["rows_per_second"]
-            detail = f"{speed['run']:,} of {speed['loop']:,} rows a second, {one['rows']:,} rows"
-            yield Figure(f"end-to-end/{protocol}", one["ratio"], detail=detail)
+            run = end_to_end.measured(protocol, sizes.transactions, broker, Path(work))
+            speed = run["rows_per_second"]
+            detail = f"{speed['run']:,} of {speed['loop']:,} rows a second, {run['rows']:,} rows"
+            yield Figure(f"end-to-end/{protocol}", run["ratio"], detail=detail)
     spark.stop()
 
 
@@ -89,16 +91,16 @@ def scale_figures(sizes: Sizes) -> Iterator[Figure]:
     for target in scale.TARGETS:
         base: dict[str, float] = {}
         for changes in sizes.changes:
-            one = scale.in_process(target, changes, sizes.work)
+            run = scale.in_process(target, changes, sizes.work)
             name = f"{target}/{changes}"
-            memory = one["driver_peak_mb"] + one["workers_peak_mb"]
-            detail = f"{one['us_per_change']:.1f} µs a change, {memory:,} MB, disk {one['disk_peak_mb']:,} MB"
+            memory = run["driver_peak_mb"] + run["workers_peak_mb"]
+            detail = f"{run['us_per_change']:.1f} µs a change, {memory:,} MB, disk {run['disk_peak_mb']:,} MB"
             if base:
-                yield Figure(f"scale/cost/{name}", one["us_per_change"] / base["cost"], detail=detail)
+                yield Figure(f"scale/cost/{name}", run["us_per_change"] / base["cost"], detail=detail)
                 yield Figure(f"scale/memory/{name}", memory / base["memory"], detail=detail)
             else:
-                base = {"cost": one["us_per_change"], "memory": memory}
-                yield Figure(f"scale/base/{name}", one["us_per_change"], "µs a change", detail)
+                base = {"cost": run["us_per_change"], "memory": memory}
+                yield Figure(f"scale/base/{name}", run["us_per_change"], "µs a change", detail)
 
 
 PARTS = {

@@ -158,7 +158,7 @@ def in_process(target: str, changes: int, parent: Path, options: Sequence[str] =
         "-m",
         "benchmarks.scale",
         str(changes),
-        "--one",
+        "--target",
         target,
         "--work",
         str(work),
@@ -168,8 +168,8 @@ def in_process(target: str, changes: int, parent: Path, options: Sequence[str] =
         done = subprocess.run(
             command, env={**os.environ, **directories}, stdout=subprocess.PIPE, text=True, check=True
         )
-        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-        return found
+        figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return figures
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
@@ -184,12 +184,12 @@ def main() -> None:
     parser.add_argument("--scenario", choices=_SHAPES, default="sysbench")
     parser.add_argument("--rows", type=int, help="rows per table that are inserted first")
     parser.add_argument("--one-table", action="store_true")
-    parser.add_argument("--one", choices=TARGETS, help=argparse.SUPPRESS)
+    parser.add_argument("--target", choices=TARGETS, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.one:
+    if options.target:
         (changes,) = options.changes
         settings = overrides(changes, options.rows, scenario=options.scenario, one_table=options.one_table)
-        print(json.dumps(measure(options.scenario, options.one, changes, options.work, settings)))
+        print(json.dumps(measure(options.scenario, options.target, changes, options.work, settings)))
         return
     further = ["--scenario", options.scenario]
     if options.rows is not None:

@@ -33,7 +33,7 @@ def _post(url: str, arguments: list[str], file: str) -> None:
     files = frame("prepared") + frame("file", file, "", Path(file).read_bytes()) if file else b""
     for body in (b"", files) if file else (b"",):
         connection = HTTPConnection(urlsplit(url).netloc)
-        content = b"".join(frame("argument", one) for one in arguments) + body
+        content = b"".join(frame("argument", argument) for argument in arguments) + body
         connection.request("POST", PATH, content, {"Content-Type": CONTENT_TYPE})
         frames = [*read_frames([connection.getresponse().read()])]
         connection.close()

@@ -84,17 +84,17 @@ def _cpu(number: int) -> Iterator[tuple[str, float]]:
     """The kind and the CPU seconds of each process of the service."""
     service = psutil.Process(number)
     workers = 0.0
-    for one in [service, *service.children(recursive=True)]:
+    for process in [service, *service.children(recursive=True)]:
         try:
-            times, command = one.cpu_times(), one.cmdline()
+            times, command = process.cpu_times(), process.cmdline()
         except psutil.NoSuchProcess:  # it has just ended
             continue
         seconds = times.user + times.system
-        if one == service:
+        if process == service:
             yield "service", seconds
-        elif "kafka.Kafka" in command and one.name() == "java":
+        elif "kafka.Kafka" in command and process.name() == "java":
             yield "Kafka", seconds
-        elif one.name() == "java":
+        elif process.name() == "java":
             yield "Spark", seconds
         else:
             workers += seconds
@@ -105,11 +105,11 @@ def figures() -> Iterator[Figure]:
     """The medians of some starts; the first ones fill the caches."""
     starts = [Start() for _ in range(_UNMEASURED + _STARTS)][_UNMEASURED:]
     for name in starts[0].stamps:
-        seconds = [one.stamps[name] for one in starts]
-        detail = ", ".join(f"{one:.2f}" for one in seconds)
+        seconds = [start.stamps[name] for start in starts]
+        detail = ", ".join(f"{spent:.2f}" for spent in seconds)
         yield Figure(f"service-start/{name.replace(' ', '-')}", median(seconds), "s", detail)
     for kind in starts[0].cpu:
-        cpu = median(one.cpu[kind] for one in starts)
+        cpu = median(start.cpu[kind] for start in starts)
         yield Figure(f"service-start-cpu/{kind.replace(' ', '-')}", cpu, "s of CPU")
 
 

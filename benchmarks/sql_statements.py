@@ -123,7 +123,7 @@ def measure(count: int, rounds: int, *, cli: bool) -> dict[str, Any]:
             "sqlglot": sqlglot.__version__,
         },
         "seconds": times,
-        "statements_per_second": {name: round(count / median(found)) for name, found in times.items()},
+        "statements_per_second": {name: round(count / median(seconds)) for name, seconds in times.items()},
         "share_of_run": {name: round(median(times[name]) / whole, 3) for name in ("cut", "cut and parse")},
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
     }
