@@ -37,7 +37,7 @@ def test_a_row_takes_as_many_bytes_as_in_ticdc(name: str) -> None:
     sizes = [round(report.encoders[encoder].bytes_per_row) for encoder in MEASURED]
     assert sizes == [*TICDC_BYTES[name]]
     assert report.rows == MIN_ROWS
-    assert all(one.us_per_row > 0 for one in report.encoders.values())
+    assert all(speed.us_per_row > 0 for speed in report.encoders.values())
 
 
 def test_rows_are_repeated_up_to_the_minimum() -> None:
@@ -72,7 +72,10 @@ def test_every_decoder_reads_every_row() -> None:
         plan = EncodePlan(protocol=protocol, options=line.options, catalog=catalog)
         encoded = PartitionEncoder(plan).messages(batches)
         decoder = registry.decoder(protocol, line.options)
-        assert sum(1 for one in encoded for _ in decoder.events(one.key or b"", one.value or b"")) == 700
+        assert (
+            sum(1 for message in encoded for _ in decoder.events(message.key or b"", message.value or b""))
+            == 700
+        )
 
 
 @pytest.mark.parametrize("measure", [measure_encoders, measure_decoders])

@@ -25,12 +25,12 @@ def test_the_help_of_the_program_loads_no_command() -> None:
     loaded = _loaded("--help")
     assert "ticdc_producer.cli.app" in loaded
     assert not {
-        one for one in loaded if one.startswith("ticdc_producer.") and one.endswith(("_command", "_commands"))
+        name for name in loaded if name.startswith("ticdc_producer.") and name.endswith(("_command", "_commands"))
     }
-    parts = {one.split(".")[1] for one in loaded if one.startswith("ticdc_producer.")}
+    parts = {name.split(".")[1] for name in loaded if name.startswith("ticdc_producer.")}
     small = {"errors", "hints", "installation", "local_path", "masking"}
     assert parts <= {*small, "cli", "engine", "model", "runs"}
-    assert {one for one in loaded if one.startswith("ticdc_producer.runs.")} <= {
+    assert {name for name in loaded if name.startswith("ticdc_producer.runs.")} <= {
         "ticdc_producer.runs.options"
     }
     assert not {"pydantic", "numpy", "sqlglot"} & loaded
@@ -42,9 +42,9 @@ def test_a_command_loads_no_other_command(tmp_path: object) -> None:
         file.write("CREATE TABLE t (id INT PRIMARY KEY);\nINSERT INTO t VALUES (1);\n")
     loaded = _loaded("scenario", "validate", scenario)
     commands = {
-        one
-        for one in loaded
-        if one.startswith("ticdc_producer.cli.") and one.endswith(("_command", "_commands"))
+        name
+        for name in loaded
+        if name.startswith("ticdc_producer.cli.") and name.endswith(("_command", "_commands"))
     }
     assert commands == {"ticdc_producer.cli.scenario_command"}
 

@@ -44,4 +44,4 @@ def test_a_dry_run_explains_the_number_of_row_events(
         scenario.write_text(insert + more)
         assert main(["run", str(scenario), "--dry-run"]) == 0
         printed = capsys.readouterr().out.splitlines()
-        assert [one for one in printed if " row changes are " in one] == ([line] if line else [])
+        assert [text for text in printed if " row changes are " in text] == ([line] if line else [])

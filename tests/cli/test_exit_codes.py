@@ -49,11 +49,11 @@ def test_what_was_injected_on_request_passes_with_a_text(spark: SparkSession, tm
     assert (
         main(["run", FAULTY, "-q", "--out", str(tmp_path / "out"), "--junit-xml", str(report), *inject]) == 0
     )
-    found = cases(report)
-    assert all(case.is_passed or case.is_skipped for case in found.values())
-    assert "reported, as injected: lost-row, poison" in str(found["expected-events"].system_out)
-    assert "reported, as injected: poison" in str(found["INV-FRAME"].system_out)
-    assert "reported by EXPECTED-EVENTS" in str(found["fault:lost-row"].system_out)
+    by_name = cases(report)
+    assert all(case.is_passed or case.is_skipped for case in by_name.values())
+    assert "reported, as injected: lost-row, poison" in str(by_name["expected-events"].system_out)
+    assert "reported, as injected: poison" in str(by_name["INV-FRAME"].system_out)
+    assert "reported by EXPECTED-EVENTS" in str(by_name["fault:lost-row"].system_out)
 
 
 def test_the_cases_share_the_time_of_the_verification(spark: SparkSession, tmp_path: Path) -> None:

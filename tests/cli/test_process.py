@@ -21,14 +21,14 @@ COMMAND = [sys.executable, "-m", "ticdc_producer"]
 
 def _ours(mark: str) -> list[psutil.Process]:
     """Processes with a mark in their environment: all that a command started."""
-    found = []
+    processes = []
     for process in psutil.process_iter():
         try:
             if process.environ().get("TICDC_PRODUCER_TEST") == mark:
-                found.append(process)
+                processes.append(process)
         except (psutil.AccessDenied, psutil.NoSuchProcess, OSError):
             continue
-    return found
+    return processes
 
 
 def _nothing_left(mark: str) -> bool:

@@ -51,7 +51,7 @@ def test_the_same_as_json(files: list[str], capsys: pytest.CaptureFixture[str]) 
     assert (good["ok"], good["problems"], good["passed_over"]) == (True, [], {"SELECT": 2})
     assert (bad["ok"], bad["unchecked"], bad["passed_over"]) == (False, 1, {"SHOW": 1})
     assert [note["line"] for note in bad["notes"]] == [6]
-    assert [(one["line"], one["found"]) for one in bad["problems"]] == [
+    assert [(problem["line"], problem["found"]) for problem in bad["problems"]] == [
         (2, "insert into t values (1, 'long text')"),
         (4, "create table g (id int primary key, p point)"),
         (7, "call p()"),

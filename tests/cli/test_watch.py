@@ -29,12 +29,12 @@ def test_a_save_is_a_change_of_the_file(tmp_path: Path) -> None:
             case 6:
                 raise KeyboardInterrupt
 
-    found = saves([file], pause)
-    assert next(found) is None
-    assert next(found) is None
+    changes = saves([file], pause)
+    assert next(changes) is None
+    assert next(changes) is None
     assert pauses == 4
     with pytest.raises(KeyboardInterrupt):
-        next(found)
+        next(changes)
 
 
 def test_the_lines_that_differ_are_printed_by_part() -> None:

@@ -94,6 +94,6 @@ def test_rules_stay_as_the_user_wrote_them() -> None:
 def test_a_folder_has_the_changefeed_of_its_run(tmp_path: Path) -> None:
     rules = "changefeed.sink.dispatchers=[{matcher: ['test.*'], partition: index-value}]"
     api.run("seed_t1", out=tmp_path / "out", overrides=[rules])
-    found = read_again(tmp_path / "again.toml", (tmp_path / "out/changefeed.toml").read_text("utf-8"))
-    assert found == golden.changefeed(tmp_path / "out", golden.manifest(tmp_path / "out"))
-    assert found.dispatchers[0].rule == "index-value"
+    changefeed = read_again(tmp_path / "again.toml", (tmp_path / "out/changefeed.toml").read_text("utf-8"))
+    assert changefeed == golden.changefeed(tmp_path / "out", golden.manifest(tmp_path / "out"))
+    assert changefeed.dispatchers[0].rule == "index-value"

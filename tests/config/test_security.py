@@ -30,8 +30,8 @@ def test_without_security_clients_need_the_address_only() -> None:
 
 
 def test_a_password_is_percent_decoded_and_files_are_read(pem: Path) -> None:
-    found = _client(f"{SASL}&sasl-password=p%26ss%2Bw%25rd&ca={pem}&cert={pem}&key={pem}")
-    assert found == {
+    settings = _client(f"{SASL}&sasl-password=p%26ss%2Bw%25rd&ca={pem}&cert={pem}&key={pem}")
+    assert settings == {
         "security.protocol": "sasl_ssl",
         "sasl.mechanism": "SCRAM-SHA-512",
         "sasl.username": "ann",
