@@ -122,20 +122,20 @@ def test_every_package_is_in_the_table(graph: grimp.ImportGraph) -> None:
 
 @pytest.mark.parametrize("importer", sorted(MAY_IMPORT))
 def test_imports_go_one_way(graph: grimp.ImportGraph, importer: str) -> None:
-    found = {
+    violations = {
         (module, imported)
         for module in graph.modules
         if _part(module) == importer
         for imported in graph.find_modules_directly_imported_by(module)
         if _part(imported) not in {importer, "", *EVERYWHERE, *MAY_IMPORT[importer]}
     }
-    assert not found
+    assert not violations
 
 
 def test_the_expected_rows_are_computed_twice_by_code_that_is_not_shared(graph: grimp.ImportGraph) -> None:
     """DDL parser, coercions and partition functions are shared; state and its application are not."""
     replica = graph.find_descendants("ticdc_producer.replica")
-    used = {found for module in replica for found in graph.find_upstream_modules(module)}
+    used = {upstream for module in replica for upstream in graph.find_upstream_modules(module)}
     scenario = [module.split(".")[2:] for module in used if _part(module) == "scenario"]
     assert {parts[0] for parts in scenario if parts} <= {"sql"}
     assert not {parts[1] for parts in scenario if len(parts) > 1} & ENGINE
@@ -174,14 +174,14 @@ def test_only_the_package_of_the_protocols_names_a_protocol() -> None:
     """Everything else that depends on a protocol reads its ``ProtocolSpec``."""
     names = {name for spec in BUILT_IN.values() for name in (spec.name, *spec.aliases)} - {"default"}
     quoted = re.compile(f"""["'](?:{"|".join(map(re.escape, names))})["']""")
-    found = {
+    mentions = {
         (file, node.value)
         for file, text in _texts().items()
         if not file.startswith(tuple(OF_PROTOCOLS)) and quoted.search(text)
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Constant) and node.value in names
     }
-    assert found == OTHER_MEANINGS
+    assert mentions == OTHER_MEANINGS
 
 
 def test_the_name_of_a_class_means_one_class() -> None:
@@ -190,7 +190,7 @@ def test_the_name_of_a_class_means_one_class() -> None:
     for file, text in _texts().items():
         for name in re.findall(r"^ *class ([A-Za-z]\w*)", text, re.MULTILINE):
             modules.setdefault(name, set()).add(file)
-    assert {name: found for name, found in modules.items() if len(found) > 1} == {}
+    assert {name: homes for name, homes in modules.items() if len(homes) > 1} == {}
 
 
 def test_no_folder_has_more_than_twenty_modules() -> None:

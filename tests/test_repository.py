@@ -40,7 +40,11 @@ def test_the_workflow_has_the_form_that_github_publishes() -> None:
 def test_the_workflow_runs_every_python_that_the_metadata_names(
     project: dict[str, Any], jobs: dict[str, Any]
 ) -> None:
-    named = {one.rpartition(" :: ")[2] for one in project["classifiers"] if "Python :: 3." in one}
+    named = {
+        classifier.rpartition(" :: ")[2]
+        for classifier in project["classifiers"]
+        if "Python :: 3." in classifier
+    }
     assert set(jobs["fast"]["strategy"]["matrix"]["python"]) == named
 
 
