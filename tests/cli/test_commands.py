@@ -25,7 +25,9 @@ def test_the_help_of_the_program_loads_no_command() -> None:
     loaded = _loaded("--help")
     assert "ticdc_producer.cli.app" in loaded
     assert not {
-        name for name in loaded if name.startswith("ticdc_producer.") and name.endswith(("_command", "_commands"))
+        name
+        for name in loaded
+        if name.startswith("ticdc_producer.") and name.endswith(("_command", "_commands"))
     }
     parts = {name.split(".")[1] for name in loaded if name.startswith("ticdc_producer.")}
     small = {"errors", "hints", "installation", "local_path", "masking"}

@@ -84,7 +84,7 @@ def test_values_out_of_range_are_refused_with_the_limit(
         ("application/json", b'{"yaml": {"steps": [{"sql": "SELECT 1"}]}}'),
     ],
 )
-def test_a_scenario_in_place_of_a_request_is_refused_with_the_form_of_a_request(
+def test_a_scenario_instead_of_a_request_is_refused_with_the_form_of_a_request(
     app: App, kind: str, body: bytes
 ) -> None:
     answer = app("POST", "/v1/runs", chunks=[body], headers=[("content-type", kind)])

@@ -146,12 +146,12 @@ def _port(address: str) -> int:
 
     :raises ArgumentError: if it is not HOST:PORT.
     """
-    found = _ADDRESS.fullmatch(address)
-    if found is None or not 1 <= int(found[1]) <= 65_535:
+    match = _ADDRESS.fullmatch(address)
+    if match is None or not 1 <= int(match[1]) <= 65_535:
         what = f"`kafka_address` {address!r} is not HOST:PORT"
         hint = "write the name by which clients reach this machine or container, such as localhost:9092"
         raise ArgumentError(what, argument="kafka_address", hint=hint).about("kafka_address")
-    return int(found[1])
+    return int(match[1])
 
 
 def check_kafka_ports(settings: ServeSettings) -> None:

@@ -123,6 +123,8 @@ class CanalJSONRowForm:
     def _changed(self, batch: RowBatch) -> Fragment:
         """Return the members of the old images that the update changed.
 
+        >>> from ticdc_producer.protocols.arrow_text import quoted
+        >>> from ticdc_producer.protocols.canal_json.plan import JDBCType
         >>> columns = [
         ...     CanalJSONColumnPlan(i, b'"%c"' % name, JDBCType(b"4"), b'"int"', quoted, False, False)
         ...     for i, name in enumerate(b"ab")

@@ -138,6 +138,7 @@ _CHARACTERS = [JSON_STRINGS.literal(chr(code))[1:-1] for code in range(0x100)]
 def latin1_strings(values: pa.Array) -> Fragments:
     """Return the JSON literals of byte strings, with each byte as the character of its number (ISO-8859-1).
 
+    >>> from ticdc_producer.protocols.arrow_text import concat
     >>> concat(latin1_strings(pa.array([b"a\\xe9"])), 1).to_pylist()[0].decode()
     '"aé"'
     """
