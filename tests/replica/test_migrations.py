@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
 
 import pytest
 
@@ -22,6 +23,31 @@ def test_every_table_is_compared(protocol: str) -> None:
     comparison = stream(protocol).state()
     assert comparison.ok
     assert (comparison.tables, comparison.rows, dict(comparison.not_compared)) == (TABLES, ROWS, {})
+
+
+@pytest.mark.parametrize("protocol", ["maxwell", "canal"])
+def test_positions_tell_which_rows_of_a_second_follow_a_ddl(protocol: str) -> None:
+    """Up to ten DDLs and rows are within each second."""
+    test_every_table_is_compared(protocol)
+
+
+def test_a_row_that_is_repeated_after_a_ddl_of_its_second_is_not_compared() -> None:
+    events = stream("maxwell").events
+    same = ("topic", "partition", "schema", "table", "commit_ts")
+    row = next(
+        row
+        for row, ddl in product(events, events)
+        if row["kind"] == "row" and ddl["kind"] == "ddl" and row["offset"] < ddl["offset"]
+        if all(row[name] == ddl[name] for name in same)
+    )
+    at = 1 + max(number for number, event in enumerate(events) if event["partition"] == row["partition"])
+    copy = {**row, "offset": events[at - 1]["offset"] + 1}
+    found = stream("maxwell").state([*events[:at], copy, *events[at:]])
+    assert found.ok
+    assert found.not_compared[f"shop.{row['table']}"] == (
+        "rows and a DDL are within the same unit of time, and the commit-ts of the messages is in seconds"
+    )
+    assert 0 < found.tables < TABLES
 
 
 @pytest.mark.parametrize("fault", FAST, ids=str)

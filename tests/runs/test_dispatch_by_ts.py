@@ -1,4 +1,4 @@
-"""The rule ``ts`` in every protocol: it takes the exact commit-ts, which not all messages have."""
+"""What takes the exact commit-ts, which not all messages have: the rule ``ts``, and rows at a time."""
 
 from __future__ import annotations
 
@@ -50,3 +50,19 @@ def test_rows_with_exact_commit_ts_are_checked(protocol: str, tmp_path: Path) ->
 def test_avro_has_the_exact_commit_ts_of_all_rows_but_deletes(tmp_path: Path) -> None:
     verdict = _verdict(tmp_path, "avro&enable-tidb-extension=true")
     assert "INV-ROW-PARTITION" in str(verdict.to_json()["not_checked"])
+
+
+@pytest.mark.parametrize(("every", "after_ms", "tables"), [("100ms", 250, 0), ("1s", 2250, 1)])
+def test_rows_at_a_time_are_compared_if_no_later_commit_is_in_its_second(
+    every: str, after_ms: int, tables: int, tmp_path: Path
+) -> None:
+    scenario = ticdc_producer.Scenario("orders", clock={"every": every}).sql(SQL)
+    time = 429918007904436226 + (after_ms << 18)
+    report = ticdc_producer.run(
+        scenario, sink_uri="kafka:///orders?protocol=maxwell", state_at=[time], out=tmp_path / "out"
+    )
+    assert report.ok, report.to_json()
+    assert report.verdict is not None
+    assert report.verdict.state is not None
+    assert report.verdict.state.tables == 1
+    assert report.verdict.states[time].tables == tables

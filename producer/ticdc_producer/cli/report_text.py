@@ -107,7 +107,7 @@ def _checked(console: Console, verdict: Verdict) -> None:
     if verdict.state is not None and verdict.state.ok and verdict.state.tables:
         tables = "1 table" if verdict.state.tables == 1 else f"{verdict.state.tables} tables"
         lines.append(("rows", f"the rows of {tables}, {verdict.state.rows:,} in all, are as expected"))
-    if right := [ts for ts, state in sorted(verdict.states.items()) if state.ok]:
+    if right := [ts for ts, state in sorted(verdict.states.items()) if state.ok and state.tables]:
         lines.append(("rows", f"as expected at {', '.join(map(str, right))}, too"))
     for title, line in lines:
         console.print(Text(f"{title:<10}  ", "bold") + Text(line, "default"), soft_wrap=True)
@@ -120,6 +120,12 @@ def _not_compared(console: Console, verdict: Verdict, way_out: str) -> None:
     if state is not None and state.not_compared:
         why = why_not_compared(state)
         lines.append(("rows", f"{tables_compared(state)}; not derivable from the stream alone: {why}"))
+    for ts, earlier in sorted(verdict.states.items()):
+        if earlier.not_compared and earlier.not_compared != (state and state.not_compared):
+            why = why_not_compared(earlier)
+            lines.append(
+                ("rows", f"at {ts} {tables_compared(earlier)}; not derivable from the stream: {why}")
+            )
     if verdict.comparison is not None and verdict.comparison.not_compared:
         lines.append(("bytes", f"not compared: {why_not_compared(verdict.comparison)}"))
     if missing := not_looked_at(verdict):

@@ -95,6 +95,11 @@ class Fidelity:
                 return 0 if op == Op.DELETE else commit_ts
         return commit_ts
 
+    def last_equal_ts(self, commit_ts: int) -> int:
+        """Return the last commit-ts that a reader cannot distinguish from another one."""
+        unit = COARSE.get(self.commit_ts, 0) << LOGICAL_BITS
+        return commit_ts - commit_ts % unit + unit - 1 if unit else commit_ts
+
     def visible_name(self, name: str) -> str:
         """Return the name of a database, table or column in row events."""
         return name

@@ -32,6 +32,7 @@ FILTERED = "event filters ignore some of its rows"
 UNORDERED = "its rows are in several partitions, and their messages have no commit-ts"
 NO_DDL = "a DDL that the stream does not carry changed it"
 NOT_REPLICATED = "it has rows of a table, or of a time, that the changefeed does not replicate"
+LATER_COMMITS = "later commits are within the same unit of time, and the commit-ts of the messages is in {}"
 UNSELECTED = "a DDL changed it, and column selectors remove some of its columns"
 
 
@@ -48,6 +49,16 @@ def uncomparable_in_scenario(job: Job) -> dict[str, str]:
     }
     in_the_stream = _in_the_stream(job)
     return {name: reason for name, reason in reasons.items() if name in in_the_stream}
+
+
+def undecided_time(job: Job, ts: int | None) -> str:
+    """Return why the rows at a TSO cannot be derived from the stream; empty if they can.
+
+    :param ts: None: the end.
+    """
+    if ts is None or job.commits_until(ts) == job.commits_until(job.encoder.fidelity.last_equal_ts(ts)):
+        return ""
+    return LATER_COMMITS.format(job.encoder.fidelity.commit_ts)
 
 
 def tables_of_ddl_text(job: Job) -> set[str]:

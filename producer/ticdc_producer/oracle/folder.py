@@ -27,6 +27,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.oracle import Oracle
 from ticdc_producer.oracle.comparable_tables import (
     FILTERED,
+    LATER_COMMITS,
     NO_DDL,
     NO_KEY,
     UNORDERED,
@@ -327,6 +328,8 @@ class FolderOracle(Oracle):
                 for name, reason in uncomparable_tables(reasons, stats, ts).items()
                 if name in names
             }
+            if ts is not None and self.folder.fidelity.commit_ts == "seconds":
+                uncomparable |= dict.fromkeys(names, LATER_COMMITS.format("seconds"))
             compared = [table for table in tables if table.qualified_name not in uncomparable]
             visible = {self.folder.visible_name(table) for table in compared}
             rows = partial(self._rows_of, compared)

@@ -16,7 +16,11 @@ from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.model.shapes import STATE
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.oracle import Oracle
-from ticdc_producer.oracle.comparable_tables import uncomparable_in_scenario, uncomparable_tables
+from ticdc_producer.oracle.comparable_tables import (
+    uncomparable_in_scenario,
+    uncomparable_tables,
+    undecided_time,
+)
 from ticdc_producer.pipeline.decoded_images import project_values
 from ticdc_producer.simulate.change_log import UpstreamLog
 from ticdc_producer.simulate.encode import encoded, reencoded_events, reencoded_messages
@@ -170,8 +174,13 @@ class ScenarioOracle(Oracle):
 
     def states(self, stats: StreamStats) -> list[ExpectedState]:
         """Return the rows at the end, and at the job's ``state_at`` after all events up to that commit-ts."""
-        reasons = uncomparable_in_scenario(self.job)
-        return [self._state(uncomparable_tables(reasons, stats, ts), ts) for ts in (None, *self.job.state_at)]
+        reasons, states = uncomparable_in_scenario(self.job), []
+        for ts in (None, *self.job.state_at):
+            undecided = undecided_time(self.job, ts)
+            names = {table.qualified_name for table in self.job.stream.replicated} if undecided else set()
+            uncomparable = uncomparable_tables(reasons, stats, ts) | dict.fromkeys(names, undecided)
+            states.append(self._state(uncomparable, ts))
+        return states
 
     def _state(self, uncomparable: dict[str, str], ts: int | None) -> ExpectedState:
         left_out, job, engine = {*uncomparable, *self.skipped}, self.job, self.engine

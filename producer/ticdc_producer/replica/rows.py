@@ -20,7 +20,9 @@ from ticdc_producer.replica.table_changes import ColumnChanges
 from ticdc_producer.replica.versions import (
     NO_VERSION,
     ColumnMapping,
+    Flags,
     Numbers,
+    Positions,
     RowMigration,
     TableHistory,
     TableName,
@@ -109,20 +111,25 @@ class Replica:
         """
         arrived: dict[int, list[pa.RecordBatch]] = {}
         versions = rows.column("version").to_numpy()
-        for number in np.unique(versions).tolist():
-            arrived[number] = [rows.filter(pa.array(versions == number))]
+        present = set(np.unique(versions).tolist())
         for number, version in self.history.followed.items():
-            if number not in arrived:
+            if number not in arrived and number not in present:
                 continue
-            remaining = self._newest(pa.concat_batches(arrived.pop(number)), version)
+            moved = arrived.pop(number, [])
+            own = rows.filter(pa.array(versions == number))
+            remaining = self._newest(pa.concat_batches([*moved, own]), own.num_rows, version)
             if version.until is None:
                 yield version.name, remaining
             for migration in version.migrations:
-                moved = self._moved(remaining, version, migration)
-                arrived.setdefault(migration.target, []).append(moved)
+                rest = self._moved(remaining, version, migration)
+                arrived.setdefault(migration.target, []).append(rest)
 
-    def _newest(self, rows: pa.RecordBatch, version: Version) -> pa.RecordBatch:
-        """Return the newest change of each row, without deleted rows and rows without a handle key."""
+    def _newest(self, rows: pa.RecordBatch, own: int, version: Version) -> pa.RecordBatch:
+        """Return the newest change of each row, without deleted rows and rows without a handle key.
+
+        :param own: the number of changes after the DDL that began the version, which are newer than those
+            before it, also if both are within one unit of time. They are the last ones.
+        """
         key = self.key_of(version)
         if not key or not rows.num_rows:
             return rows.slice(0, 0)
@@ -131,7 +138,9 @@ class Replica:
         deleted = rows.column("deleted").to_numpy(zero_copy_only=False)
         inserted = (~deleted).astype(np.int64)
         order = np.lexsort(
-            (inserted, position, inserted, ts, codes) if self.exact else (inserted, position, ts, codes)
+            (inserted, position, inserted, ts, codes)
+            if self.exact
+            else (inserted, position, ts, np.arange(len(codes)) >= len(codes) - own, codes)
         )
         last = order[np.append(codes[order][1:] != codes[order][:-1], True)]
         return rows.take(pa.array(last[~deleted[last]]))
@@ -205,7 +214,7 @@ def row_changes(decoded: pa.RecordBatch, replica: Replica, until: int | None = N
     """
     rows = decoded.filter(pc.fill_null(pc.equal(decoded.column("kind"), "row"), False))
     versions = _versions(rows, replica)
-    selected = versions != NO_VERSION
+    selected = versions >= 0
     if until is not None:
         selected &= _numbers(rows, "commit_ts") <= until
     rows, versions = rows.filter(pa.array(selected)), versions[selected]
@@ -215,14 +224,37 @@ def row_changes(decoded: pa.RecordBatch, replica: Replica, until: int | None = N
     return pa.concat_batches([changes, *_left_keys(rows, versions, replica)])
 
 
+def row_versions(
+    replica: Replica, schema: pa.Array, table: pa.Array, commit_ts: Numbers, at: Positions
+) -> tuple[Numbers, Flags]:
+    """Return the number of the version of each row, and whether several are possible at its commit-ts.
+
+    ``NO_VERSION``: the row is of another table. ``UNDECIDED``: the stream does not show which one it is.
+    """
+    numbers, several = np.full(len(commit_ts), NO_VERSION), np.zeros(len(commit_ts), bool)
+    for name in sorted(replica.history.names):
+        same = (pc.equal(column, text) for column, text in zip((schema, table), name, strict=True))
+        own = np.flatnonzero(pc.fill_null(reduce(pc.and_, same), False))
+        possible = replica.history.versions_of(*name, commit_ts[own])
+        numbers[own] = possible.chosen(Positions(at.partitions, at.codes[own], at.positions[own]))
+        several[own] = possible.first < possible.last
+    return numbers, several
+
+
 def _versions(rows: pa.RecordBatch, replica: Replica) -> Numbers:
-    """Return the number of the version of each row; ``NO_VERSION`` for other tables."""
-    numbers, ts = np.full(rows.num_rows, NO_VERSION), _numbers(rows, "commit_ts")
-    for schema, table in sorted(replica.history.names):
-        named = (pc.equal(rows.column(name), text) for name, text in (("schema", schema), ("table", table)))
-        own = np.flatnonzero(pc.fill_null(reduce(pc.and_, named), False))
-        numbers[own] = replica.history.version_of(schema, table, ts[own])
-    return numbers
+    pairs = pa.Table.from_batches([rows.select(["topic", "partition"])]).group_by(["topic", "partition"])
+    partitions = [(row["topic"], row["partition"]) for row in pairs.aggregate([]).to_pylist()]
+    codes = np.zeros(rows.num_rows, np.int64)
+    for number, (topic, partition) in enumerate(partitions):
+        same = (pc.equal(rows.column("topic"), topic), pc.equal(rows.column("partition"), partition))
+        codes[pc.and_(*same).to_numpy(zero_copy_only=False)] = number
+    at = Positions(partitions, codes, _offset_and_index(rows))
+    schema, table = rows.column("schema"), rows.column("table")
+    return row_versions(replica, schema, table, _numbers(rows, "commit_ts"), at)[0]
+
+
+def _offset_and_index(rows: pa.RecordBatch) -> Numbers:
+    return _numbers(rows, "offset") * MAX_EVENTS + _numbers(rows, "index")
 
 
 def _left_keys(rows: pa.RecordBatch, versions: Numbers, replica: Replica) -> list[pa.RecordBatch]:
@@ -263,7 +295,7 @@ def _batch(
         "deleted": deleted,
         "topic": rows.column("topic"),
         "partition": _numbers(rows, "partition"),
-        "position": _numbers(rows, "offset") * MAX_EVENTS + _numbers(rows, "index"),
+        "position": _offset_and_index(rows),
         "image": images,
     }
     arrays = [pa.array(columns[field.name]).cast(field.type) for field in ROWS]

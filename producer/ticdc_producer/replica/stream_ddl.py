@@ -17,7 +17,14 @@ from ticdc_producer.replica.table_changes import (
     partition_index,
     partitioned,
 )
-from ticdc_producer.replica.versions import LENIENT, ColumnMapping, Definition, RowMigration, Version
+from ticdc_producer.replica.versions import (
+    LENIENT,
+    ColumnMapping,
+    Copies,
+    Definition,
+    RowMigration,
+    Version,
+)
 from ticdc_producer.scenario.sql.definition.key_definition import draft_key
 from ticdc_producer.scenario.sql.definition.table_definition import draft_table, make_table
 from ticdc_producer.scenario.sql.syntax import parse_ddl
@@ -51,6 +58,7 @@ class StreamDDL:
 
     :param order: position among those with the same commit-ts.
     :param schema, table: as the message names them; the table is empty for a DDL of a database.
+    :param copies: where its copies are.
     """
 
     commit_ts: int
@@ -58,6 +66,7 @@ class StreamDDL:
     schema: str
     table: str
     query: str
+    copies: Copies = field(default_factory=dict, compare=False)
 
 
 def apply_ddls(ddls: Iterable[StreamDDL], fidelity: Fidelity, profile: Profile = "classic") -> list[Version]:
@@ -291,7 +300,7 @@ class _DDLState:
         return version
 
     def _end(self, table: Version, ddl: StreamDDL) -> None:
-        table.until = ddl.commit_ts
+        table.until, table.ended_at = ddl.commit_ts, ddl.copies
         info = table.definition.info
         self.tables.pop(_key(info.schema, info.name), None)
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,10 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
 
+Partition: TypeAlias = tuple[str, int]
+"""Topic and number of a partition."""
+Copies: TypeAlias = Mapping[Partition, tuple[int, int]]
+"""By partition the positions of the first and the last copy of a DDL."""
 LENIENT = SQLMode(strict=False, zero_dates=True, zero_in_date=True, invalid_dates=True, utf8_check=False)
 """A mode without checks: the upstream has accepted the values."""
 
@@ -85,6 +89,7 @@ class Version:
     :param schema: name of the database; ``table``: of the table.
     :param since: commit-ts of the DDL that created it.
     :param until: commit-ts of the DDL that ended it; None: it did not end.
+    :param ended_at: by partition the positions of the first and the last copy of that DDL.
     :param migrations: what becomes of its rows at its end; rows without a migration are gone.
     :param uncomparable_reason: why its rows cannot be derived from the stream; empty if they can.
     """
@@ -95,6 +100,7 @@ class Version:
     since: int
     definition: Definition
     until: int | None = None
+    ended_at: Copies = field(default_factory=dict)
     migrations: list[RowMigration] = field(default_factory=list)
     uncomparable_reason: str = ""
 
@@ -106,8 +112,60 @@ class Version:
 
 TableName = tuple[str, str]
 Numbers = npt.NDArray[np.int64]
-NO_VERSION = -1
+Flags = npt.NDArray[np.bool_]
+NO_VERSION, UNDECIDED = -1, -2
 _END = np.iinfo(np.int64).max
+
+
+class Positions(NamedTuple):
+    """Where rows are in their partitions.
+
+    :param partitions: the different partitions.
+    :param codes: by row the index of its partition.
+    :param positions: by row the offset and index, as one number.
+    """
+
+    partitions: Sequence[Partition]
+    codes: Numbers
+    positions: Numbers
+
+
+class PossibleVersions(NamedTuple):
+    """The versions of a table to which rows may belong.
+
+    :param versions: all versions of the table's name, in order.
+    :param first, last: by row the indexes of the first and the last one; a row of none has a first one after
+        the last one.
+    """
+
+    versions: Sequence[Version]
+    first: Numbers
+    last: Numbers
+
+    def chosen(self, rows: Positions) -> Numbers:
+        """Return the number of the version of each row; ``NO_VERSION``: none, ``UNDECIDED``: one of several.
+
+        In a partition, rows before a DDL come before it, and later rows after it (docs/stream-semantics.md
+        §7.2). A row between two copies of the DDL may be a repeated one.
+        """
+        numbers = np.array([*(version.number for version in self.versions), NO_VERSION], np.int64)
+        index, unknown = self.first.copy(), np.zeros(len(self.first), bool)
+        index[self.first > self.last] = len(self.versions)
+        several = self.first < self.last
+        if several.any():
+            for number in range(self.first[several].min(), self.last[several].max()):
+                here = np.flatnonzero((self.first <= number) & (number < self.last))
+                copies = self.versions[number].ended_at
+                first, last = (
+                    np.array([copies[name][end] if name in copies else _END for name in rows.partitions])
+                    for end in (0, 1)
+                )
+                code, position = rows.codes[here], rows.positions[here]
+                before, after = position < first[code], position > last[code]
+                present = np.array([name in copies for name in rows.partitions], bool)[code]
+                unknown[here] |= ~(present & (before | after))
+                index[here] += (~(present & before)).astype(np.int64)
+        return np.where(unknown, UNDECIDED, numbers[index])
 
 
 class TableHistory:
@@ -117,7 +175,7 @@ class TableHistory:
     :param keys_visible: returns whether rows name the columns of their handle key. A table without them is
         followed, because its DDL has them.
     :param exact: time stamps of rows and DDLs are exact: a row with the ts of a DDL belongs before it. If
-        they are exact to the millisecond only, it counts as later.
+        they are rounded, it may belong to each version that exists at this ts.
     """
 
     def __init__(
@@ -129,7 +187,7 @@ class TableHistory:
     ) -> None:
         self._versions = versions
         self._keys_visible = keys_visible
-        self._side: Literal["left", "right"] = "left" if exact else "right"
+        self._exact = exact
 
     @cached_property
     def followed(self) -> Mapping[int, Version]:
@@ -207,23 +265,19 @@ class TableHistory:
     def _changes_key(version: Version, target: Version) -> bool:
         return version.definition.key != target.definition.key
 
-    def version_of(self, schema: str, table: str, commit_ts: Numbers) -> Numbers:
-        """Return the number of the version of each row of a followed table; ``NO_VERSION`` for none.
+    def versions_of(self, schema: str, table: str, commit_ts: Numbers) -> PossibleVersions:
+        """Return the versions of a followed table to which rows may belong.
 
         With versions since 5 until 9, and since 9, a row at 9 is in the first one if time stamps are exact: a
-        row with the ts of a DDL belongs before it.
+        row with the ts of a DDL belongs before it. If they are rounded, it may be in either.
         """
         versions = self._of_name.get((schema, table), [])
         since = np.array([version.since for version in versions], np.int64)
         until = np.array([_END if version.until is None else version.until for version in versions], np.int64)
-        numbers = np.array([version.number for version in versions], np.int64)
-        current = np.searchsorted(since, commit_ts, self._side) - 1
-        # Versions of one name follow each other, so a row is in the newest one that has begun, or in none.
-        ended = np.searchsorted(until, commit_ts, self._side)
-        version_numbers = np.full(len(commit_ts), NO_VERSION)
-        present = (current >= 0) & (ended <= current)
-        version_numbers[present] = numbers[current[present]]
-        return version_numbers
+        # Versions of one name follow each other, so both bounds ascend.
+        first = np.searchsorted(until, commit_ts, "left")
+        last = np.searchsorted(since, commit_ts, "left" if self._exact else "right") - 1
+        return PossibleVersions(versions, np.minimum(first, last + 1), last)
 
     @cached_property
     def _of_name(self) -> Mapping[TableName, list[Version]]:

@@ -20,6 +20,7 @@ from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, Sides
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.engine.spool import empty
 from ticdc_producer.model.event_line import DecodedRow
+from ticdc_producer.model.fidelity import COARSE
 from ticdc_producer.model.shapes import DECODED, DECODED_WIRE, BatchFunction
 from ticdc_producer.replica.rows import GROUP, ROWS, Replica, row_changes
 from ticdc_producer.verifier.comparison import (
@@ -71,6 +72,7 @@ from ticdc_producer.verifier.table_state import (
     final_rows,
     followed_state,
 )
+from ticdc_producer.verifier.undecided_tables import undecided_tables
 from ticdc_producer.verifier.violations import EventID, ViolationCounts
 from ticdc_producer.verifier.wire import WireDecoder
 
@@ -150,6 +152,8 @@ def check_messages(
         stats, violations = StreamStats(options, snapshot=tables), ViolationCounts(options.examples)
         stats.merge(part.stats for part in slices)
         violations.merge(part.violations for part in slices)
+        if stats.ddls and options.fidelity.commit_ts in COARSE:
+            stats.undecided_tables |= undecided_tables(observed[EVENT], stats)
         reader = _Reader(stats, states_before(slices))
         run = _Run(engine, messages, decode, decoded, observed[EVENT], reader, expected, wire, snapshot)
         return run.checked(violations, expected_states(stats), stack)

@@ -14,7 +14,7 @@ from ticdc_producer.model.event import Op
 from ticdc_producer.replica.rows import Replica
 from ticdc_producer.replica.stream_ddl import StreamDDL, apply_ddls
 from ticdc_producer.replica.table_changes import ColumnChanges
-from ticdc_producer.replica.versions import TableHistory
+from ticdc_producer.replica.versions import Copies, Partition, TableHistory
 from ticdc_producer.verifier.events import NOTHING, Effect, EventKind, Rule, without_tombstones
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.partition_marks import MarkedEvents, partitions_of
@@ -23,6 +23,7 @@ from ticdc_producer.verifier.table_epochs import TableDDL, TableEpochs
 
 _Statement: TypeAlias = tuple[int, str, str, str]
 """Commit-ts, schema, table and text of a DDL."""
+_UNDECIDED = "rows and a DDL are within the same unit of time, and the commit-ts of the messages is in {}"
 KINDS = (EventKind.ROW, EventKind.DDL, EventKind.RESOLVED, EventKind.ERROR)
 
 
@@ -61,8 +62,10 @@ class StreamStats:
 
     :param counts: by topic, partition and kind.
     :param ddls: the DDLs of all partitions.
-    :param statements: the DDLs by their text, with partition and position of the first copy.
+    :param statements: the DDLs by their text, with the positions of their copies.
     :param reduced_tables: the tables with rows of which only the handle key was sent.
+    :param undecided_tables: the tables with rows of which the stream does not show whether a DDL precedes
+        them.
     :param tombstones: number of messages without value from which no event follows.
     :param snapshot: the tables with which a consumer starts.
     """
@@ -70,8 +73,9 @@ class StreamStats:
     options: VerifyOptions
     counts: dict[tuple[str, int, EventKind], KindStats] = field(default_factory=dict)
     ddls: set[TableDDL] = field(default_factory=set)
-    statements: dict[_Statement, tuple[int, int]] = field(default_factory=dict)
+    statements: dict[_Statement, dict[Partition, tuple[int, int]]] = field(default_factory=dict)
     reduced_tables: set[tuple[str, str]] = field(default_factory=set)
+    undecided_tables: set[tuple[str, str]] = field(default_factory=set)
     tombstones: int = 0
     snapshot: Sequence[SnapshotTable] = ()
     _replicas: dict[int | None, Replica] = field(default_factory=dict)
@@ -111,14 +115,16 @@ class StreamStats:
         events = marked.events
         query = marked.observation.decoded.column("query")[number].as_py() or ""
         names = events.schema[number].as_py(), events.table[number].as_py()
-        self._see_statement(
-            (int(events.commit_ts[number]), *names, query),
-            (int(events.partition[number]), int(events.position[number])),
-        )
+        partition = events.topic[number].as_py(), int(events.partition[number])
+        position = int(events.position[number])
+        self._see_statement((int(events.commit_ts[number]), *names, query), {partition: (position, position)})
 
-    def _see_statement(self, statement: _Statement, first: tuple[int, int]) -> None:
+    def _see_statement(self, statement: _Statement, copies: Copies) -> None:
         self._replicas.clear()
-        self.statements[statement] = min(first, self.statements.get(statement, first))
+        known = self.statements.setdefault(statement, {})
+        for partition, (first, last) in copies.items():
+            earliest, latest = known.get(partition, (first, last))
+            known[partition] = min(first, earliest), max(last, latest)
 
     def merge(self, others: Iterable[StreamStats]) -> None:
         """Add the statistics of other parts of the stream."""
@@ -126,8 +132,8 @@ class StreamStats:
             for name, counted in other.counts.items():
                 self.counts.setdefault(name, KindStats()).add(counted)
             self.ddls |= other.ddls
-            for statement, first in other.statements.items():
-                self._see_statement(statement, first)
+            for statement, copies in other.statements.items():
+                self._see_statement(statement, copies)
             self.reduced_tables |= other.reduced_tables
             self.tombstones += other.tombstones
 
@@ -153,8 +159,15 @@ class StreamStats:
             for number, table in enumerate(self.snapshot)
         ]
         ddls += [
-            StreamDDL(commit_ts=ts, order=first, schema=schema, table=table, query=query)
-            for (ts, schema, table, query), first in self.statements.items()
+            StreamDDL(
+                commit_ts=ts,
+                order=min((partition, first) for (_, partition), (first, _) in copies.items()),
+                schema=schema,
+                table=table,
+                query=query,
+                copies=copies,
+            )
+            for (ts, schema, table, query), copies in self.statements.items()
             if until is None or ts <= until
         ]
         exact = fidelity.commit_ts == "exact"
@@ -171,11 +184,13 @@ class StreamStats:
         :param until: the time of the rows as commit-ts; None: the end.
         """
         history = self.replica(until).history
-        names = {*self.reduced_tables, *history.names}
+        names = {*self.reduced_tables, *self.undecided_tables, *history.names}
         reasons = {}
         for name in names:
             if not history.earlier_names(name).isdisjoint(self.reduced_tables):
                 reasons[".".join(name)] = "some of its rows were sent with their handle key only"
+            elif not history.earlier_names(name).isdisjoint(self.undecided_tables):
+                reasons[".".join(name)] = _UNDECIDED.format(self.options.fidelity.commit_ts)
             elif name in history.uncomparable_reasons:
                 reasons[".".join(name)] = history.uncomparable_reasons[name]
         return reasons
