@@ -13,6 +13,9 @@ scheme is not matched: a long word would be searched from each of its letters. T
 no other division of a long word is tried."""
 _COLLAPSED = re.compile(r":/(?!/)([^\s'\"/?#@:%]*+)((?:(?!:/)[^\s'\"])*)@")
 """The same in a URI that was made a path, which has one slash."""
+_WORD = re.compile(r"[^\s'\"]+")
+_USER = re.compile(r"(?:://[^\s'\"/?#@:%]*+:(?!//|\d{1,5}[/?,])|:/(?!/)[^\s'\"/?#@:%]*+:(?!/|\d{1,5}[/?,]))")
+"""The start of a URI up to a password, which is not the port of an address."""
 _ENCODED = re.compile(r"(:/{1,2})[^\s'\"/?#@]*%40")
 """Credentials whose ``@`` is percent-encoded, so that the host begins with them."""
 _WITHOUT_SCHEME = re.compile(r":([^\s'\"/@:]+)@(?=[\w\[])")
@@ -46,10 +49,22 @@ def masked(text: str) -> str:
 def _masked(text: str, nested: int) -> str:
     if "=" not in text and "@" not in text and "%40" not in text:
         return text
+    text = _WORD.sub(_masked_word, text)
     for credentials in (_CREDENTIALS, _COLLAPSED):
         text = credentials.sub(_masked_credentials, text)
     text = _WITHOUT_SCHEME.sub(_masked_password, _ENCODED.sub(rf"\1{_MASK}%40", text))
     return _PARAMETER.sub(partial(_masked_parameter, nested), text)
+
+
+def _masked_word(match: re.Match[str]) -> str:
+    """Mask the passwords of a word that contain the beginning of another URI."""
+    *heads, tail = match[0].split("@")
+    return "@".join([*map(_masked_nested, heads), tail])
+
+
+def _masked_nested(head: str) -> str:
+    user = _USER.search(head)
+    return head if user is None or ":/" not in head[user.end() :] else head[: user.end()] + _MASK
 
 
 def _masked_credentials(match: re.Match[str]) -> str:
