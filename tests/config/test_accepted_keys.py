@@ -154,6 +154,36 @@ def test_options_of_another_protocol_have_no_effect_and_are_reported(
     assert changefeed == resolve(uri).model_copy(update={"warnings": changefeed.warnings})
 
 
+_OWN_VALUES = {
+    "encoding-format": (f"{_CODEC}encoding-format = 'xml'", "simple"),
+    "avro-decimal-handling-mode": (f"{_CODEC}avro-decimal-handling-mode = 'exact'", "avro"),
+    "avro-bigint-unsigned-handling-mode": (f"{_CODEC}avro-bigint-unsigned-handling-mode = 'int'", "avro"),
+}
+"""Values that TiCDC reads without a check under other protocols."""
+
+
+@pytest.mark.parametrize("key", _OWN_VALUES)
+def test_values_are_checked_under_the_protocol_of_their_option(key: str) -> None:
+    text, protocol = _OWN_VALUES[key]
+    content = parse_changefeed_toml(text, "changefeed.toml")
+    (note,) = resolve(KAFKA, content).warnings
+    assert note == f"{key} has no effect: canal-json has no such option"
+    with pytest.raises(ChangefeedError, match=key):
+        resolve(f"kafka:///t?protocol={protocol}", content)
+
+
+def test_the_type_and_the_compression_are_checked_under_each_protocol() -> None:
+    for text in (f"{_CODEC}encoding-format = 1", f"{_LARGE}large-message-handle-compression = 'zip'"):
+        with pytest.raises(ChangefeedError):
+            parse_changefeed_toml(text, "changefeed.toml")
+
+
+def test_values_of_the_uri_are_checked_under_the_protocol_of_their_option() -> None:
+    assert resolve(f"{KAFKA}&encoding-format=xml").encoding_format == "json"
+    with pytest.raises(ChangefeedError, match="encoding-format: 'xml' is not known"):
+        resolve("kafka:///t?protocol=simple&encoding-format=xml")
+
+
 @pytest.mark.parametrize("name", ["output-row-key", "avro-enable-watermark", "content-compatible"])
 @pytest.mark.parametrize("sink", ["kafka:///t?protocol=simple&profile=new", f"{STORAGE}&profile=new"])
 def test_parameters_of_another_protocol_have_no_effect(name: str, sink: str) -> None:

@@ -32,9 +32,14 @@ class ConfigSection(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _check_option_type(cls, value: Any, info: ValidationInfo) -> Any:
-        """Check a value by its option's type, if its key is the key of a parameter."""
+        """Check a value by its option's type, if its key is the key of a parameter.
+
+        Values that protocols without the option accept are checked when the protocol is known.
+        """
         parameter = cls.parameter_of(info.field_name or "")
-        return value if parameter is None else parameter.value.check(value)
+        if parameter is None or parameter.admits(value):
+            return value
+        return parameter.value.check(value)
 
     @classmethod
     def parameter_of(cls, field: str) -> Parameter | None:

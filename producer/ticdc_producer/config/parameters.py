@@ -109,7 +109,7 @@ _MESSAGES = (
         name="large-message-handle-compression", value=MESSAGE_COMPRESSION, default="none", in_uri=False,
         file_key=LARGE + "large-message-handle-compression",
         of_codec=True, sinks=_ONLY_KAFKA,
-        ignored_elsewhere=True,
+        ignored_elsewhere=True, checked_elsewhere=True,
         effect="Compression of the content of every message, of any size.",
     ),
     Parameter(

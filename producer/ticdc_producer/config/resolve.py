@@ -65,7 +65,8 @@ def resolve(
     ignored, unused = _of_other_sinks(given, kind), _unused_registry(spec, given)
     of_others = [name for name in _of_other_protocols(spec, given) if name not in ignored]
     left_out = {*ignored, *unused, *of_others}
-    options = {**_defaults(spec), **{name: given[name] for name in given if name not in left_out}}
+    used = {name: given[name] for name in given if name not in left_out}
+    options = {**_defaults(spec), **used, **_checked(used)}
     _check_sink(spec, kind)
     _check_atomicity(options, kind)
     if options["output-ddl"] is None:
@@ -152,6 +153,22 @@ def _of_other_protocols(spec: ProtocolSpec, given: Mapping[str, Plain]) -> list[
         and given[option.name] != option.default
         and not has_parameter(spec, option)
     ]
+
+
+def _checked(used: Mapping[str, Plain]) -> dict[str, Plain]:
+    """Return the canonical values of the options that are checked only if they have an effect.
+
+    Source: ticdc and tiflow ``pkg/sink/codec/common/config.go`` (``Apply``, ``Validate``).
+    """
+    values: dict[str, Plain] = {}
+    for name, value in used.items():
+        option = parameter(name)
+        if option is not None and option.admits(value):
+            try:
+                values[name] = option.value.read(str(value))
+            except ValueError as error:
+                raise ChangefeedError(f"{name}: {error}", parameter=name) from None
+    return values
 
 
 def _overridden(of_file: Mapping[str, Plain], of_uri: Mapping[str, Plain]) -> Iterator[str]:

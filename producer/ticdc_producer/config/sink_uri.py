@@ -229,6 +229,6 @@ def _lookup(name: str) -> Parameter:
 
 def _value(option: Parameter, text: str) -> Plain:
     try:
-        return option.value.read(text)
+        return text if option.admits(text) else option.value.read(text)
     except ValueError as error:
         raise _error(f"{option.name}: {error}", parameter=option.name) from None
