@@ -19,6 +19,8 @@ USAGE = [
     (["golden", "diff", "x"], "Missing argument 'B'"),
     (["verify", "a" * 300], "No such command"),
     (["verify", "docs"], "a folder is given as --in docs"),
+    (["coverage", "docs"], "a folder is given as --in docs"),
+    (["coverage", "kafka://h:1/t"], "a topic is given as --sink-uri URI"),
     (["verify", "kafka://u:s@h/t"], "a topic is given as --sink-uri URI"),
     (
         ["run", "bank", "--protocol", "avro"],

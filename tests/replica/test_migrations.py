@@ -1,4 +1,4 @@
-"""The scenario of migrations: all tables are compared in all protocols that send DDL, all faults found."""
+"""The scenario of migrations: all tables are compared in all protocols that send DDL, all faults state."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def test_a_row_that_is_repeated_after_a_ddl_of_its_second_is_not_compared() -> N
     )
     at = 1 + max(number for number, event in enumerate(events) if event["partition"] == row["partition"])
     copy = {**row, "offset": events[at - 1]["offset"] + 1}
-    found = stream("maxwell").state([*events[:at], copy, *events[at:]])
-    assert found.ok
-    assert found.not_compared[f"shop.{row['table']}"] == (
+    state = stream("maxwell").state([*events[:at], copy, *events[at:]])
+    assert state.ok
+    assert state.not_compared[f"shop.{row['table']}"] == (
         "rows and a DDL are within the same unit of time, and the commit-ts of the messages is in seconds"
     )
-    assert 0 < found.tables < TABLES
+    assert 0 < state.tables < TABLES
 
 
 @pytest.mark.parametrize("fault", FAST, ids=str)

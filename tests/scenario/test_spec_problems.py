@@ -110,6 +110,7 @@ def test_each_problem_is_an_error_with_file_and_line(tmp_path: Path) -> None:
         ("", "s.yaml: the scenario is empty"),
         ("# nothing\n", "s.yaml: the scenario is empty"),
         ("- a", "s.yaml:1: a scenario is a mapping of keys"),
+        ("INSERT INTO t VALUES (1);", "a mapping of keys (if the file has SQL, rename it to .sql)"),
         ("version: 1\n", "'steps' is missing"),
         ("steps: [{sql: x}]\n", "'version' is missing"),
         ("version: 2\nsteps: [{sql: x}]\n", "s.yaml:1: version: input should be 1, not 2"),
@@ -208,6 +209,18 @@ def test_a_wrong_setting_is_named(problems: Any, setting: str, expected: str) ->
 
 def test_a_secret_in_a_setting_is_in_no_error_text(problems: Any) -> None:
     assert "s3cret" not in "".join(problems("x", ("changefeed.sink-uri=kafka://u:s3cret@h:1/t",), "s.sql"))
+
+
+@pytest.mark.parametrize("text", ["version: 1\nsteps: []\n", "# mine\n\nname: a\n"])
+def test_yaml_in_a_sql_file(problems: Any, text: str) -> None:
+    assert problems(text, (), "s.sql") == ["s.sql: the file has YAML, not SQL (rename it to .yaml)"]
+
+
+def test_a_json_file_is_yaml(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    path.write_text("{}")
+    with pytest.raises(ScenarioError, match=r"JSON is YAML: rename the file to \.yaml"):
+        load_scenario(path)
 
 
 @pytest.mark.parametrize("text", ["", " \n\t\n"])

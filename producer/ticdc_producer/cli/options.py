@@ -189,6 +189,20 @@ def _is_in_sink_uri(error: typer.TyperException, context: typer.Context) -> bool
     return unknown and bool(get_close_matches(name, _PARTS_OF_SINK_URI, n=1, cutoff=0.8))
 
 
+_ADDITIONAL = re.compile(r"Got unexpected extra argument\(?s?\)? \((\S+?)\)?(?: |$)")
+
+
+def _source_option(message: str, context: typer.Context | None) -> str:
+    """Return how an additional argument is given, if the command reads topics and folders; else empty."""
+    argument = _ADDITIONAL.match(message)
+    options = () if context is None else {name for param in context.command.params for name in param.opts}
+    if argument is None or "--in" not in options:
+        return ""
+    if "://" in argument[1]:
+        return "a topic is given as --sink-uri URI"
+    return f"a folder is given as --in {argument[1]}"
+
+
 def usage_text(error: typer.TyperException) -> str:
     """Return the text that ``fail_usage`` prints.
 
@@ -198,5 +212,6 @@ def usage_text(error: typer.TyperException) -> str:
     context: typer.Context | None = getattr(error, "ctx", None)
     if context is not None and _is_in_sink_uri(error, context):
         message += f"; it is in the sink URI: --sink-uri '{_SINK_URI}'"
+    message = _source_option(message, context) or message
     command = getattr(context, "command_path", "ticdc-producer")
     return f"ticdc-producer: {message} ({command} --help)\n" if message else ""

@@ -5,6 +5,7 @@ name, or one built in Python.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -281,7 +282,8 @@ def _find(name: str) -> Traversable:
         return Path(name) / SCENARIO_FILE
     if Path(name).exists() or Path(name).name != name:
         what = f"a scenario is a .yaml or a .sql file, or a folder with {SCENARIO_FILE}"
-        raise ScenarioError(what, file=name)
+        hint = "JSON is YAML: rename the file to .yaml" if name.endswith(".json") else ""
+        raise ScenarioError(what, file=name, hint=hint)
     files = (f"{name}{ending}" for ending in _ENDINGS if Path(f"{name}{ending}").is_file())
     hint = next((f"did you mean the file {file}?" for file in files), nearest(name, library))
     raise ScenarioError(f"there is no shipped scenario {name!r}", hint=hint)
@@ -344,14 +346,23 @@ def _text(content: bytes, file: str) -> str:
     raise ScenarioError("the scenario is not UTF-8", file=file, line=line, hint=hint) from None
 
 
+_YAML = re.compile(r"(?:\s*#[^\n]*\n|\s*\n)*(?:version|name|description|seed|changefeed|clock|steps):")
+"""The beginning of a scenario in YAML; no statement has a colon after its first word."""
+
+
 def _tree(text: str, file: str) -> YAMLTree:
     if file.endswith(".sql"):
+        if _YAML.match(text):
+            raise ScenarioError("the file has YAML, not SQL", file=file, hint="rename it to .yaml")
         return YAMLTree(data={"version": 1, "steps": [{"sql": text}]}, lines={("steps", 0, "sql"): 1})
     tree = read_yaml(text, file)
     if tree.data is None and not tree.problems:
         raise ScenarioError("the scenario is empty", file=file, hint="it needs version and steps")
     if not isinstance(tree.data, dict):
-        raise ScenarioError("a scenario is a mapping of keys", file=file, line=tree.lines[()])
+        what, hint = "a scenario is a mapping of keys", ""
+        if isinstance(tree.data, str) and ";" in tree.data:
+            hint = "if the file has SQL, rename it to .sql"
+        raise ScenarioError(what, file=file, line=tree.lines[()], hint=hint)
     return tree
 
 
