@@ -71,6 +71,22 @@ class CommitTimes:
             raise ScenarioError(f"commit_ts {ts} must be greater than the previous commit-ts, {before}")
         self.pinned[commit] = ts
 
+    def check_step(self, commit_ts: int, line: int, before: int, commits: int) -> None:
+        """Check the commit-ts of a step that has run.
+
+        :param line: that of the step.
+        :param before, commits: the number of commits before the step and after it.
+        :raises ScenarioError: if the step committed nothing, or its commit-ts is not after the commit before.
+        """
+        file, clock = self.scenario.file, self.clock
+        if commits == before:
+            raise ScenarioError("the step has a commit-ts and commits nothing", file=file, line=line)
+        if before and clock.ts(before) <= clock.ts(before - 1):
+            previous = clock.ts(before - 1)
+            what = f"commit-ts {commit_ts} must be greater than the previous commit-ts, {previous}"
+            hint = "clock.every is the time between commits without a commit-ts"
+            raise ScenarioError(what, file=file, line=line, hint=hint)
+
     def number_by_ts(self, first: int, stop: int, within: Sequence[int]) -> None:
         """Give commits the numbers that follow from their commit-ts; the first is pinned.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ticdc_producer.errors import ScenarioError, ScenarioProblems
 from ticdc_producer.model import tso
@@ -23,6 +23,7 @@ from ticdc_producer.scenario.load import (
     GenerateStep,
     ResolvedStep,
     ScenarioFile,
+    ScenarioStep,
     SnapshotStep,
     SQLStep,
 )
@@ -33,6 +34,8 @@ from ticdc_producer.scenario.sql.session.session import Session
 if TYPE_CHECKING:
     from ticdc_producer.scenario.frames.bind import BoundFrame
     from ticdc_producer.scenario.generate.plan import GeneratePlan
+
+_CommittingStep: TypeAlias = SQLStep | GenerateStep | DataStep | ChangesStep | DumpStep
 
 
 def execute(
@@ -136,62 +139,95 @@ def _execute_steps(
         check_size=check_size,
         defined_after=defined_after,
     )
-    snapshot_after: int | None = None
-    resolved: list[tuple[int, int]] = []
-    generated: list[GeneratePlan] = []
-    data: list[PlannedChanges] = []
-    frames: dict[int, BoundFrame] = {}  # by the number of a plan of ``data``
-    warnings: list[str] = []
+    run = _Run(scenario, times, session, refusals)
     for step in scenario.steps:
+        run.add(step)
+    return run.history()
+
+
+@dataclass
+class _Run:
+    """The steps that have run.
+
+    :ivar resolved: the resolved events of steps: the number of commits before each, and its TSO.
+    :ivar generated, data: the plans of the steps that tasks carry out.
+    :ivar frames: the large frames of ``changes`` steps by the number of their plan in ``data``.
+    """
+
+    scenario: ScenarioFile
+    times: CommitTimes
+    session: Session
+    refusals: Refusals | None
+    snapshot_after: int | None = None
+    resolved: list[tuple[int, int]] = field(default_factory=list)
+    generated: list[GeneratePlan] = field(default_factory=list)
+    data: list[PlannedChanges] = field(default_factory=list)
+    frames: dict[int, BoundFrame] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+    def add(self, step: ScenarioStep) -> None:
+        """Run a step.
+
+        :raises ScenarioError: for a step that fails, unless errors are collected.
+        """
         if isinstance(step, ResolvedStep):
-            resolved.append((session.commits, step.ts))
-            continue
+            self.resolved.append((self.session.commits, step.ts))
+            return
         if isinstance(step, SnapshotStep):
-            snapshot_after = session.commits
-            continue
-        with _collected(refusals):
-            before = session.commits
+            self.snapshot_after = self.session.commits
+            return
+        with _collected(self.refusals):
+            before = self.session.commits
             if step.commit_ts is not None:
-                times.pinned[before] = step.commit_ts
-            if isinstance(step, GenerateStep):
-                # A scenario without such a step, as most are, does not load what it needs.
-                from ticdc_producer.scenario.generate.binding.run_step import run_generate_step
-
-                edited = [session.edited(plan) for plan in generated]
-                generated.extend(run_generate_step(session, step, scenario, edited))
-            elif isinstance(step, DataStep):
-                data.append(_bind_data_step(session, step, scenario))
-            elif isinstance(step, ChangesStep):
-                if step.frame.rows is None:
-                    from ticdc_producer.scenario.frames.bind import bind_rows
-
-                    bound = bind_rows(session, step, times)
-                    if bound is not None:
-                        frames[len(data)] = bound
-                        data.append(bound.plan)
-                        warnings += bound.warnings
-                else:
-                    from ticdc_producer.scenario.frames.bind import run_rows
-
-                    warnings += run_rows(session, step, step.frame.rows, times, resolved)
-            elif isinstance(step, DumpStep):
-                data.append(_bind_dump_step(session, step, scenario, times.clock))
-            else:
-                _run(session, step)
+                self.times.pinned[before] = step.commit_ts
+            self._commit(step)
             if step.commit_ts is not None:
-                _check_pin(scenario, step, times.clock, before, session.commits)
-    return replace(
-        session.history(),
-        pinned=times.pinned,
-        resolved=tuple(resolved),
-        generated=tuple(session.edited(plan) for plan in generated),
-        data=tuple(
-            frames[index].plan_with_later_ddl if index in frames else plan for index, plan in enumerate(data)
-        ),
-        by_ts=tuple(times.by_ts),
-        warnings=tuple(warnings),
-        snapshot_after=snapshot_after,
-    )
+                self.times.check_step(step.commit_ts, step.line, before, self.session.commits)
+
+    def _commit(self, step: _CommittingStep) -> None:
+        if isinstance(step, GenerateStep):
+            # A scenario without such a step, as most are, does not load what it needs.
+            from ticdc_producer.scenario.generate.binding.run_step import run_generate_step
+
+            edited = [self.session.edited(plan) for plan in self.generated]
+            self.generated.extend(run_generate_step(self.session, step, self.scenario, edited))
+        elif isinstance(step, DataStep):
+            self.data.append(_bind_data_step(self.session, step, self.scenario))
+        elif isinstance(step, ChangesStep):
+            self._change(step)
+        elif isinstance(step, DumpStep):
+            self.data.append(_bind_dump_step(self.session, step, self.scenario, self.times.clock))
+        else:
+            _run_sql(self.session, step)
+
+    def _change(self, step: ChangesStep) -> None:
+        from ticdc_producer.scenario.frames.bind import bind_rows, run_rows
+
+        if step.frame.rows is not None:
+            self.warnings += run_rows(self.session, step, step.frame.rows, self.times, self.resolved)
+            return
+        bound = bind_rows(self.session, step, self.times)
+        if bound is not None:
+            self.frames[len(self.data)] = bound
+            self.data.append(bound.plan)
+            self.warnings += bound.warnings
+
+    def history(self) -> History:
+        """Return what the steps committed."""
+        data = [
+            self.frames[number].plan_with_later_ddl if number in self.frames else plan
+            for number, plan in enumerate(self.data)
+        ]
+        return replace(
+            self.session.history(),
+            pinned=self.times.pinned,
+            resolved=tuple(self.resolved),
+            generated=tuple(self.session.edited(plan) for plan in self.generated),
+            data=tuple(data),
+            by_ts=tuple(self.times.by_ts),
+            warnings=tuple(self.warnings),
+            snapshot_after=self.snapshot_after,
+        )
 
 
 @contextmanager
@@ -210,7 +246,7 @@ def _collected(refusals: Refusals | None) -> Iterator[None]:
             refusals.add_step(problem)
 
 
-def _run(session: Session, step: SQLStep) -> None:
+def _run_sql(session: Session, step: SQLStep) -> None:
     if step.transaction:
         session.transaction(step.text, line=step.line)
     else:
@@ -249,23 +285,3 @@ def _bind_dump_step(session: Session, step: DumpStep, scenario: ScenarioFile, cl
     )
     session.skip_commits(step.statements)
     return plan
-
-
-def _check_pin(
-    scenario: ScenarioFile,
-    step: SQLStep | GenerateStep | DataStep | ChangesStep | DumpStep,
-    clock: CommitClock,
-    before: int,
-    commits: int,
-) -> None:
-    if commits == before:
-        raise ScenarioError(
-            "the step has a commit-ts and commits nothing", file=scenario.file, line=step.line
-        )
-    if before and clock.ts(before) <= clock.ts(before - 1):
-        raise ScenarioError(
-            f"commit-ts {step.commit_ts} must be greater than the previous commit-ts, {clock.ts(before - 1)}",
-            file=scenario.file,
-            line=step.line,
-            hint="clock.every is the time between commits without a commit-ts",
-        )
