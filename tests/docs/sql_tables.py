@@ -12,6 +12,7 @@ from ticdc_producer.model.values.collation import DEFAULT_COLLATIONS, KNOWN
 from ticdc_producer.scenario.sql.expression.call_value import SESSION_FUNCTIONS
 from ticdc_producer.scenario.sql.functions import MODULES, REASONS
 from ticdc_producer.scenario.sql.functions.aggregate import AGGREGATES
+from ticdc_producer.scenario.sql.functions.window import WINDOW_FUNCTIONS
 from ticdc_producer.scenario.sql.session.variables import SQL_MODES, WITHOUT_EFFECT
 from ticdc_producer.scenario.sql.syntax.column_type import TYPE_NAMES
 
@@ -47,6 +48,10 @@ def functions() -> str:
         for subject, names in (
             *(((module.__doc__ or "").splitlines()[0], module.FUNCTIONS) for module in MODULES),
             ("Aggregate functions of queries.", AGGREGATES),
+            (
+                "Window functions; aggregate functions but `GROUP_CONCAT` may have OVER, too.",
+                WINDOW_FUNCTIONS,
+            ),
             ("Functions of the session.", SESSION_FUNCTIONS),
         )
     )

@@ -84,7 +84,19 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
             "update t set n = n + 1, v = concat(v, n) where id > 0 order by id desc limit 5",
             before=T,
         ),
-        Example("UPDATE IGNORE", "update ignore t set id = 2", before=T),
+        Example("UPDATE IGNORE, DELETE IGNORE", "update ignore t set id = 2; delete ignore from t", 2, T),
+        Example(
+            "PARTITION (…) after a table",
+            "update r partition (p0) set v = 2; delete from r partition (p1); insert into r partition (p1)"
+            " values (12, 1)",
+            3,
+            RANGE,
+        ),
+        Example(
+            "hints (no effect)",
+            "insert /*+ inl_join(t) */ into u select /*+ hash_agg() */ straight_join * from t use index (v)",
+            before=TWO,
+        ),
         Example(
             "LOW_PRIORITY, HIGH_PRIORITY, DELAYED, QUICK (no effect)",
             "insert high_priority into t values (2, 'b', 2); delete low_priority quick from t",
@@ -130,6 +142,12 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
             "GROUP BY, HAVING, DISTINCT, aggregate functions",
             "insert into u select distinct n, group_concat(v order by v separator '-'), count(*) from t"
             " group by n having sum(id) > 0",
+            before=TWO,
+        ),
+        Example(
+            "window functions, WINDOW",
+            "insert into u select row_number() over w, max(v) over (w rows 1 preceding), sum(n) over w from t"
+            " window w as (partition by n order by id)",
             before=TWO,
         ),
         Example(

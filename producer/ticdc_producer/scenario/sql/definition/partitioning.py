@@ -166,3 +166,19 @@ def _key_hash(offsets: list[int], table: TableInfo, values: Sequence[Value]) -> 
 @lru_cache(maxsize=256)
 def _parsed(text: str) -> exp.Expr:
     return parse_expression(text, 1)
+
+
+def chosen_partitions(table: TableInfo, names: Sequence[str]) -> frozenset[int] | None:
+    """Return the ids of the partitions that ``PARTITION (…)`` names; None for no name.
+
+    :raises ScenarioError: for an unknown partition, and for a table without partitions.
+    """
+    if not names:
+        return None
+    if not table.partitions:
+        raise ScenarioError("PARTITION () clause on non partitioned table", value=table.name)
+    ids = {partition.name.lower(): partition.id for partition in table.partitions}
+    for name in names:
+        if name.lower() not in ids:
+            raise ScenarioError(f"Unknown partition '{name}' in table '{table.name}'", value=name)
+    return frozenset(ids[name.lower()] for name in names)

@@ -13,16 +13,18 @@ from sqlglot import exp
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.scenario.sql.definition.partitioning import chosen_partitions
 from ticdc_producer.scenario.sql.dml.assign import assign_at_once, checked_assignments
 from ticdc_producer.scenario.sql.dml.insert import InsertPlan, run_insert, update_row
 from ticdc_producer.scenario.sql.dml.joined_dml import is_joined, run_joined_delete, run_joined_update
 from ticdc_producer.scenario.sql.dml.parsed_statement import ParsedStatement
+from ticdc_producer.scenario.sql.dml.references import ForeignKeys
 from ticdc_producer.scenario.sql.dml.row_selection import RowSelection
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.scenario.sql.store.transaction import OpenTransaction
-from ticdc_producer.scenario.sql.text.clause import refuse_other_clauses
+from ticdc_producer.scenario.sql.text.clause import partition_names, refuse_other_clauses
 
 
 class UpdatePlan:
@@ -40,18 +42,20 @@ def run_dml(
     statement: ParsedStatement,
     context: StatementContext,
     transaction: OpenTransaction,
-    has_parents: Callable[[Table, Sequence[Value]], bool],
+    keys: ForeignKeys | None,
 ) -> None:
     """Run a DML statement.
 
-    :param has_parents: whether the foreign keys of a new row refer to existing rows, for INSERT IGNORE.
+    :param keys: the foreign keys, for statements with IGNORE; None if they are not checked.
     :raises ScenarioError: for a statement that TiDB rejects, or that is not supported.
     """
     tree = statement.tree
     if not statement.is_planned:
         _refuse_other_clauses(tree, statement.verb)
+    if partitions := _written_partitions(tree, context):
+        transaction.partitions = partitions
     if isinstance(tree, exp.Insert):
-        _run_insert(statement, tree, context, transaction, has_parents)
+        _run_insert(statement, tree, context, transaction, None if keys is None else keys.has_parents)
     elif isinstance(tree, exp.Update):
         run_update = _run_update if statement.is_planned or not is_joined(tree) else _run_joined_update
         if tree.args.get("ignore"):
@@ -60,15 +64,15 @@ def run_dml(
         else:
             run_update(statement, context, transaction)
     elif statement.is_planned or not is_joined(tree):
-        _run_delete(statement, context, transaction)
+        _run_delete(statement, context, transaction, keys)
     else:
-        run_joined_delete(tree, context, transaction)
+        run_joined_delete(tree, context, transaction, keys)
 
 
 _CLAUSES: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.Insert: ("this", "expression", "conflict", "ignore"),
     exp.Update: ("this", "expressions", "where", "order", "limit", "with_", "ignore"),
-    exp.Delete: ("this", "where", "order", "limit", "with_", "tables", "using"),
+    exp.Delete: ("this", "where", "order", "limit", "with_", "tables", "using", "ignore"),
 }
 
 
@@ -79,12 +83,25 @@ def _refuse_other_clauses(tree: exp.Expr, verb: str) -> None:
     refuse_other_clauses(tree, verb, *known)
 
 
+def _written_partitions(tree: exp.Expr, context: StatementContext) -> dict[int, frozenset[int]]:
+    """Return, by the id of a table, the partitions into which INSERT or UPDATE may write its rows."""
+    target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    if not isinstance(target, exp.Table) or not (target.args.get("partition") or target.args.get("joins")):
+        return {}
+    chosen: dict[int, frozenset[int]] = {}
+    for node in target.find_all(exp.Table):
+        if names := partition_names(node):
+            info = context.find(node.db, node.name).info
+            chosen[info.table_id] = chosen_partitions(info, names) or frozenset()
+    return chosen
+
+
 def _run_insert(
     statement: ParsedStatement,
     tree: exp.Insert,
     context: StatementContext,
     transaction: OpenTransaction,
-    has_parents: Callable[[Table, Sequence[Value]], bool],
+    has_parents: Callable[[Table, Sequence[Value]], bool] | None,
 ) -> None:
     verb, table = statement.verb, context.find(*statement.table_name)
     plan = statement.plan(InsertPlan, table.info, lambda: InsertPlan(tree, verb, table.info, context))
@@ -111,13 +128,21 @@ def _run_update(statement: ParsedStatement, context: StatementContext, transacti
         update_row(table, row, changed, assigned, transaction)
 
 
-def _run_delete(statement: ParsedStatement, context: StatementContext, transaction: OpenTransaction) -> None:
+def _run_delete(
+    statement: ParsedStatement,
+    context: StatementContext,
+    transaction: OpenTransaction,
+    keys: ForeignKeys | None,
+) -> None:
     """Run a DELETE from one table."""
     tree = statement.tree
     table = context.find(*statement.table_name)
     scope = _scope(tree.this, table, context)
     selection = statement.plan(RowSelection, table.info, lambda: RowSelection(tree, table.info, scope))
-    for row in selection.rows(table, scope):
+    rows = selection.rows(table, scope)
+    if keys is not None and tree.args.get("ignore"):
+        rows = [row for row in rows if not keys.retains(table, row)]
+    for row in rows:
         transaction.delete(table, row)
 
 

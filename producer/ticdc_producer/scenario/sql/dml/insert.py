@@ -147,13 +147,13 @@ def run_insert(
     table: Table,
     transaction: OpenTransaction,
     context: StatementContext,
-    has_parents: Callable[[Table, Sequence[Value]], bool],
+    has_parents: Callable[[Table, Sequence[Value]], bool] | None,
 ) -> None:
     """Run an INSERT or REPLACE.
 
     :param verb: ``INSERT`` or ``REPLACE``.
-    :param has_parents: whether the rows exist that a new row refers to. INSERT IGNORE skips other rows before
-        it stores the first one. Source: tidb ``FKCheckExec.checkRows``.
+    :param has_parents: whether the rows exist that a new row refers to; None if this is not checked. INSERT
+        IGNORE skips other rows before it stores the first one. Source: tidb ``FKCheckExec.checkRows``.
     :raises ScenarioError: for wrong column counts, values that do not fit, duplicate keys.
     """
     ignore, mode = bool(tree.args.get("ignore")), context.mode
@@ -174,8 +174,12 @@ def run_insert(
     )
     scope = Scope(mode, table.info, context=context, outer=source.scope) if plan.updates else None
     updates = [] if scope is None else plan.assignments(scope)
-    if ignore and not updates:
+    if ignore and not updates and has_parents is not None:
         rows = [values for values in rows if has_parents(table, values)]
+    if ignore and transaction.partitions:
+        rows = [values for values in rows if transaction.accepts(table, values)]
+    for values in rows if transaction.partitions else ():
+        transaction.check_partition(table, values)
     table.load_conflicting(rows)
     for number, values in enumerate(rows):
         if verb == "REPLACE":

@@ -16,6 +16,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.event import Value
 from ticdc_producer.scenario.sql.dml.assign import assigned_value, generated_error, is_default
 from ticdc_producer.scenario.sql.dml.insert import update_row
+from ticdc_producer.scenario.sql.dml.references import ForeignKeys
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext
@@ -166,8 +167,13 @@ def run_joined_update(tree: exp.Expr, context: StatementContext, transaction: Op
             current[key] = new
 
 
-def run_joined_delete(tree: exp.Expr, context: StatementContext, transaction: OpenTransaction) -> None:
-    """Run a DELETE of several tables, or of one that is joined with others."""
+def run_joined_delete(
+    tree: exp.Expr, context: StatementContext, transaction: OpenTransaction, keys: ForeignKeys | None
+) -> None:
+    """Run a DELETE of several tables, or of one that is joined with others.
+
+    :param keys: the foreign keys, for DELETE IGNORE; None if they are not checked.
+    """
     named, using = tree.args.get("tables"), tree.args.get("using")
     if using:
         named, first = [tree.this, *(join.this for join in tree.this.args.get("joins") or ())], using[0]
@@ -183,11 +189,14 @@ def run_joined_delete(tree: exp.Expr, context: StatementContext, transaction: Op
             row = combination[number]
             if row is not None and row.stored is not None:
                 selected[number].setdefault(row.stored.location, row.stored)
+    ignored = keys if tree.args.get("ignore") else None
     deleted: set[tuple[int, RowLocation]] = set()
     for number in numbers:
         table = joined.table(number, "DELETE")
         for location, stored in selected[number].items():
-            if (table.info.table_id, location) not in deleted:
+            if (table.info.table_id, location) not in deleted and not (
+                ignored is not None and ignored.retains(table, stored)
+            ):
                 deleted.add((table.info.table_id, location))
                 transaction.delete(table, stored)
 

@@ -113,6 +113,17 @@ class ForeignKeys:
                 return False
         return True
 
+    def retains(self, parent: Table, row: Row) -> bool:
+        """Return whether DELETE IGNORE leaves a row, because others refer to it."""
+        if parent.temporary:
+            return False
+        for reference in self.of_parent.get(_name(parent.info.schema, parent.info.name), ()):
+            key = reference.key_of_parent(row)
+            restricts = reference.key.on_delete not in _CASCADING_RULES
+            if restricts and key is not None and reference.children(key):
+                return True
+        return False
+
     def enforce(self, transaction: OpenTransaction, since: int, mode: SQLMode) -> None:
         """Check the changes of a statement, and run its cascades.
 

@@ -9,6 +9,7 @@ from sqlglot import exp
 from ticdc_producer.model.row_key import encode_part
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import SQLValue
+from ticdc_producer.scenario.sql.definition.partitioning import chosen_partitions
 from ticdc_producer.scenario.sql.expression.collation import collation_of
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, as_boolean
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate
@@ -16,6 +17,7 @@ from ticdc_producer.scenario.sql.expression.ordering import SortKey, row_count, 
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.store.lookup import Lookup, encoded_members, membership_column
 from ticdc_producer.scenario.sql.store.storage import Row, Table
+from ticdc_producer.scenario.sql.text.clause import partition_names
 
 
 class RowSelection:
@@ -29,6 +31,7 @@ class RowSelection:
     """
 
     def __init__(self, tree: exp.Expr, table: TableInfo, scope: Scope) -> None:
+        self._partitions = chosen_partitions(table, partition_names(tree.this))
         where, self._order, self._limit = (tree.args.get(part) for part in ("where", "order", "limit"))
         self._where = None if where is None else where.this
         if self._where is not None:
@@ -46,6 +49,8 @@ class RowSelection:
         """
         table.load_selected(self._where)
         rows = table.scan() if self._lookup is None else self._selected(self._lookup, table, scope)
+        if self._partitions is not None:
+            rows = [row for row in rows if row.table_id in self._partitions]
         if self._order is not None:
             rows = _sorted(rows, self._order, table, scope)
         return rows if self._limit is None else rows[: row_count(self._limit)]

@@ -33,7 +33,15 @@ class Aggregate:
 
 
 def aggregate_of(node: exp.Expr) -> Aggregate | None:
-    """Return the aggregate call that a node represents; None if it represents none.
+    """Return the aggregate call of a group that a node represents; None if it represents none.
+
+    :raises ScenarioError: for a wrong number of arguments, or DISTINCT where TiDB does not accept it.
+    """
+    return None if isinstance(node.parent, exp.Window) and node.arg_key == "this" else aggregate_call(node)
+
+
+def aggregate_call(node: exp.Expr) -> Aggregate | None:
+    """Return the call of an aggregate function that a node represents, with OVER or without it.
 
     :raises ScenarioError: for a wrong number of arguments, or DISTINCT where TiDB does not accept it.
     """

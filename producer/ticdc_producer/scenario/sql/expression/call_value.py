@@ -34,7 +34,7 @@ from ticdc_producer.scenario.sql.expression.function_call import (
 )
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.functions.aggregate import AGGREGATES
-from ticdc_producer.scenario.sql.functions.datetime_argument import datetime_argument
+from ticdc_producer.scenario.sql.functions.datetime.argument import datetime_argument
 from ticdc_producer.scenario.sql.functions.function import chosen_type, function_type, text_type
 
 _AROUND_DIGITS = 5

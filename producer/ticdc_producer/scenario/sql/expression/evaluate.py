@@ -32,6 +32,7 @@ from ticdc_producer.scenario.sql.expression.function_call import column_name
 from ticdc_producer.scenario.sql.expression.literal import LITERALS, is_typed_literal, typed_literal
 from ticdc_producer.scenario.sql.expression.operators import OPERATORS
 from ticdc_producer.scenario.sql.expression.scope import Scope
+from ticdc_producer.scenario.sql.expression.window_call import WINDOWED
 
 __all__ = ["FORMS", "check_expression", "evaluate", "evaluate_constant", "type_of"]
 
@@ -136,6 +137,7 @@ FORMS.update(
             exp.Paren: Form(_inner, _inner_type),
             exp.Collate: Form(_inner, E.TEXT, _known_collation),
             exp.Cast: Form(_cast, _cast_type, _known_target),
+            exp.Window: WINDOWED,
             **OPERATORS,
             **COMPARISONS,
             **CHOICES,

@@ -58,13 +58,17 @@ def sort_rows(rows: Iterable[RowT], keys: Sequence[SortKey[RowT]], mode: SQLMode
         values = [_sortable(key.value(row)) for row in sorted_rows]
 
         def order(a: int, b: int, values: Sequence[SQLValue] = values, collation: str = key.collation) -> int:
-            left, right = values[a], values[b]
-            comparison = compare(left, right, collation, mode)
-            return (left is not None) - (right is not None) if comparison is None else comparison
+            return null_order(values[a], values[b], collation, mode)
 
         positions = sorted(range(len(values)), key=cmp_to_key(order), reverse=key.descending)
         sorted_rows = [sorted_rows[position] for position in positions]
     return sorted_rows
+
+
+def null_order(left: SQLValue, right: SQLValue, collation: str, mode: SQLMode) -> int:
+    """Compare two values as ORDER BY does: NULLs are equal, and smaller than other values."""
+    comparison = compare(left, right, collation, mode)
+    return (left is not None) - (right is not None) if comparison is None else comparison
 
 
 def _sortable(value: SQLValue) -> SQLValue:

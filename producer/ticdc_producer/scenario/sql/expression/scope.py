@@ -142,6 +142,20 @@ class Scope:
         self.check_aggregate()
         raise KeyError(node)
 
+    def check_window(self, name: str) -> None:
+        """Check that a window function is possible here.
+
+        :raises ScenarioError: if it is not, as in every scope on one table.
+        """
+        raise ScenarioError(
+            f"You cannot use the window function {name.lower()!r} in this context.", value=name
+        )
+
+    def window(self, node: exp.Expr) -> SQLValue:
+        """Return the value of a window function for the current row."""
+        self.check_window(node.this.name)
+        raise KeyError(node)
+
     def required_context(self, node: exp.Expr) -> Context:
         """Return the context that evaluates a node.
 

@@ -6,11 +6,7 @@ from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.hints import nearest
 from ticdc_producer.scenario.sql.functions import (
     control,
-    datetime_format,
-    datetime_make,
-    datetime_part,
     digest,
-    interval,
     json_change,
     json_make,
     json_search,
@@ -21,6 +17,10 @@ from ticdc_producer.scenario.sql.functions import (
     text_make,
     text_search,
 )
+from ticdc_producer.scenario.sql.functions.datetime import format as datetime_format
+from ticdc_producer.scenario.sql.functions.datetime import interval
+from ticdc_producer.scenario.sql.functions.datetime import make as datetime_make
+from ticdc_producer.scenario.sql.functions.datetime import part as datetime_part
 from ticdc_producer.scenario.sql.functions.function import Function
 
 MODULES = (

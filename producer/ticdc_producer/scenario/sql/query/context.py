@@ -11,6 +11,7 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
+from ticdc_producer.scenario.sql.definition.partitioning import chosen_partitions
 from ticdc_producer.scenario.sql.expression.collation import collation_of
 from ticdc_producer.scenario.sql.expression.eval_type import (
     EvalType,
@@ -29,7 +30,7 @@ from ticdc_producer.scenario.sql.query.source import Field, QuerySource, Source,
 from ticdc_producer.scenario.sql.query.subquery import Subqueries
 from ticdc_producer.scenario.sql.session.session_settings import SessionValues
 from ticdc_producer.scenario.sql.store.storage import Table
-from ticdc_producer.scenario.sql.text.clause import named_table, refuse_other_clauses
+from ticdc_producer.scenario.sql.text.clause import named_table, partition_names, refuse_other_clauses
 
 View: TypeAlias = tuple[TableInfo, exp.Expr]
 """A view and its query."""
@@ -134,7 +135,9 @@ class StatementContext:
             renamed = _RenamedPlan(self.plan(query, None), [column.name for column in info.columns])
             return _query_source(renamed, node.alias_or_name)
         if isinstance(node, exp.Table):
-            return TableSource(self.find(*named_table(node)), node.alias, self.mode)
+            table = self.find(*named_table(node))
+            chosen = chosen_partitions(table.info, partition_names(node))
+            return TableSource(table, node.alias, self.mode, chosen)
         if not isinstance(node, exp.Subquery | exp.Values):
             raise UnsupportedSQL(f"{node.key.upper()} is not supported in FROM")
         if alias is None or not node.alias:

@@ -106,6 +106,7 @@ class QueryScope(Scope):
     :param aliases_first: whether an alias has precedence over a column, as in HAVING and ORDER BY.
     :param groups: whether aggregate functions are possible, as in a SELECT list.
     :param aggregates: their values for the current group, by the identity of their nodes.
+    :param windows: in the same way the values of window functions; None where none are possible.
     :param correlated: whether an expression used a column of the scope around it.
     """
 
@@ -115,6 +116,7 @@ class QueryScope(Scope):
     aliases_first: bool = False
     groups: bool = False
     aggregates: Mapping[int, SQLValue] = field(default_factory=dict)
+    windows: Mapping[int, SQLValue] | None = None
     correlated: bool = False
 
     def value(self, name: str, table: str = "", database: str = "") -> SQLValue:
@@ -167,6 +169,15 @@ class QueryScope(Scope):
     def aggregate(self, node: exp.Expr) -> SQLValue:
         self.check_aggregate()
         return self.aggregates[id(node)]
+
+    def check_window(self, name: str) -> None:
+        if self.windows is None:
+            Scope.check_window(self, name)
+
+    def window(self, node: exp.Expr) -> SQLValue:
+        if self.windows is None or id(node) not in self.windows:
+            raise ScenarioError("You cannot use the alias of a window function in this context.")
+        return self.windows[id(node)]
 
     def unknown_column(self, name: str, table: str, database: str) -> ScenarioError:
         return self.names.unknown(name, table, database)

@@ -22,11 +22,12 @@ from ticdc_producer.scenario.sql.query.join import JoinPlan
 from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, limited
 from ticdc_producer.scenario.sql.query.scope import Combination, QueryScope
 from ticdc_producer.scenario.sql.query.source import Field, Source
+from ticdc_producer.scenario.sql.query.window import Windows
 from ticdc_producer.scenario.sql.text.clause import refuse_other_clauses
 
 _KNOWN = (
     "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct",
-    "locks", "with_", "kind",
+    "locks", "with_", "kind", "windows", "operation_modifiers",
 )  # fmt: skip
 
 
@@ -75,6 +76,7 @@ class SelectPlan(QueryPlan):
         order = tree.args.get("order")
         ordered = () if order is None else order.expressions
         self._order = [by_position(term.this, self._items, "order clause") for term in ordered]
+        self._windows = Windows((*self._items, *self._order), tree.args.get("windows") or ())
         self._check(from_clause)
         self._grouping = self._grouped(tree)
         self.fields = [
@@ -108,11 +110,16 @@ class SelectPlan(QueryPlan):
         for condition in (*from_clause.conditions, *([] if self._where is None else [self._where])):
             check_expression(condition, scope)
         with scope.clause({}, groups=True):
+            self._windows.check(scope)
+            scope.windows = {}
             for item in self._items:
                 check_expression(item, scope)
         with scope.clause(self._aliases, aliases_first=True, groups=True):
-            for expression in (*self._order, *([] if self._having is None else [self._having])):
+            for expression in self._order:
                 check_expression(expression, scope)
+            scope.windows = None
+            if self._having is not None:
+                check_expression(self._having, scope)
 
     def _grouped(self, tree: exp.Expr) -> Grouping | None:
         """Return the grouping; None without GROUP BY and aggregate functions."""
@@ -176,18 +183,23 @@ class SelectPlan(QueryPlan):
     def _computed(self) -> Iterator[SelectedRow]:
         """Yield the rows before DISTINCT, ORDER BY and LIMIT."""
         scope = self.scope
-        for _ in self._current_rows():
-            with scope.clause(self._aliases, aliases_first=True, groups=True):
-                if (
-                    self._having is not None
-                    and as_boolean(evaluate(self._having, scope), scope.mode) is not True
-                ):
-                    continue
+        for _ in self._windows.entered(self._satisfying_rows(), scope):
             with scope.clause({}, groups=True):
                 values = [evaluate(item, scope) for item in self._items]
             with scope.clause(self._aliases, aliases_first=True, groups=True):
                 sort = [evaluate(expression, scope) for expression in self._order]
             yield SelectedRow(values, sort, scope.combination)
+
+    def _satisfying_rows(self) -> Iterator[None]:
+        """Make each row or group that satisfies HAVING in turn the current one of the scope."""
+        scope, having = self.scope, self._having
+        for _ in self._current_rows():
+            if having is not None:
+                with scope.clause(self._aliases, aliases_first=True, groups=True):
+                    satisfied = as_boolean(evaluate(having, scope), scope.mode)
+                if not satisfied:
+                    continue
+            yield
 
     def _current_rows(self) -> Iterator[None]:
         """Make each row or group in turn the current one of the scope."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -93,10 +93,16 @@ class Source(ABC):
 
 
 class TableSource(Source):
-    """A table with the rows that it has when the statement starts."""
+    """A table with the rows that it has when the statement starts.
 
-    def __init__(self, table: Table, alias: str, mode: SQLMode) -> None:
+    :param partitions: the ids of the partitions whose rows it has; None: all.
+    """
+
+    def __init__(
+        self, table: Table, alias: str, mode: SQLMode, partitions: frozenset[int] | None = None
+    ) -> None:
         super().__init__()
+        self._partitions = partitions
         self.table, self._mode = table, mode
         self.name, self.schema = alias or table.info.name, table.info.schema
         self._offsets = [offset for offset, column in enumerate(table.info.columns) if not column.hidden]
@@ -117,16 +123,18 @@ class TableSource(Source):
 
     def selected(self, condition: exp.Expr) -> Sequence[SourceRow]:
         rows, _ = Lookup(condition, self.table.info).rows(self.table)
-        return [self._row(row) for row in rows]
+        return self._chosen(rows)
 
     def matching(self, offset: int, value: SQLValue, collation: str) -> Sequence[SourceRow]:
         rows = rows_equal(self.table, self._offsets[offset], value, collation)
-        return (
-            super().matching(offset, value, collation) if rows is None else [self._row(row) for row in rows]
-        )
+        return super().matching(offset, value, collation) if rows is None else self._chosen(rows)
 
     def _read_all(self) -> list[SourceRow]:
-        return [self._row(row) for row in self.table.scan()]
+        return self._chosen(self.table.scan())
+
+    def _chosen(self, rows: Iterable[Row]) -> list[SourceRow]:
+        partitions = self._partitions
+        return [self._row(row) for row in rows if partitions is None or row.table_id in partitions]
 
     def _row(self, row: Row) -> SourceRow:
         known = self._known.get(row.location)

@@ -54,10 +54,8 @@ _ADVICE: tuple[tuple[str, str], ...] = (
     ("the function", "write its value"),
     ("AUTO_RANDOM", "write the value of the column"),
     ("an index on the expression", "add a generated column, and an index on it"),
-    ("IGNORE", "write the statement for the rows that it changes"),
-    ("a hint", "leave the hint out"),
+    ("in a hint", "write SET before the statement"),
     ("row alias", "write VALUES(column): TiDB has no row aliases"),
-    ("PARTITION", "write a condition on the columns of the partitions"),
 )
 """Words of an error and the advice; the first that fits counts."""
 

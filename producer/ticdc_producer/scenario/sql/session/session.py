@@ -399,18 +399,17 @@ class Session:
         self._values.end_statement(0)
 
     def _dml(self, statement: Statement) -> None:
-        parsed = self._statements.parsed(statement)
+        parsed, keys = self._statements.parsed(statement), self._tables.foreign_keys
 
         def run(open_: OpenTransaction, before: int) -> None:
-            run_dml(parsed, self._context(parsed.tree), open_, self._has_parents)
+            run_dml(
+                parsed, self._context(parsed.tree), open_, keys if self._mode.foreign_key_checks else None
+            )
             rows = open_.affected_rows(before, updates_count_twice=bool(parsed.tree.args.get("conflict")))
-            self._tables.foreign_keys.enforce(open_, before, self._mode)
+            keys.enforce(open_, before, self._mode)
             self._values.end_statement(rows)
 
         self._transaction.run_statement(statement.line, run, autocommit=self._mode.autocommit)
-
-    def _has_parents(self, child: Table, values: Sequence[Value]) -> bool:
-        return self._tables.has_parents(child, values, self._mode)
 
     def _context(self, tree: exp.Expr) -> StatementContext:
         ignore = bool(tree.args.get("ignore"))

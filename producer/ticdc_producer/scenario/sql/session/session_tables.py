@@ -9,7 +9,6 @@ from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.catalog import DDLJob
-from ticdc_producer.model.event import Value
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import SQLMode
@@ -73,10 +72,6 @@ class SessionTables:
         """Return the view that a node names, and its query; None if it names none that this tool can run."""
         name = node.db or self.database, node.name
         return None if self._temporary.find(*name) is not None else self.cluster.view(*name)
-
-    def has_parents(self, child: Table, values: Sequence[Value], mode: SQLMode) -> bool:
-        """Return whether the foreign keys of a new row have parent rows, or are not checked."""
-        return not mode.foreign_key_checks or self.foreign_keys.has_parents(child, values)
 
     def use(self, cursor: Cursor) -> None:
         """Change the current database (``USE``).

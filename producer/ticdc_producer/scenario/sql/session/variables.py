@@ -14,7 +14,7 @@ from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.number_text import as_number
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.evaluate import evaluate_constant
-from ticdc_producer.scenario.sql.expression.zone import time_zone
+from ticdc_producer.scenario.sql.functions.datetime.zone import time_zone
 from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.dialect import parse_expression
 

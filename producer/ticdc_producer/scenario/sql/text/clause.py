@@ -12,7 +12,7 @@ from ticdc_producer.scenario.sql.text.statements import Statement
 
 _WORDS = {
     "joins": "JOIN", "alias": "an alias", "tables": "several tables", "with_": "WITH", "group": "GROUP BY",
-    "locks": "FOR UPDATE", "windows": "WINDOW", "from_": "FROM", "laterals": "LATERAL", "hint": "a hint",
+    "locks": "FOR UPDATE", "windows": "WINDOW", "from_": "FROM", "laterals": "LATERAL",
     "pivots": "PIVOT", "catalog": "a catalog",
 }  # fmt: skip
 
@@ -32,8 +32,14 @@ def named_table(node: exp.Expr) -> tuple[str, str]:
     table = node.this if isinstance(node, exp.Schema) else node
     if not isinstance(table, exp.Table):
         raise UnsupportedSQL("DML of anything but one plain table is not supported")
-    refuse_other_clauses(table, "DML", "this", "db", "alias", "joins", "hints")
+    refuse_other_clauses(table, "DML", "this", "db", "alias", "joins", "hints", "partition")
     return table.db, table.name
+
+
+def partition_names(table: exp.Expr) -> list[str]:
+    """Return the names in ``PARTITION (…)`` after a table; empty without the clause."""
+    clause = table.args.get("partition")
+    return [] if clause is None else [node.name for node in clause.expressions]
 
 
 def refuse_other_clauses(node: exp.Expr, statement: str, *known: str) -> None:
@@ -47,14 +53,14 @@ def refuse_other_clauses(node: exp.Expr, statement: str, *known: str) -> None:
         raise UnsupportedSQL(f"{statement} with {word} is not supported")
 
 
-_BLANK = r"(?:\s|/\*(?!\+)(?:[^*]|\*(?!/))*\*/)+"
+_BLANK = r"(?:\s|/\*(?:[^*]|\*(?!/))*\*/)+"
 _PRIORITY = re.compile(
     rf"\A\s*(?:(?:INSERT|REPLACE)(?P<insert>(?:{_BLANK}(?:LOW_PRIORITY|HIGH_PRIORITY|DELAYED)\b)+)"
-    rf"|DELETE(?P<delete>(?:{_BLANK}(?:LOW_PRIORITY|QUICK)\b)+)"
+    rf"|DELETE(?P<delete>(?:{_BLANK}(?:LOW_PRIORITY|QUICK|IGNORE)\b)+)"
     rf"|UPDATE(?P<update>(?:{_BLANK}LOW_PRIORITY\b)?(?:{_BLANK}IGNORE\b)?))",
     re.IGNORECASE,
 )
-"""The words about the order of work in a server, and the IGNORE of UPDATE, which sqlglot does not know."""
+"""The words about the order of work in a server, and an IGNORE that sqlglot does not know."""
 _NAME = r"(?:`[^`]+`|[\w$]+)"
 _DELETED = rf"{_NAME}(?:\s*\.\s*{_NAME})?(?:\s*\.\s*\*)?"
 _DELETED_TABLES = re.compile(
@@ -69,18 +75,16 @@ _ALL_COLUMNS = re.compile(r"\.\s*\*")
 def parse_modified_dml(statement: Statement) -> tuple[str, exp.Expr]:
     """Parse a DML statement. Words about priority, and ``.*`` after the tables of a DELETE, have no effect.
 
-    :return: the verb, and sqlglot's tree; of UPDATE IGNORE the tree has the argument ``ignore``.
-    :raises UnsupportedSQL: for DELETE IGNORE.
+    :return: the verb, and sqlglot's tree; with IGNORE the tree has the argument ``ignore``.
     :raises ScenarioError: if it does not parse.
     """
     sql, ignore = statement.sql, False
     priority = _PRIORITY.match(sql)
     if priority is not None:
         start, end = priority.span(priority.lastgroup or 0)
-        ignore = priority.lastgroup == "update" and "IGNORE" in priority[0].upper().split()
+        words = re.sub(r"/\*.*?\*/", " ", priority[0], flags=re.DOTALL).upper().split()
+        ignore = priority.lastgroup in ("update", "delete") and "IGNORE" in words
         sql = sql[:start] + " " * (end - start) + sql[end:]
-    if re.match(rf"\s*DELETE{_BLANK}IGNORE\b", sql, re.IGNORECASE):
-        raise UnsupportedSQL("DELETE IGNORE is not supported", line=statement.line)
     deleted = _DELETED_TABLES.match(sql)
     if deleted is not None:
         start, end = deleted.span("tables")

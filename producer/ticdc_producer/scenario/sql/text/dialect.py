@@ -12,7 +12,7 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.parsers.mysql import MySQLParser
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]  # re-exported from its compiled core
 
-from ticdc_producer.errors import ScenarioError
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 
 __all__ = [
     "COMMA",
@@ -50,6 +50,11 @@ class TiDB(MySQL):
 
     class Tokenizer(MySQL.Tokenizer):
         COMMANDS: ClassVar[set[TokenType]] = set()  # no statement is accepted as raw text
+        KEYWORDS: ClassVar[dict[str, TokenType]] = {
+            word: kind
+            for word, kind in MySQL.Tokenizer.KEYWORDS.items()
+            if word != "/*+"  # a comment
+        }
 
     class Parser(MySQLParser):
         # Every function remains a call by the name that the user wrote; our own table implements it.
@@ -162,9 +167,20 @@ def parse_expression(text: str, line: int) -> exp.Expr:
 
 def _tokens(text: str, line: int) -> list[Token]:
     try:
-        return _with_literals(_tokens_of_sums(text))
+        tokens = _tokens_of_sums(text)
     except TokenError as error:
         raise _token_error(error, text, line) from error
+    for comment in (comment for token in tokens for comment in token.comments):
+        if comment.startswith("+") and (setting := _SETTING.search(comment)):
+            raise UnsupportedSQL(f"SET_VAR({setting[1]}) in a hint is not supported", line=line)
+    return _with_literals(tokens)
+
+
+_SETTING = re.compile(
+    r"\bSET_VAR\s*\(\s*(sql_mode|time_zone|timestamp|foreign_key_checks|tidb_skip_utf8_check)\b",
+    re.IGNORECASE,
+)
+"""A setting in a hint that changes the result; other hints have no effect."""
 
 
 _SUM = re.compile(r"[0-9.]+[eE][+-]?[0-9]+(?=[+-])")

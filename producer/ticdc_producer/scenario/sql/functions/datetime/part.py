@@ -17,15 +17,15 @@ from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode, SQLValue
 from ticdc_producer.model.values.temporal_text import convert_zone, days_in_month
 from ticdc_producer.scenario.sql.expression.eval_type import UNKNOWN, E, ExpressionType
-from ticdc_producer.scenario.sql.functions.datetime_argument import (
+from ticdc_producer.scenario.sql.functions.datetime.argument import (
     calendar_datetime_argument,
     datetime_argument,
     datetime_function,
     time_argument,
     time_function,
 )
-from ticdc_producer.scenario.sql.functions.datetime_make import unix_seconds
-from ticdc_producer.scenario.sql.functions.datetime_parse import MONTHS, WEEKDAYS, week_of
+from ticdc_producer.scenario.sql.functions.datetime.make import unix_seconds
+from ticdc_producer.scenario.sql.functions.datetime.parse import MONTHS, WEEKDAYS, week_of
 from ticdc_producer.scenario.sql.functions.function import Arguments, Function, to_integer, word
 
 _YEAR_ZERO = 365

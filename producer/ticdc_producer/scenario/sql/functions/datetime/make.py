@@ -26,8 +26,7 @@ from ticdc_producer.model.values.temporal_text import (
     two_digit_year,
 )
 from ticdc_producer.scenario.sql.expression.eval_type import E, EvalType, ExpressionType, temporal_type
-from ticdc_producer.scenario.sql.expression.zone import time_zone
-from ticdc_producer.scenario.sql.functions.datetime_argument import (
+from ticdc_producer.scenario.sql.functions.datetime.argument import (
     calendar_datetime_argument,
     clip_time,
     date_value,
@@ -35,7 +34,8 @@ from ticdc_producer.scenario.sql.functions.datetime_argument import (
     fsp_of,
     time_argument,
 )
-from ticdc_producer.scenario.sql.functions.datetime_format import format_datetime
+from ticdc_producer.scenario.sql.functions.datetime.format import format_datetime
+from ticdc_producer.scenario.sql.functions.datetime.zone import time_zone
 from ticdc_producer.scenario.sql.functions.function import (
     Arguments,
     Function,

@@ -14,8 +14,8 @@ from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.sql_value import DateTimeValue, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.eval_type import E, ExpressionType
-from ticdc_producer.scenario.sql.functions.datetime_argument import datetime_argument, time_argument
-from ticdc_producer.scenario.sql.functions.datetime_parse import (
+from ticdc_producer.scenario.sql.functions.datetime.argument import datetime_argument, time_argument
+from ticdc_producer.scenario.sql.functions.datetime.parse import (
     MONTHS,
     WEEKDAYS,
     parse_by_format,

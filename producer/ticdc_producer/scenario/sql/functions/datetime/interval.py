@@ -21,7 +21,7 @@ from ticdc_producer.model.values.number_text import numeric_prefix
 from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode, SQLValue
 from ticdc_producer.model.values.temporal_text import MAX_FSP, datetime_from_python, days_in_month
 from ticdc_producer.scenario.sql.expression.eval_type import E, ExpressionType
-from ticdc_producer.scenario.sql.functions.datetime_argument import (
+from ticdc_producer.scenario.sql.functions.datetime.argument import (
     DAY,
     calendar_datetime_argument,
     clip_time,

@@ -1,0 +1,108 @@
+"""Window functions: partitions, orders, frames, and the values at their edges."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.scenario.sql.test_queries import rows
+from ticdc_producer.errors import ScenarioError
+
+DATES = (
+    "(select 1 id, date'2020-01-01' d union all select 2, date'2020-01-02'"
+    " union all select 3, date'2020-01-05') z"
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("rank() over (order by g)", "2 2 4 1"),
+        ("dense_rank() over (order by g)", "2 2 3 1"),
+        ("row_number() over (partition by g order by id desc)", "2 1 1 1"),
+        ("count(*) over (partition by g)", "2 2 1 1"),
+        ("count(*) over (partition by x)", "2 2 1 1"),
+        ("sum(id) over ()", "10 10 10 10"),
+        ("sum(id) over (order by g)", "7 7 10 4"),
+        ("sum(id) over (w rows between 1 following and unbounded following)", "9 7 4 -"),
+        ("sum(id) over (w rows between 2 preceding and 1 preceding)", "- 1 3 5"),
+        ("sum(id) over v", "1 3 5 7"),
+        ("avg(id) over v", "1.0000 1.5000 2.5000 3.5000"),
+        ("count(*) over (w range between 1 preceding and 1 following)", "2 3 3 2"),
+        ("count(*) over (order by g desc range between 1 preceding and 1 preceding)", "1 1 0 1"),
+        ("first_value(x) over (partition by g order by id)", "k k m -"),
+        ("last_value(x) over (partition by g order by id)", "k K m -"),
+        ("last_value(x) over (partition by g)", "K K m -"),
+        ("lag(id) over w", "- 1 2 3"),
+        ("lag(id, 2, 'x') over w", "x x 1 2"),
+        ("lead(id, 0) over w", "1 2 3 4"),
+        ("lead(g, 1, 9) over w", "1 2 - 9"),
+        ("lag(id) respect nulls over w", "- 1 2 3"),
+        ("nth_value(id, 2) over w", "- 2 2 2"),
+        ("ntile(3) over w", "1 1 2 3"),
+        ("ntile(9) over w", "1 2 3 4"),
+        ("ntile(null) over w", "- - - -"),
+        ("percent_rank() over (order by g)", "0.3333333333333333 0.3333333333333333 1 0"),
+        ("percent_rank() over (partition by id)", "0 0 0 0"),
+        ("cume_dist() over (order by g)", "0.75 0.75 1 0.25"),
+        ("json_arrayagg(g) over w", "[1] [1,1] [1,1,2] [1,1,2,null]"),
+        ("rank() over w + 1", "2 3 4 5"),
+    ],
+)
+def test_values(call: str, expected: str) -> None:
+    clauses = "from a window v as (w rows 1 preceding), w as (order by id) order by a.id"
+    values = rows(f"(p, q) select id, {call} {clauses}")
+    column = [row.split(",", 1)[1].removesuffix(",-").replace(" ", "") for row in values]
+    assert column == expected.split()
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("g, sum(id), rank() over (order by sum(id) desc) from a group by g order by g", "-,4,1 1,3,2 2,3,2"),
+        ("g, count(*), sum(sum(id)) over () from a group by g order by g", "-,1,10 1,2,10 2,1,10"),
+        ("distinct 1, count(*) over (partition by g), 0 from a order by 2", "1,1,0 1,2,0"),
+        ("id, 0, 0 from a order by row_number() over (order by id desc) limit 2", "4,0,0 3,0,0"),
+        ("max(n), 0, 0 from (select rank() over (order by id) n from b) q", "3,0,0"),
+        (
+            f"id, min(d) over (order by d range interval 1 day preceding), 0 from {DATES}",
+            "1,2020-01-01,0 2,2020-01-01,0 3,2020-01-05,0",
+        ),
+    ],
+)
+def test_queries(query: str, expected: str) -> None:
+    assert rows(f"select {query}") == expected.split()
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("id from a where rank() over () = 1", "You cannot use the window function 'rank'"),
+        ("sum(rank() over ()) over () from a", "You cannot use the window function 'sum'"),
+        ("rank() over (order by rank() over ()) from a", "You cannot use the window function 'rank'"),
+        ("rank() over () r from a having r > 1", "You cannot use the alias of a window function"),
+        ("ntile(0) over () from a", "Incorrect arguments to ntile"),
+        ("nth_value(id, 0) over () from a", "Incorrect arguments to nth_value"),
+        ("lag(id, -1) over () from a", "Incorrect arguments to lag"),
+        ("rank(1) over () from a", "Incorrect parameter count"),
+        ("upper(x) over () from a", "UPPER is no window function"),
+        ("sum(distinct id) over () from a", "TiDB does not support SUM(DISTINCT)"),
+        ("group_concat(id) over () from a", "TiDB does not support GROUP_CONCAT"),
+        ("rank() over w from a", "Window name 'w' is not defined"),
+        ("1 from a window w as (w)", "There is a circularity"),
+        ("1 from a window w as (), W as ()", "Window 'W' is defined twice"),
+        ("rank() over (w partition by g) from a window w as ()", "cannot define partitioning"),
+        ("rank() over (w order by g) from a window w as (order by id)", "both contain an ORDER BY"),
+        ("sum(id) over (w order by g) from a window w as (rows 1 preceding)", "has a frame definition"),
+        ("sum(id) over (order by x range 1 preceding) from a", "of numeric or temporal type"),
+        ("sum(id) over (order by id range interval 1 day preceding) from a", "only with temporal"),
+        (f"sum(id) over (order by d range 1 preceding) from {DATES}", "only with numeric"),
+        ("sum(id) over (order by id rows 1.5 preceding) from a", "of non-integral type"),
+        ("sum(id) over (rows between current row and 1 preceding) from a", "wrong order"),
+        ("sum(y) over (partition by y) from a", "Unknown column 'y'"),
+        ("sum(id) over (order by y) from a", "Unknown column 'y'"),
+    ],
+)
+def test_errors(query: str, message: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        rows(f"(p) select {query}")
+    assert message in str(error.value)
