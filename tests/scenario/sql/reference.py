@@ -145,6 +145,11 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
             before=TWO,
         ),
         Example(
+            "GROUP BY … WITH ROLLUP, GROUPING(…)",
+            "insert into u select grouping(v), v, sum(id) from t group by v with rollup",
+            before=TWO,
+        ),
+        Example(
             "window functions, WINDOW",
             "insert into u select row_number() over w, max(v) over (w rows 1 preceding), sum(n) over w from t"
             " window w as (partition by n order by id)",

@@ -49,6 +49,35 @@ def rows(query: str) -> list[str]:
         ("(p) select distinct x from a order by x", ["-,-,-", "k,-,-", "m,-,-"]),
         ("select g, count(*), count(g) from a group by g", ["1,2,2", "2,1,1", "-,1,0"]),
         ("select x, sum(id), max(id) as m from a group by x having m > 2 order by m", ["m,3,3", "-,4,4"]),
+        ("(p, q) select g, sum(id) from a group by g with rollup", ["1,3,-", "2,3,-", "-,4,-", "-,10,-"]),
+        (
+            "select g, x, count(*) from a where g = 1 group by g, x with rollup",
+            ["1,k,2", "1,-,2", "-,-,2"],
+        ),
+        (
+            "select a.g, grouping(g), sum(g) from a group by g with rollup order by grouping(a.g), g",
+            ["-,0,-", "1,0,2", "2,0,2", "-,1,4"],
+        ),
+        (
+            "select g, x, grouping(g, x) from a group by g, x with rollup having grouping(x)",
+            ["1,-,1", "2,-,1", "-,-,1", "-,-,3"],
+        ),
+        (
+            "select g+1 k, coalesce(g+1, 'all'), count(*) from a group by g+1 with rollup",
+            ["2,2,2", "3,3,1", "-,all,1", "-,all,4"],
+        ),
+        (
+            "select g, sum(count(*)) over (), rank() over (order by g) from a where g group by g with rollup",
+            ["-,6,1", "1,6,2", "2,6,3"],
+        ),
+        ("(p, q) select g, sum(id) from a where id > 99 group by g with rollup", []),
+        ("select variance(id), var_pop(id), var_samp(id) from a", ["1.25,1.25,1.6666666666666667"]),
+        (
+            "select std(id), stddev(distinct g), stddev_samp(id) from a where id < 4",
+            ["0.816496580927726,0.5,1"],
+        ),
+        ("select std(id), var_samp(id), var_pop(g) from a where id = 1", ["0,-,0"]),
+        ("select std(id), variance(g), var_samp(g) from a where id = 4", ["0,-,-"]),
         ("select sum(y), avg(y), min(y) from b", ["2.75,0.916667,-1.00"]),
         ("select sum(id), avg(g), count(distinct g) from a where id > 9", ["-,-,0"]),
         (

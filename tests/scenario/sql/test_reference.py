@@ -25,6 +25,7 @@ from ticdc_producer.scenario.sql.ddl.options import TIDB_ONLY
 from ticdc_producer.scenario.sql.ddl.partitions import CHANGES
 from ticdc_producer.scenario.sql.expression.evaluate import FORMS
 from ticdc_producer.scenario.sql.expression.function_call import CALL_NODES
+from ticdc_producer.scenario.sql.query.grouping import GroupKey, GroupLevel
 from ticdc_producer.scenario.sql.session.other_statements import READ_ONLY
 from ticdc_producer.scenario.sql.session.session import Session
 from ticdc_producer.scenario.sql.session.variables import VARIABLES as SESSION_VARIABLES
@@ -77,7 +78,7 @@ def test_all_kinds_of_expression_have_an_example() -> None:
     trees = [parse_expression(text, 1) for text in EXPRESSIONS.values()]
     in_statements = {
         exp.Column, exp.Subquery, exp.Exists, exp.Any, exp.All, exp.Tuple, exp.Parameter, exp.PropertyEQ,
-        exp.GroupConcat, exp.JSONObjectAgg, exp.Window,
+        exp.GroupConcat, exp.JSONObjectAgg, exp.Window, GroupKey, GroupLevel,
     }  # fmt: skip
     assert FORMS.keys() - CALL_NODES - {type(node) for tree in trees for node in tree.walk()} == in_statements
 

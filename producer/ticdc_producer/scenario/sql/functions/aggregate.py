@@ -5,6 +5,7 @@ Rules: tidb ``pkg/executor/aggfuncs``, ``pkg/expression/aggregation/base_func.go
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -145,6 +146,27 @@ def _json_object(group: Group) -> SQLValue:
     return to_json_text({to_text(name): json_of(value) for name, value in group.rows}) if group.rows else None
 
 
+def _variance(sample: int, finish: Callable[[float], float] = float) -> AggregateFunction:
+    """Make a function of the variance, which is computed in doubles, row by row.
+
+    Source: tidb ``func_varpop.go`` (``calculateIntermediate``).
+
+    :param sample: 1 for the variance of a sample, which needs two values; else 0.
+    """
+
+    def run(group: Group) -> SQLValue:
+        count, total, squares = 0, 0.0, 0.0
+        for (value,) in group.rows:
+            number = float(arithmetic.operand(value, group.mode))
+            count, total = count + 1, total + number
+            if count > 1:
+                distance = count * number - total
+                squares += distance * distance / (count * (count - 1))
+        return finish(squares / (count - sample)) if count > sample else None
+
+    return AggregateFunction(run, E.DOUBLE, takes_distinct=True)
+
+
 def _any_value(group: Group) -> SQLValue:
     return group.rows[0][0] if group.rows else None
 
@@ -161,5 +183,9 @@ AGGREGATES = {
     "JSON_OBJECTAGG": AggregateFunction(_json_object, E.JSON, 2, 2, with_nulls=True),
     "MAX": _extreme(1),
     "MIN": _extreme(-1),
+    **dict.fromkeys(("STD", "STDDEV", "STDDEV_POP"), _variance(0, math.sqrt)),
+    "STDDEV_SAMP": _variance(1, math.sqrt),
     "SUM": AggregateFunction(_sum, _sum_type(0), takes_distinct=True),
+    **dict.fromkeys(("VARIANCE", "VAR_POP"), _variance(0)),
+    "VAR_SAMP": _variance(1),
 }

@@ -6,20 +6,26 @@ Rules: tidb ``pkg/planner/core/logical_plan_builder.go`` (``checkOnlyFullGroupBy
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
 
 from sqlglot import exp
 
-from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.values.sql_value import SQLValue
 from ticdc_producer.scenario.sql.expression.aggregate_call import aggregate_of, aggregates_in
 from ticdc_producer.scenario.sql.expression.collation import collation_of
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
-from ticdc_producer.scenario.sql.expression.evaluate import evaluate
+from ticdc_producer.scenario.sql.expression.eval_type import EvalType
+from ticdc_producer.scenario.sql.expression.evaluate import FORMS, evaluate, type_of
+from ticdc_producer.scenario.sql.expression.form import Form
+from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.aggregate import aggregate_value
 from ticdc_producer.scenario.sql.query.equality import distinct_key
 from ticdc_producer.scenario.sql.query.scope import Combination, Names, Position, QueryScope
 from ticdc_producer.scenario.sql.query.source import TableSource
 from ticdc_producer.scenario.sql.store.lookup import joined_by_and
+from ticdc_producer.scenario.sql.text.clause import refuse_other_clauses
 
 
 class Grouping:
@@ -28,27 +34,47 @@ class Grouping:
     :param keys: the expressions of GROUP BY; empty if all rows are one group.
     :param uses: the expressions that are computed for a group: SELECT list, HAVING, ORDER BY.
     :param names: the names of FROM.
+    :param rolled_up: whether the groups of WITH ROLLUP follow, each without one more of the last keys.
     """
 
-    def __init__(self, keys: Sequence[exp.Expr], uses: Iterable[exp.Expr], names: Names) -> None:
+    def __init__(
+        self, keys: Sequence[exp.Expr], uses: Iterable[exp.Expr], names: Names, *, rolled_up: bool
+    ) -> None:
         self.keys = tuple(keys)
-        self._names = names
+        self._names, self._rolled_up = names, rolled_up
         self._calls = {id(node): call for tree in uses for node, call in aggregates_in(tree)}
 
-    def groups(self, combinations: Iterable[Combination], scope: QueryScope) -> list[list[Combination]]:
-        """Return the groups, in the order of their first rows. Without GROUP BY an empty group is a group."""
+    def groups(
+        self, combinations: Iterable[Combination], scope: QueryScope
+    ) -> Iterator[Sequence[Combination]]:
+        """Make each group in turn the current one, in the order of their first rows.
+
+        Without GROUP BY an empty group is a group.
+        """
+        rows = list(combinations)
         if not self.keys:
-            return [list(combinations)]
-        collations = [collation_of(key, scope) or DEFAULT_COLLATION for key in self.keys]
+            self._enter(rows, scope)
+            yield rows
+            return
+        for count in range(len(self.keys), -1 if self._rolled_up else len(self.keys) - 1, -1):
+            scope.grouped_by = count
+            for group in self._groups(rows, self.keys[:count], scope):
+                self._enter(group, scope)
+                yield group
+
+    def _groups(
+        self, combinations: Iterable[Combination], keys: Sequence[exp.Expr], scope: QueryScope
+    ) -> list[list[Combination]]:
+        collations = [collation_of(key, scope) or DEFAULT_COLLATION for key in keys]
         groups: dict[object, list[Combination]] = {}
         for combination in combinations:
             scope.combination = combination
-            values = [evaluate(key, scope) for key in self.keys]
+            values = [evaluate(key, scope) for key in keys]
             key = tuple(distinct_key(*pair) for pair in zip(values, collations, strict=True))
             groups.setdefault(key, []).append(combination)
         return list(groups.values())
 
-    def enter(self, group: Sequence[Combination], scope: QueryScope) -> None:
+    def _enter(self, group: Sequence[Combination], scope: QueryScope) -> None:
         """Make a group the current one: columns are those of its first row."""
         scope.aggregates = {node: aggregate_value(call, group, scope) for node, call in self._calls.items()}
         scope.combination = group[0] if group else (None,) * len(self._names.sources)
@@ -68,7 +94,7 @@ class Grouping:
         waiting = [expression]
         while waiting:
             node = waiting.pop()
-            if aggregate_of(node) is not None or isinstance(node, exp.Query):
+            if aggregate_of(node) is not None or isinstance(node, exp.Query | GroupKey):
                 continue
             if isinstance(node, exp.Column):
                 position = self._names.position(node)
@@ -129,14 +155,71 @@ class Grouping:
 def group_expressions(group: exp.Expr | None, items: Sequence[exp.Expr]) -> list[exp.Expr]:
     """Return the expressions of GROUP BY; a number means an expression of the SELECT list.
 
-    :raises UnsupportedSQL: for ROLLUP and the like.
+    :raises UnsupportedSQL: for CUBE and the like.
     """
     if group is None:
         return []
-    others = sorted(name for name, part in group.args.items() if part and name != "expressions")
-    if others:
-        raise UnsupportedSQL(f"GROUP BY with {others[0].upper()} is not supported", hint="write a UNION ALL")
+    refuse_other_clauses(group, "GROUP BY", "expressions", "rollup")
+    if any(rollup.expressions for rollup in group.args.get("rollup") or ()):
+        raise ScenarioError("SQL does not parse: TiDB has no ROLLUP(…), only WITH ROLLUP")
     return [by_position(node, items, "group statement") for node in group.expressions]
+
+
+class GroupKey(exp.Expression):
+    """An expression of GROUP BY … WITH ROLLUP, by its ``number``: NULL in the groups without it."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "number": True}
+
+
+class GroupLevel(exp.Expression):
+    """``GROUPING(…)``: a bit for each of some expressions of GROUP BY, 1 in the groups without it."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"numbers": True}
+
+
+def with_group_keys(tree: exp.Expr, keys: Sequence[exp.Expr], names: Names) -> exp.Expr:
+    """Return an expression of a query with ROLLUP in which the expressions of GROUP BY are ``GroupKey``.
+
+    Those in the arguments of aggregate functions have their own values.
+
+    :raises ScenarioError: for GROUPING of another expression.
+    """
+    if (number := _key_number(tree, keys, names)) is not None:
+        return GroupKey(this=tree.copy(), number=number)
+    if aggregate_of(tree) is not None or isinstance(tree, exp.Query):
+        return tree.copy()
+    if isinstance(tree, exp.Anonymous) and str(tree.this).upper() == "GROUPING":
+        numbers = [_key_number(node, keys, names) for node in tree.expressions]
+        if None in numbers or not numbers:
+            raise ScenarioError("Argument of GROUPING function is not in GROUP BY")
+        return GroupLevel(numbers=numbers)
+    copy = tree.copy()
+    for node in [*copy.iter_expressions()]:
+        node.replace(with_group_keys(node, keys, names))
+    return copy
+
+
+def _key_number(node: exp.Expr, keys: Sequence[exp.Expr], names: Names) -> int | None:
+    """Return the number of the expression of GROUP BY that a node repeats; None for another node."""
+    position = names.position(node)
+    for number, key in enumerate(keys):
+        if node.unnest() == key.unnest() or (position is not None and position == names.position(key)):
+            return number
+    return None
+
+
+def _level(node: exp.Expr, scope: Scope) -> SQLValue:
+    level = 0
+    for number in node.args["numbers"]:
+        level = level << 1 | (number >= scope.grouped_by)
+    return level
+
+
+FORMS[GroupKey] = Form(
+    lambda node, scope: evaluate(node.this, scope) if node.args["number"] < scope.grouped_by else None,
+    lambda node, scope: type_of(node.this, scope),
+)
+FORMS[GroupLevel] = Form(_level, EvalType.INTEGER, lambda *_: ())
 
 
 def by_position(node: exp.Expr, items: Sequence[exp.Expr], clause: str) -> exp.Expr:

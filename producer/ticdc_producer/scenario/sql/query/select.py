@@ -17,7 +17,12 @@ from ticdc_producer.scenario.sql.expression.ordering import SortKey, sort_rows
 from ticdc_producer.scenario.sql.expression.scope import Context, Scope
 from ticdc_producer.scenario.sql.query.equality import distinct_key
 from ticdc_producer.scenario.sql.query.from_clause import FromClause
-from ticdc_producer.scenario.sql.query.grouping import Grouping, by_position, group_expressions
+from ticdc_producer.scenario.sql.query.grouping import (
+    Grouping,
+    by_position,
+    group_expressions,
+    with_group_keys,
+)
 from ticdc_producer.scenario.sql.query.join import JoinPlan
 from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, limited
 from ticdc_producer.scenario.sql.query.scope import Combination, QueryScope
@@ -76,16 +81,20 @@ class SelectPlan(QueryPlan):
         order = tree.args.get("order")
         ordered = () if order is None else order.expressions
         self._order = [by_position(term.this, self._items, "order clause") for term in ordered]
+        group = tree.args.get("group")
+        self._keys = [self._without_alias(key) for key in group_expressions(group, self._items)]
+        if group is not None and group.args.get("rollup"):
+            self._roll_up()
         self._windows = Windows((*self._items, *self._order), tree.args.get("windows") or ())
         self._check(from_clause)
         self._grouping = self._grouped(tree)
         self.fields = [
             Field(
-                name or item.sql(dialect="mysql"),
+                name or original.sql(dialect="mysql"),
                 collation_of(item, self.scope),
                 type_of(item, self.scope),
             )
-            for name, item in named
+            for (name, original), item in zip(named, self._items, strict=True)
         ]
         self._sort_keys = self._build_sort_keys(ordered)
         self._joins = JoinPlan(from_clause.tree, self._where, names)
@@ -103,6 +112,18 @@ class SelectPlan(QueryPlan):
         if not positions:
             raise ScenarioError("No tables used")
         yield from ((names.field(position).name, names.expression(position)) for position in positions)
+
+    def _roll_up(self) -> None:
+        """Replace the expressions of GROUP BY … WITH ROLLUP, which are NULL in some groups."""
+        replaced = {id(item): with_group_keys(item, self._keys, self.scope.names) for item in self._items}
+        self._items = [replaced[id(item)] for item in self._items]
+        self._aliases = {name: replaced[id(item)] for name, item in self._aliases.items()}
+        self._order = [
+            replaced.get(id(item)) or with_group_keys(item, self._keys, self.scope.names)
+            for item in self._order
+        ]
+        if self._having is not None:
+            self._having = with_group_keys(self._having, self._keys, self.scope.names)
 
     def _check(self, from_clause: FromClause) -> None:
         """Check all expressions, even if there are no rows."""
@@ -127,10 +148,10 @@ class SelectPlan(QueryPlan):
         group = tree.args.get("group")
         if group is None and not any(True for use in uses for _ in aggregates_in(use)):
             return None
-        keys = [self._without_alias(key) for key in group_expressions(group, self._items)]
-        for key in keys:
+        for key in self._keys:
             check_expression(key, self.scope)
-        grouping = Grouping(keys, uses, self.scope.names)
+        rolled_up = group is not None and bool(group.args.get("rollup"))
+        grouping = Grouping(self._keys, uses, self.scope.names, rolled_up=rolled_up)
         if self.scope.mode.only_full_group_by:
             for number, item in enumerate(self._items, start=1):
                 grouping.check_full(item, self._where, f"Expression #{number} of SELECT list")
@@ -209,8 +230,7 @@ class SelectPlan(QueryPlan):
             for scope.combination in combinations:
                 yield
             return
-        for group in self._grouping.groups(combinations, scope):
-            self._grouping.enter(group, scope)
+        for _ in self._grouping.groups(combinations, scope):
             yield
 
     def _distinct(self, rows: list[SelectedRow]) -> list[SelectedRow]:

@@ -34,8 +34,8 @@ from ticdc_producer.scenario.sql.functions.window import Span, WindowRows
 from ticdc_producer.scenario.sql.query.equality import distinct_key
 from ticdc_producer.scenario.sql.query.scope import Combination, QueryScope
 
-State: TypeAlias = tuple[Combination, Mapping[int, SQLValue]]
-"""A row of a query before its SELECT list: the rows of FROM, and the values of aggregate functions."""
+State: TypeAlias = tuple[Combination, Mapping[int, SQLValue], int]
+"""A row of a query before its SELECT list: rows of FROM, values of aggregate functions, number of keys."""
 
 
 class Windows:
@@ -74,7 +74,7 @@ class Windows:
             for _ in rows:
                 yield
             return
-        states: list[State] = [(scope.combination, scope.aggregates) for _ in rows]
+        states: list[State] = [(scope.combination, scope.aggregates, scope.grouped_by) for _ in rows]
         values: list[dict[int, SQLValue]] = [{} for _ in states]
         order = list(range(len(states)))
         with scope.clause({}, groups=True):
@@ -84,7 +84,7 @@ class Windows:
                     values[number][id(node)] = value
                 order = computed.order
         for number in order:
-            scope.combination, scope.aggregates = states[number]
+            scope.combination, scope.aggregates, scope.grouped_by = states[number]
             scope.windows = values[number]
             yield
 
@@ -98,8 +98,9 @@ class _WindowValues:
         self._order_keys = [self._sort_key(term.this, term) for term in window.order]
 
     def _value(self, node: exp.Expr, number: int) -> SQLValue:
-        self._scope.combination, self._scope.aggregates = self._states[number]
-        return evaluate(node, self._scope)
+        scope = self._scope
+        scope.combination, scope.aggregates, scope.grouped_by = self._states[number]
+        return evaluate(node, scope)
 
     def _sort_key(self, node: exp.Expr, term: exp.Expr | None = None) -> SortKey[int]:
         values = [self._value(node, number) for number in range(len(self._states))]
