@@ -9,9 +9,9 @@ from tests.scenario.sql.random_joins import DIFFERENCES
 from tests.scenario.sql.reference import ALTER_PARTS, DEFINITIONS, EXPRESSIONS, STATEMENTS, VARIABLES, Example
 from tests.scenario.sql.refusals import REFUSED
 from ticdc_producer.model.values.collation import DEFAULT_COLLATIONS, KNOWN
-from ticdc_producer.scenario.sql.expression.call_value import SESSION_FUNCTIONS
 from ticdc_producer.scenario.sql.functions import MODULES, REASONS
 from ticdc_producer.scenario.sql.functions.aggregate import AGGREGATES
+from ticdc_producer.scenario.sql.functions.session import SESSION_FUNCTIONS
 from ticdc_producer.scenario.sql.functions.window import WINDOW_FUNCTIONS
 from ticdc_producer.scenario.sql.session.variables import SQL_MODES, WITHOUT_EFFECT
 from ticdc_producer.scenario.sql.syntax.column_type import TYPE_NAMES
@@ -52,7 +52,7 @@ def functions() -> str:
                 "Window functions; aggregate functions but `GROUP_CONCAT` may have OVER, too.",
                 WINDOW_FUNCTIONS,
             ),
-            ("Functions of the session.", SESSION_FUNCTIONS),
+            ("Functions of the session; random values follow the scenario's seed.", SESSION_FUNCTIONS),
         )
     )
 

@@ -138,6 +138,7 @@ def _execute_steps(
         statements=statements,
         check_size=check_size,
         defined_after=defined_after,
+        seed=scenario.seed,
     )
     run = _Run(scenario, times, session, refusals)
     for step in scenario.steps:

@@ -53,6 +53,11 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
         Example("CREATE [OR REPLACE] VIEW", "create or replace view w as select v from t", before=T),
         Example("DROP VIEW", "drop view w", before="create view w as select 1;"),
         Example("CREATE SEQUENCE", "create sequence s start 5"),
+        Example(
+            "NEXTVAL, NEXT VALUE FOR, LASTVAL, SETVAL",
+            "insert into t values (nextval(s), lastval(s), setval(s, 9)), (next value for test.s, 'b', 0)",
+            before=T + "create sequence s start 5 increment by 2;",
+        ),
         Example("ALTER SEQUENCE", "alter sequence s increment 2", before="create sequence s;"),
         Example("DROP SEQUENCE", "drop sequence s", before="create sequence s;"),
         Example("CREATE PLACEMENT POLICY", "create placement policy p followers = 3"),

@@ -3,7 +3,7 @@
 ``tidb_cases/AREA.jsonl`` has a case per line: the statements with TiDB's error code (0: it ran), and the
 tables. Lines from BEGIN to COMMIT are one statement: its first error ends it with a ROLLBACK. Each statement
 runs, whatever became of those before it. Values are the text of MySQL's protocol; ENUM, SET and BIT are
-numbers, TIMESTAMP is in UTC, and columns that are VIRTUAL are left out.
+numbers, TIMESTAMP is in UTC, columns that are VIRTUAL are left out, and the database is called ``test``.
 """
 
 from __future__ import annotations

@@ -216,7 +216,7 @@ class SQLMode:
     """The session settings for coercions.
 
     :param sql_mode: value of the variable, which the fields up to ``division_by_zero_error``,
-        ``auto_value_on_zero`` and ``only_full_group_by`` follow.
+        ``auto_value_on_zero``, ``only_full_group_by`` and ``unsigned_subtraction`` follow.
     :param strict: STRICT_TRANS_TABLES: a value that does not fit is an error; without it the value is cut to
         fit.
     :param zero_dates: NO_ZERO_DATE is off: ``0000-00-00`` is accepted.
@@ -231,6 +231,7 @@ class SQLMode:
     :param only_full_group_by: ONLY_FULL_GROUP_BY: a group must determine all selected columns.
     :param insert_ignore: whether the statement is INSERT IGNORE: an error of every sql_mode, such as
         invalid JSON, is a warning, too, but not in UPDATE IGNORE. Source: tidb ``UpdateExec.handleErr``.
+    :param unsigned_subtraction: NO_UNSIGNED_SUBTRACTION is off: unsigned 1 minus 2 is an error.
     :param autocommit: whether a statement outside of BEGIN … COMMIT is a transaction of its own.
     """
 
@@ -247,6 +248,7 @@ class SQLMode:
     utf8_check: bool = True
     foreign_key_checks: bool = True
     only_full_group_by: bool = True
+    unsigned_subtraction: bool = True
     autocommit: bool = True
     insert_ignore: bool = False
 

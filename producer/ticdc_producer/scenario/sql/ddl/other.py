@@ -5,6 +5,7 @@ from __future__ import annotations
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
+from ticdc_producer.scenario.sql.store.sequence import make_sequence
 from ticdc_producer.scenario.sql.syntax.statement import DropObjects, Unsent
 
 
@@ -17,6 +18,8 @@ def run_unsent(node: Unsent, context: DDLContext) -> None:
     else:
         schema, name = node.name.within(context.database)
         if _sequence_exists(context, schema, name, node.conditional):
+            sequences = context.cluster.database(schema).sequences
+            sequences[name.lower()] = sequences[name.lower()].alter(dict(node.options))
             context.job(Action.ALTER_SEQUENCE, schema=schema, table=name)
 
 
@@ -27,8 +30,9 @@ def _create_sequence(node: Unsent, context: DDLContext) -> None:
         if node.conditional:
             return
         raise ScenarioError(f"Table '{schema}.{name}' already exists", value=f"{schema}.{name}")
+    sequence = make_sequence(f"{database.name}.{name}", dict(node.options))
     context.cluster.ids.take()
-    database.sequences.add(name.lower())
+    database.sequences[name.lower()] = sequence
     context.job(Action.CREATE_SEQUENCE, schema=database.name, table=name)
 
 
@@ -36,7 +40,7 @@ def drop_sequences(node: DropObjects, context: DDLContext) -> None:
     """Run DROP SEQUENCE, which has one job per sequence."""
     names = [name.within(context.database) for name in node.names]
     for schema, name in [name for name in names if _sequence_exists(context, *name, node.if_exists)]:
-        context.cluster.database(schema).sequences.discard(name.lower())
+        context.cluster.database(schema).sequences.pop(name.lower())
         context.job(Action.DROP_SEQUENCE, schema=schema, table=name)
 
 

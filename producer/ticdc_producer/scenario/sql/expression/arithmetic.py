@@ -208,6 +208,8 @@ def _exact_or_double(
         return _finite(on_doubles(float(a), float(b)), sign)
     if isinstance(a, int) and isinstance(b, int):
         unsigned = isinstance(a, Unsigned) or isinstance(b, Unsigned)
+        if sign == "-" and not mode.unsigned_subtraction:
+            unsigned = False
         return _in_64_bits(on_integers(int(a), int(b)), unsigned, sign)
     result = on_decimals(_as_decimal(a), _as_decimal(b))
     if result != 0 and result.adjusted() > 80:

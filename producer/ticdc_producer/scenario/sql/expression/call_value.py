@@ -36,6 +36,7 @@ from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.functions.aggregate import AGGREGATES
 from ticdc_producer.scenario.sql.functions.datetime.argument import datetime_argument
 from ticdc_producer.scenario.sql.functions.function import chosen_type, function_type, text_type
+from ticdc_producer.scenario.sql.functions.session import SESSION_FUNCTIONS, SessionCall, SessionFunction
 
 _AROUND_DIGITS = 5
 """The point and the sign of a quotient, and the three characters that TiDB adds."""
@@ -148,20 +149,19 @@ def _parts_of_values(node: exp.Expr, _: Scope) -> Iterable[exp.Expr]:
     return ()
 
 
-def _of_session(name: str, kind: EvalType, max_arguments: int) -> Form:
-    """Make the form of a function whose value the session has."""
+def _of_session(name: str, function: SessionFunction) -> Form:
+    """Make the form of a function of the session."""
 
     def run(node: exp.Expr, scope: Scope) -> SQLValue:
-        arguments = [evaluate(argument, scope) for argument in node.expressions]
-        return scope.required_context(node).function(name, arguments)
+        values = function.value_arguments(name, node.expressions)
+        arguments = [evaluate(argument, scope) for argument in values]
+        return function.run(SessionCall(node, arguments, scope.required_context(node).session, scope.mode))
 
     def parts(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
         scope.required_context(node)
-        if len(node.expressions) > max_arguments:
-            raise ScenarioError(f"Incorrect parameter count in the call to {name}()")
-        return node.expressions
+        return function.value_arguments(name, node.expressions)
 
-    return Form(run, kind, parts)
+    return Form(run, function.type, parts)
 
 
 def _aggregate_type(node: exp.Expr, scope: Scope) -> ExpressionType:
@@ -181,10 +181,6 @@ def _parts_of_aggregate(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
     return (*aggregate.arguments, *(ordered.this for ordered in aggregate.order))
 
 
-SESSION_FUNCTIONS = {
-    "LAST_INSERT_ID": _of_session("LAST_INSERT_ID", EvalType.UNSIGNED, 1),
-    "ROW_COUNT": _of_session("ROW_COUNT", EvalType.INTEGER, 0),
-}
 _OF_GROUP = Form(lambda node, scope: scope.aggregate(node), _aggregate_type, _parts_of_aggregate)
 _OF_SCOPE: dict[str, Form] = {
     "DEFAULT": Form(
@@ -193,7 +189,7 @@ _OF_SCOPE: dict[str, Form] = {
     "VALUES": Form(
         lambda node, scope: scope.proposed_value(node.expressions[0].name), _column_type, _parts_of_values
     ),
-    **SESSION_FUNCTIONS,
+    **{name: _of_session(name, function) for name, function in SESSION_FUNCTIONS.items()},
     **dict.fromkeys(AGGREGATES, _OF_GROUP),
 }
 """Calls whose value the scope or its context has."""

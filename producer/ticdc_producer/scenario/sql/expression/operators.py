@@ -89,6 +89,13 @@ def _digits_of_quotient(left: Digits, right: Digits) -> Digits:
     return Digits(left.whole + right.decimals, min(left.decimals + DIV_INCREMENT, MAX_SCALE))
 
 
+def _type_of_difference(node: exp.Expr, scope: Scope) -> ExpressionType:
+    kind, digits = _DIFFERENCE.type_of(node, scope)
+    return ExpressionType(
+        E.INTEGER if kind is E.UNSIGNED and not scope.mode.unsigned_subtraction else kind, digits
+    )
+
+
 def _never_whole(operands: EvalType) -> EvalType:
     return arithmetic_kind((operands, E.DECIMAL))
 
@@ -159,9 +166,10 @@ def _is(node: exp.Expr, scope: Scope) -> SQLValue:
     raise UnsupportedSQL(f"{node.sql(dialect='mysql')[:80]!r} is not supported")
 
 
+_DIFFERENCE = _arithmetic(arithmetic.subtract, _digits_of_sum)
 OPERATORS: dict[type[exp.Expr], Form] = {
     exp.Add: _arithmetic(arithmetic.add, _digits_of_sum),
-    exp.Sub: _arithmetic(arithmetic.subtract, _digits_of_sum),
+    exp.Sub: Form(_of_operands(arithmetic.subtract), _type_of_difference),
     exp.Mul: _arithmetic(arithmetic.multiply, _digits_of_product),
     exp.Div: _arithmetic(arithmetic.divide, _digits_of_quotient, _never_whole),
     exp.IntDiv: _arithmetic(arithmetic.integer_divide, kind=_always_whole),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import exp
 
@@ -16,6 +16,9 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import read
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.eval_type import ExpressionType, type_of_column
+
+if TYPE_CHECKING:
+    from ticdc_producer.scenario.sql.functions.session import SessionState
 
 
 class Context(Protocol):
@@ -33,8 +36,9 @@ class Context(Protocol):
     def type(self, node: exp.Expr, scope: Scope) -> ExpressionType:
         """Return the type of a subquery or of a user variable."""
 
-    def function(self, name: str, arguments: list[SQLValue]) -> SQLValue:
-        """Return the result of a function of the session, such as ``LAST_INSERT_ID()``."""
+    @property
+    def session(self) -> SessionState:
+        """The state of the session, for its functions."""
 
     def note_generated(self, number: int) -> None:
         """Note that an INSERT generated the value of an AUTO_INCREMENT column."""

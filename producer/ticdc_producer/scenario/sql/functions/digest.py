@@ -61,6 +61,31 @@ def _sha2(value: SQLValue, bits: SQLValue) -> SQLValue:
     return None if name is None else hashlib.new(name, to_bytes(value)).hexdigest()
 
 
+def _sm3(value: SQLValue) -> SQLValue:
+    return hashlib.new("sm3", to_bytes(value)).hexdigest()
+
+
+def _password(value: SQLValue) -> SQLValue:
+    data = to_bytes(value)
+    once = hashlib.sha1(data, usedforsecurity=False).digest()
+    return "*" + hashlib.sha1(once, usedforsecurity=False).hexdigest().upper() if data else ""
+
+
+def _uncompress(value: SQLValue) -> SQLValue:
+    """Return the bytes that COMPRESS packed after their length; NULL for others."""
+    data = to_bytes(value)
+    try:
+        unpacked = zlib.decompress(data[4:]) if data else b""
+    except zlib.error:
+        return None
+    return unpacked if len(unpacked) <= int.from_bytes(data[:4], "little") else None
+
+
+def _uncompressed_length(value: SQLValue) -> SQLValue:
+    data = to_bytes(value)
+    return int.from_bytes(data[:4], "little") if len(data) > 4 else 0
+
+
 def _crc32(value: SQLValue) -> SQLValue:
     return Unsigned(zlib.crc32(to_bytes(value)))
 
@@ -70,9 +95,13 @@ FUNCTIONS = {
     "FROM_BASE64": value_function(_from_base64, 1, type=E.BYTES),
     "HEX": value_function(_hex, 1, type=E.TEXT),
     "MD5": value_function(_md5, 1, type=E.TEXT),
+    "PASSWORD": value_function(_password, 1, type=E.TEXT),
     "SHA": value_function(_sha1, 1, type=E.TEXT),
     "SHA1": value_function(_sha1, 1, type=E.TEXT),
     "SHA2": value_function(_sha2, 2, integers=(1,), type=E.TEXT),
+    "SM3": value_function(_sm3, 1, type=E.TEXT),
     "TO_BASE64": value_function(_to_base64, 1, type=E.TEXT),
+    "UNCOMPRESS": value_function(_uncompress, 1, type=E.BYTES),
+    "UNCOMPRESSED_LENGTH": value_function(_uncompressed_length, 1, type=E.INTEGER),
     "UNHEX": value_function(_unhex, 1, type=E.BYTES),
 }

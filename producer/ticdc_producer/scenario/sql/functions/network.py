@@ -77,6 +77,15 @@ def _is_ipv6(value: SQLValue) -> SQLValue:
     return True
 
 
+def _embeds_ipv4(prefix: bytes) -> Function:
+    """Make a function that returns whether an IPv6 address is an IPv4 address after a prefix."""
+
+    def run(value: SQLValue) -> SQLValue:
+        return isinstance(value, bytes) and len(value) == 16 and value.startswith(prefix)
+
+    return value_function(run, 1, type=E.INTEGER)
+
+
 def _is_uuid(value: SQLValue) -> SQLValue:
     return _UUID.fullmatch(to_text(value)) is not None
 
@@ -104,6 +113,8 @@ FUNCTIONS = {
     "INET_ATON": value_function(_inet_aton, 1, type=E.UNSIGNED),
     "INET_NTOA": value_function(_inet_ntoa, 1, integers=(0,), type=E.TEXT),
     "IS_IPV4": value_function(_is_ipv4, 1, type=E.INTEGER),
+    "IS_IPV4_COMPAT": _embeds_ipv4(bytes(12)),
+    "IS_IPV4_MAPPED": _embeds_ipv4(bytes(10) + b"\xff\xff"),
     "IS_IPV6": value_function(_is_ipv6, 1, type=E.INTEGER),
     "IS_UUID": value_function(_is_uuid, 1, type=E.INTEGER),
     "UUID_TO_BIN": value_function(_uuid_to_bin, 1, 2, integers=(1,), type=E.BYTES),

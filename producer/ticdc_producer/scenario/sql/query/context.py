@@ -174,8 +174,9 @@ class StatementContext:
             return ExpressionType(EvalType.INTEGER)
         return self.plan(node, scope).fields[0].type
 
-    def function(self, name: str, arguments: list[SQLValue]) -> SQLValue:
-        return self.values.function(name, arguments)
+    @property
+    def session(self) -> SessionValues:
+        return self.values
 
     def note_generated(self, number: int) -> None:
         self.values.note_generated(number)

@@ -16,6 +16,7 @@ from ticdc_producer.scenario.sql.session.other_statements import KNOWN_VERBS, no
 from ticdc_producer.scenario.sql.session.session_settings import SessionValues
 from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.dialect import Token, TokenType
+from ticdc_producer.scenario.sql.text.spelling import DEFAULT, Spelling
 from ticdc_producer.scenario.sql.text.statements import Statement, split_statements
 
 _VERBS = ("PREPARE", "EXECUTE", "DEALLOCATE")
@@ -52,10 +53,16 @@ class PreparedStatements:
 
     :param values: the user variables.
     :param parse: parses a statement that changes rows.
+    :param spelling: gives the spelling of the session.
     """
 
-    def __init__(self, values: SessionValues, parse: Callable[[Statement], object]) -> None:
-        self._values, self._parse = values, parse
+    def __init__(
+        self,
+        values: SessionValues,
+        parse: Callable[[Statement], object],
+        spelling: Callable[[], Spelling] = lambda: DEFAULT,
+    ) -> None:
+        self._values, self._parse, self._spelling = values, parse, spelling
         self._prepared: dict[str, _Prepared] = {}
 
     def run(self, cursor: Cursor) -> Statement | None:
@@ -82,7 +89,7 @@ class PreparedStatements:
         text = _text(self._variable(cursor)) if cursor.word() == "@" else cursor.string()
         cursor.end()
         self._prepared.pop(name, None)
-        prepared = _read(text, cursor.statement.line)
+        prepared = _read(text, cursor.statement.line, self._spelling)
         if prepared.statement.verb in _PARSED:
             self._parse(prepared.statement)
         self._prepared[name] = prepared
@@ -129,8 +136,8 @@ def concerns_prepared(statement: Statement) -> bool:
     return statement.verb in _VERBS or (statement.verb == "DROP" and statement.word(1) == "PREPARE")
 
 
-def _read(text: str, line: int) -> _Prepared:
-    statements = list(split_statements(text, line))
+def _read(text: str, line: int, spelling: Callable[[], Spelling]) -> _Prepared:
+    statements = list(split_statements(text, line, spelling))
     if len(statements) != 1:
         raise ScenarioError("Can not prepare multiple statements", value=text)
     (statement,) = statements

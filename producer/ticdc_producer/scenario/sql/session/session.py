@@ -42,6 +42,7 @@ from ticdc_producer.scenario.sql.store.recorded_history import RecordedHistory
 from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.scenario.sql.store.transaction import OpenTransaction, TransactionControl
 from ticdc_producer.scenario.sql.text.cursor import Cursor
+from ticdc_producer.scenario.sql.text.spelling import Spelling, spelling_of
 from ticdc_producer.scenario.sql.text.statements import Statement, split_statements, stored_program
 
 _DML = ("INSERT", "REPLACE", "UPDATE", "DELETE")
@@ -67,6 +68,7 @@ class Session:
     :param refusals: collects the errors of statements, which are then left out; None: errors are raised.
     :param statements: a cache of parsed statements that sessions of one thread share; None: one of its own.
     :param check_size: called after each row change.
+    :param seed: of ``RAND()``, ``UUID()`` and other random values.
     """
 
     def __init__(
@@ -83,6 +85,7 @@ class Session:
         statements: StatementCache | None = None,
         check_size: CheckSize | None = None,
         defined_after: int | None = None,
+        seed: int = 0,
     ) -> None:
         self._refusals = refusals
         self._file = file
@@ -90,8 +93,8 @@ class Session:
         self._settings = SessionSettings(time_zone, now)
         self._passed_over = PassedOver()
         self._statements = shared_statements() if statements is None else statements
-        self._values = SessionValues()
-        self._prepared = PreparedStatements(self._values, self._statements.parsed)
+        self._values = SessionValues(seed, lambda: self._tables.database, self._tables.cluster.sequence)
+        self._prepared = PreparedStatements(self._values, self._statements.parsed, self._spelling)
         size = HistorySize(check_size)
         self._recorded = RecordedHistory(
             self._tables.cluster, self._tables.reserved, snapshots, size, defined_after
@@ -107,6 +110,9 @@ class Session:
     def _mode(self) -> SQLMode:
         return self._settings.mode
 
+    def _spelling(self) -> Spelling:
+        return spelling_of(self._mode.sql_mode)
+
     def run(self, text: str, *, line: int = 1) -> None:
         """Run a script. BEGIN … COMMIT is one transaction; any other statement is a transaction of its own.
 
@@ -116,7 +122,7 @@ class Session:
         """
         with self._located(line):
             self._tables.announce(text, self._statements)
-            for statement in split_statements(text, line):
+            for statement in split_statements(text, line, self._spelling):
                 if self._refusals is None or not self._refusals.skips(statement):
                     self._run_one(statement, self._statement)
             if self._transaction.open is not None:
@@ -138,7 +144,7 @@ class Session:
     def run_in_transaction(self, text: str, *, line: int) -> None:
         """Run DML statements in the open transaction; see ``transaction``."""
         self._tables.announce(text, self._statements)
-        for statement in split_statements(text, line):
+        for statement in split_statements(text, line, self._spelling):
             self._run_one(statement, self._step)
 
     @contextmanager

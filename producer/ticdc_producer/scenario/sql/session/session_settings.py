@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
+from random import Random
 
 from sqlglot import exp
 
+from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.sql_value import (
     BinaryLiteral,
@@ -17,10 +19,10 @@ from ticdc_producer.model.values.sql_value import (
     Member,
     SQLMode,
     SQLValue,
-    Unsigned,
 )
-from ticdc_producer.scenario.sql.functions.function import to_integer
+from ticdc_producer.scenario.sql.functions.session import Generator
 from ticdc_producer.scenario.sql.session.variables import run_set, time_zone
+from ticdc_producer.scenario.sql.store.sequence import StoredSequence
 from ticdc_producer.scenario.sql.text.cursor import Cursor
 
 
@@ -56,13 +58,40 @@ class SessionSettings:
 
 
 class SessionValues:
-    """User variables, ``LAST_INSERT_ID()`` and ``ROW_COUNT()``."""
+    """User variables, and the state of the functions of the session; see ``SessionState``.
 
-    def __init__(self) -> None:
+    :param seed: of random values.
+    :param database: gives the current database.
+    :param sequence: gives the sequence of a database and a name.
+    """
+
+    def __init__(
+        self,
+        seed: int = 0,
+        database: Callable[[], str] = str,
+        sequence: Callable[[str, str], StoredSequence] | None = None,
+    ) -> None:
         self._variables: dict[str, SQLValue] = {}
-        self._last_insert_id = 0
+        self._database, self._sequence = database, sequence
+        self._generators: dict[int, tuple[exp.Expr, Generator]] = {}
         self._generated = 0
-        self._row_count = 0
+        self.last_insert_id = self.row_count = 0
+        self.result_count: int | None = 0
+        self.random = Random(seed)  # noqa: S311  # the same on every run
+
+    @property
+    def current_database(self) -> str:
+        return self._database()
+
+    def generator(self, node: exp.Expr, seed: int) -> Generator:
+        if id(node) not in self._generators:
+            self._generators[id(node)] = node, Generator(seed)
+        return self._generators[id(node)][1]
+
+    def sequence(self, database: str, name: str) -> StoredSequence:
+        if self._sequence is None:
+            raise ScenarioError(f"the sequence {name!r} cannot be used here", value=name)
+        return self._sequence(database or self._database(), name)
 
     def variable(self, name: str) -> SQLValue:
         """Return the value of a user variable; NULL if it was never set."""
@@ -73,16 +102,6 @@ class SessionValues:
         self._variables[name.lower()] = _plain(value)
         return self._variables[name.lower()]
 
-    def function(self, name: str, arguments: list[SQLValue]) -> SQLValue:
-        """Return the result of ``LAST_INSERT_ID([number])`` or ``ROW_COUNT()``."""
-        if name == "ROW_COUNT":
-            return self._row_count
-        if arguments:
-            (number,) = arguments
-            self._last_insert_id = 0 if number is None else to_integer(number)
-            return None if number is None else Unsigned(self._last_insert_id)
-        return Unsigned(self._last_insert_id)
-
     def note_generated(self, number: int) -> None:
         """Note a generated AUTO_INCREMENT value; the first one of a statement counts."""
         self._generated = self._generated or number
@@ -92,9 +111,11 @@ class SessionValues:
 
         :param rows: number of rows that it changed; -1 for a query.
         """
-        self._row_count = rows
-        self._last_insert_id = self._generated or self._last_insert_id
+        self.row_count = rows
+        self.result_count = None if rows < 0 else self.result_count
+        self.last_insert_id = self._generated or self.last_insert_id
         self._generated = 0
+        self._generators.clear()
 
 
 def _plain(value: SQLValue) -> SQLValue:

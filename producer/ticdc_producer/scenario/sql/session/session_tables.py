@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from sqlglot import exp
 
-from ticdc_producer.errors import ScenarioError
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.catalog import DDLJob
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
@@ -23,6 +23,7 @@ from ticdc_producer.scenario.sql.syntax import parse_ddl
 from ticdc_producer.scenario.sql.syntax.statement import TruncateTable
 from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.lexer import is_utf8
+from ticdc_producer.scenario.sql.text.spelling import CONCATENATION
 from ticdc_producer.scenario.sql.text.statements import Statement, split_statements
 
 FIRST_DATABASE = "test"
@@ -100,6 +101,8 @@ class SessionTables:
         """
         if not statement.text.isascii() and not is_utf8(statement.text):
             raise ScenarioError("a DDL has bytes that are not UTF-8")
+        if f"/*{CONCATENATION}*/" in statement.sql:
+            raise UnsupportedSQL("DDL with || as CONCAT is not supported", hint="write CONCAT")
         node = parse_ddl(Cursor(statement))
         context = DDLContext(
             statement, node, self.cluster, mode, self.database, self._force_replicate, add_job

@@ -24,17 +24,21 @@ SQL_MODES = frozenset({
     "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "NO_ZERO_DATE", "NO_ZERO_IN_DATE",
     "ERROR_FOR_DIVISION_BY_ZERO", "ONLY_FULL_GROUP_BY", "NO_AUTO_CREATE_USER",
     "NO_ENGINE_SUBSTITUTION", "ALLOW_INVALID_DATES", "NO_AUTO_VALUE_ON_ZERO", "TRADITIONAL",
+    "ANSI", "ANSI_QUOTES", "PIPES_AS_CONCAT", "IGNORE_SPACE", "NO_BACKSLASH_ESCAPES", "HIGH_NOT_PRECEDENCE",
+    "NO_UNSIGNED_SUBTRACTION",
 })  # fmt: skip
 _TRADITIONAL = (
     "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "NO_ZERO_IN_DATE", "NO_ZERO_DATE",
     "ERROR_FOR_DIVISION_BY_ZERO", "NO_AUTO_CREATE_USER", "NO_ENGINE_SUBSTITUTION",
 )  # fmt: skip
-"""The parts of the sql_mode TRADITIONAL. Source: tidb ``CombinationSQLMode``."""
+_ANSI = "REAL_AS_FLOAT", "PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE", "ONLY_FULL_GROUP_BY"
+_COMBINED = {"TRADITIONAL": _TRADITIONAL, "ANSI": _ANSI}
+"""The parts of an sql_mode. Source: tidb ``CombinationSQLMode``."""
 WITHOUT_EFFECT = frozenset({
     "bulk_insert_buffer_size", "character_set_client", "character_set_connection",
     "character_set_results", "collation_connection", "default_storage_engine", "gtid_purged",
     "information_schema_stats_expiry", "innodb_lock_wait_timeout", "innodb_stats_auto_recalc",
-    "innodb_strict_mode", "interactive_timeout", "join_buffer_size", "lock_wait_timeout",
+    "innodb_strict_mode", "insert_id", "interactive_timeout", "join_buffer_size", "lock_wait_timeout",
     "log_bin_trust_function_creators",
     "low_priority_updates", "max_allowed_packet", "max_error_count", "max_execution_time",
     "max_heap_table_size", "net_read_timeout", "net_write_timeout", "note_verbosity",
@@ -51,7 +55,7 @@ WITHOUT_EFFECT = frozenset({
 """Variables that dumps and scripts set, and that do not change what a changefeed sends."""
 _SQL_MODE = (
     "sql_mode", "strict", "zero_dates", "zero_in_date", "invalid_dates", "division_by_zero_error",
-    "auto_value_on_zero", "only_full_group_by",
+    "auto_value_on_zero", "only_full_group_by", "unsigned_subtraction",
 )  # fmt: skip
 """The fields of ``SQLMode`` that ``sql_mode`` sets."""
 
@@ -206,10 +210,8 @@ def _set_time_zone(mode: SQLMode, value: SQLValue) -> SQLMode:
 
 def _set_sql_mode(mode: SQLMode, value: SQLValue) -> SQLMode:
     words = [flag.strip().upper() for flag in to_text(value).split(",") if flag.strip()]
-    flags = dict.fromkeys(
-        flag for word in words for flag in ((*_TRADITIONAL, word) if word == "TRADITIONAL" else (word,))
-    )
-    unknown = sorted(flags.keys() - SQL_MODES)
+    flags = dict.fromkeys(flag for word in words for flag in (*_COMBINED.get(word, ()), word))
+    unknown = sorted(flags.keys() - SQL_MODES - {"REAL_AS_FLOAT"})
     if unknown:
         raise UnsupportedSQL(f"the sql_mode {unknown[0]} is not supported", value=unknown[0])
     return replace(
@@ -222,6 +224,7 @@ def _set_sql_mode(mode: SQLMode, value: SQLValue) -> SQLMode:
         division_by_zero_error="ERROR_FOR_DIVISION_BY_ZERO" in flags,
         only_full_group_by="ONLY_FULL_GROUP_BY" in flags,
         auto_value_on_zero="NO_AUTO_VALUE_ON_ZERO" not in flags,
+        unsigned_subtraction="NO_UNSIGNED_SUBTRACTION" not in flags,
     )
 
 

@@ -13,6 +13,7 @@ from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.definition.column_changes import with_column_ids
 from ticdc_producer.scenario.sql.store.allocator import ObjectIds
+from ticdc_producer.scenario.sql.store.sequence import StoredSequence
 from ticdc_producer.scenario.sql.store.storage import Table
 
 
@@ -29,7 +30,7 @@ class Database:
     tables: dict[str, Table] = field(default_factory=dict)
     views: dict[str, TableInfo] = field(default_factory=dict)
     view_queries: dict[str, exp.Expr] = field(default_factory=dict)
-    sequences: set[str] = field(default_factory=set)
+    sequences: dict[str, StoredSequence] = field(default_factory=dict)
 
     def holds(self, name: str) -> bool:
         """Return whether a table, view or sequence has this name; they share one name space."""
@@ -95,6 +96,18 @@ class TiDBCluster:
         database = self.database(schema)
         query = database.view_queries.get(name.lower())
         return None if query is None else (database.views[name.lower()], query)
+
+    def sequence(self, schema: str, name: str) -> StoredSequence:
+        """Return the sequence of a name.
+
+        :raises ScenarioError: if no sequence has that name.
+        """
+        database = self.database(schema)
+        sequence = database.sequences.get(name.lower())
+        if sequence is None:
+            kind = f"'{schema}.{name}' is not SEQUENCE" if database.holds(name) else ""
+            raise ScenarioError(kind or f"Table '{schema}.{name}' doesn't exist", value=f"{schema}.{name}")
+        return sequence
 
     def tables(self) -> Iterator[Table]:
         """Iterate over all tables of all databases."""

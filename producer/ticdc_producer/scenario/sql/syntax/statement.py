@@ -138,15 +138,18 @@ class RestoreTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unsent:
-    """A statement about a sequence or a placement policy, which TiCDC does not send; read up to its name.
+    """A statement about a sequence or a placement policy, which TiCDC does not send.
 
     :param verb: CREATE, ALTER or DROP.
+    :param options: of a sequence, by their names; None for those without a number. Those of a policy are not
+        read.
     """
 
     verb: str
     kind: Literal["SEQUENCE", "PLACEMENT POLICY"]
     name: TableName
     conditional: bool = False
+    options: tuple[tuple[str, int | None], ...] = ()
     source: SourceText = field(compare=False, repr=False)
 
 
@@ -308,11 +311,42 @@ def _unsent(verb: str, kind: Literal["SEQUENCE", "PLACEMENT POLICY"]) -> Callabl
         start = cursor.position
         conditional = accept_if_not_exists(cursor) if verb == "CREATE" else accept_if_exists(cursor)
         name = read_table_name(cursor)
-        if verb != "DROP":  # the options change nothing that a consumer receives
+        options = _sequence_options(cursor) if kind == "SEQUENCE" else ()
+        if kind != "SEQUENCE" and verb != "DROP":  # its options change nothing that a consumer receives
             cursor.position = len(cursor.statement.tokens)
-        return Unsent(verb=verb, kind=kind, name=name, conditional=conditional, source=cursor.since(start))
+        source = cursor.since(start)
+        return Unsent(
+            verb=verb, kind=kind, name=name, conditional=conditional, options=options, source=source
+        )
 
     return read
+
+
+def _sequence_options(cursor: Cursor) -> tuple[tuple[str, int | None], ...]:
+    """Read the options of CREATE or ALTER SEQUENCE."""
+    options: list[tuple[str, int | None]] = []
+    while not cursor.at_end:
+        without = bool(cursor.accept("NO"))
+        word = cursor.accept_any(
+            "INCREMENT", "MINVALUE", "NOMINVALUE", "MAXVALUE", "NOMAXVALUE", "START", "RESTART", "CACHE",
+            "NOCACHE", "CYCLE", "NOCYCLE", "COMMENT",
+        )  # fmt: skip
+        name, without = word.removeprefix("NO"), without or word.startswith("NO")
+        if not word or (without and name not in ("MINVALUE", "MAXVALUE", "CACHE", "CYCLE")):
+            raise cursor.error("expected an option of a sequence")
+        for filler in ("BY", "WITH", "="):
+            cursor.accept(filler)
+        if name == "COMMENT":
+            cursor.string()
+        elif name == "CYCLE" or without:
+            value = {"CYCLE": int(not without), "CACHE": 0}.get(name)
+            options.append((name, value))
+        elif name == "RESTART" and cursor.word() != "-" and not cursor.word().isdigit():
+            options.append((name, None))
+        else:
+            sign = -1 if cursor.accept("-") else 1
+            options.append((name, sign * cursor.integer()))
+    return tuple(options)
 
 
 def _create(cursor: Cursor) -> DDL:

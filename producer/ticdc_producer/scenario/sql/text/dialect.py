@@ -13,6 +13,7 @@ from sqlglot.parsers.mysql import MySQLParser
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]  # re-exported from its compiled core
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.scenario.sql.text.spelling import CONCATENATION, HIGH_NOT
 
 __all__ = [
     "COMMA",
@@ -88,6 +89,27 @@ class TiDB(MySQL):
                 interval.set("this", exp.Literal.number(interval.this.name))
             return interval
 
+        def _parse_unary(self) -> Any:
+            """Read ``||`` as CONCAT where a comment says so; it binds tighter than other operators."""
+            parts = [super()._parse_unary()]
+            while CONCATENATION in getattr(self._curr, "comments", ()) and self._match(TokenType.DPIPE):
+                parts.append(super()._parse_unary())
+            if len(parts) == 1:
+                return parts[0]
+            return self.expression(exp.Anonymous(this="CONCAT", expressions=parts))
+
+        def _parse_negation(self) -> exp.Expr:
+            """Read the rest of NOT, which binds as ``!`` where a comment says so."""
+            if HIGH_NOT not in self._prev.comments:
+                negation: exp.Expr = MySQLParser.UNARY_PARSERS[TokenType.NOT](self)
+                return negation
+            return self.expression(exp.Not(this=self._parse_unary()))
+
+        UNARY_PARSERS: ClassVar[dict[TokenType, Callable[..., Any]]] = {
+            **MySQLParser.UNARY_PARSERS,
+            TokenType.NOT: lambda self: self._parse_negation(),
+        }
+
         def _wrapped_list(self) -> list[exp.Expr]:
             """Read expressions in brackets; return none if there are others."""
             if not self._match(TokenType.L_PAREN):
@@ -116,7 +138,7 @@ class TiDBWords(MySQL):
         KEYWORDS: ClassVar[dict[str, TokenType]] = {
             word: kind
             for word, kind in MySQL.Tokenizer.KEYWORDS.items()
-            if not (word[0].isalpha() or word[0] == "_")
+            if not (word[0].isalpha() or word[0] == "_" or word == "/*+")
         }
 
 
@@ -209,7 +231,7 @@ _ODBC_WORDS = {"D": "DATE", "T": "TIME", "TS": "TIMESTAMP"}
 
 
 def _with_literals(tokens: list[Token]) -> list[Token]:
-    """Replace ``{d '…'}``, ``{t '…'}`` and ``{ts '…'}`` by the literals that they mean.
+    """Replace ``{d '…'}``, ``{t '…'}`` and ``{ts '…'}`` by literals, ``NEXT VALUE FOR`` by a call.
 
     The word before the bracket of ``DEFAULT(column)`` becomes a name.
     """
@@ -219,7 +241,21 @@ def _with_literals(tokens: list[Token]) -> list[Token]:
             tokens[position] = _retyped(token, TokenType.VAR)
         elif token.token_type == TokenType.L_BRACE:
             tokens[position : position + 4] = _without_braces(tokens[position : position + 4])
+        elif [each.text.upper() for each in tokens[position : position + 3]] == ["NEXT", "VALUE", "FOR"]:
+            _call_nextval(tokens, position)
     return tokens
+
+
+def _call_nextval(tokens: list[Token], position: int) -> None:
+    """Replace ``NEXT VALUE FOR sequence`` by ``NEXTVAL(sequence)``."""
+    name, opening, closing = TiDB().tokenize("nextval()")
+    end = position + 4 + 2 * (len(tokens) > position + 4 and tokens[position + 4].text == ".")
+    tokens[position:end] = [
+        _retyped(tokens[position], name.token_type, name.text),
+        _retyped(tokens[position + 2], opening.token_type, opening.text),
+        *tokens[position + 3 : end],
+        _retyped(tokens[end - 1], closing.token_type, closing.text),
+    ]
 
 
 def _without_braces(tokens: list[Token]) -> list[Token]:
@@ -231,8 +267,8 @@ def _without_braces(tokens: list[Token]) -> list[Token]:
     return [_retyped(tokens[1], literal.token_type), tokens[2]]
 
 
-def _retyped(token: Token, kind: TokenType) -> Token:
-    return Token(kind, token.text, token.line, token.col, token.start, token.end, token.comments)
+def _retyped(token: Token, kind: TokenType, text: str = "") -> Token:
+    return Token(kind, text or token.text, token.line, token.col, token.start, token.end, token.comments)
 
 
 def _as_insert(token: Token) -> Token:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import msgspec
@@ -11,6 +11,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.text.dialect import Token, TokenType, words
 from ticdc_producer.scenario.sql.text.lexer import Lexeme, read_shape, sections
 from ticdc_producer.scenario.sql.text.repeated_shapes import RepeatedShapes
+from ticdc_producer.scenario.sql.text.spelling import DEFAULT, Spelling, next_statement
 
 
 class Statement(msgspec.Struct, frozen=True, dict=True):
@@ -54,12 +55,15 @@ class Statement(msgspec.Struct, frozen=True, dict=True):
         return str(self.tokens[index].text).upper()
 
 
-def split_statements(text: str, line: int = 1) -> Iterator[Statement]:
+def split_statements(
+    text: str, line: int = 1, spelling: Callable[[], Spelling] = lambda: DEFAULT
+) -> Iterator[Statement]:
     r"""Yield the statements of a script; ``;`` inside quotes and comments does not end one.
 
     ``DELIMITER`` is a command of the mysql client, which dumps contain too.
 
     :param line: line of the file at which ``text`` starts.
+    :param spelling: gives the spelling of the next statement; those before it may have changed it.
     :raises ScenarioError: where a quote or comment is not closed, after the statements before it.
 
     >>> [(statement.line, statement.shape) for statement in split_statements("USE a;\nSELECT ';' -- ;")]
@@ -68,11 +72,13 @@ def split_statements(text: str, line: int = 1) -> Iterator[Statement]:
     draft = _Draft(text, line)
     for section in sections(text, line):
         for start, end in section.parts(text, line):
-            yield from _split(draft, start, end, whole=section.delimiter != ";")
+            yield from _split(draft, start, end, spelling, whole=section.delimiter != ";")
         draft.check_closed()
 
 
-def _split(draft: _Draft, start: int, end: int, *, whole: bool) -> Iterator[Statement]:
+def _split(
+    draft: _Draft, start: int, end: int, spelling: Callable[[], Spelling], *, whole: bool
+) -> Iterator[Statement]:
     """Yield the statements of a part of a script.
 
     :param whole: whether a stored program is not divided at the ``;`` of its body.
@@ -88,6 +94,11 @@ def _split(draft: _Draft, start: int, end: int, *, whole: bool) -> Iterator[Stat
             return
     draft.skip(start)
     while True:
+        while (spelled := spelling()) != DEFAULT and not draft.started and start < end:
+            line = draft.line_at(start)
+            respelled, start = next_statement(draft.text, start, end, line, spelled)
+            yield from split_statements(respelled, line)
+            draft.skip(start)
         while (repeated := draft.take_repeated(start, end)) is not None:
             statement, start = repeated
             yield statement
@@ -131,7 +142,7 @@ class _Draft:
     """The statement that is being read, and its line."""
 
     def __init__(self, text: str, line: int) -> None:
-        self._text = text
+        self.text = text
         self._repeated = RepeatedShapes()
         self._line = self._first_line = line
         self._counted = 0  # offset up to which line breaks are counted
@@ -148,8 +159,8 @@ class _Draft:
 
     def read(self, start: int, end: int) -> Lexeme | None:
         """Read literals and the text between them; return the lexeme after these, None at the end."""
-        stop, lexeme = read_shape(self._text, self._first_line, start, end, self._shape, self._literals)
-        if read := self._text[start:stop].rstrip():
+        stop, lexeme = read_shape(self.text, self._first_line, start, end, self._shape, self._literals)
+        if read := self.text[start:stop].rstrip():
             end = start + len(read)
             self._extend(start if self.started else end - len(read.lstrip()), end)
         return lexeme
@@ -162,16 +173,17 @@ class _Draft:
         if (
             self.started
             or self._opened >= 0
-            or (known := self._repeated.match(self._text, start, end)) is None
+            or (known := self._repeated.match(self.text, start, end)) is None
         ):
             return None
         match, shape, kinds = known
-        (typed, *literals), line = match.groups(), self._line_at(match.start(1))
+        (typed, *literals), line = match.groups(), self.line_at(match.start(1))
         self._start = self._end = end = match.end()
         return Statement(typed, typed, line, shape, tuple(zip(kinds, literals, strict=True))), end
 
-    def _line_at(self, offset: int) -> int:
-        self._line += self._text.count("\n", self._counted, offset)
+    def line_at(self, offset: int) -> int:
+        """Return the line of an offset, which is not before those of earlier calls."""
+        self._line += self.text.count("\n", self._counted, offset)
         self._counted = offset
         return self._line
 
@@ -196,9 +208,9 @@ class _Draft:
 
     def take(self) -> Statement:
         """Return the statement that was read."""
-        typed = self._text[self._start : self._end]
+        typed = self.text[self._start : self._end]
         line, shape, literals = (
-            self._line_at(self._start),
+            self.line_at(self._start),
             "".join(self._shape).strip(),
             tuple(self._literals),
         )
@@ -220,5 +232,5 @@ class _Draft:
         :raises ScenarioError: if one is.
         """
         if self._opened >= 0:
-            line = self._line + self._text.count("\n", self._counted, self._opened)
+            line = self._line + self.text.count("\n", self._counted, self._opened)
             raise ScenarioError("SQL does not parse: */ is missing", line=line)

@@ -1,0 +1,186 @@
+"""Functions of the session: ids, sequences, the database, and random values from the scenario's seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from random import Random
+from typing import Protocol
+from uuid import UUID
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, Unsigned
+from ticdc_producer.scenario.sql.expression.eval_type import E, EvalType
+from ticdc_producer.scenario.sql.functions.function import to_integer
+
+_MAX_RANDOM = 0x3FFFFFFF
+_MAX_BYTES = 1024
+
+
+class Generator:
+    """MySQL's generator of ``RAND(seed)``. Source: tidb ``pkg/util/mathutil/rand.go``.
+
+    >>> Generator(1).next()
+    0.40540353712197724
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._first = (seed * 0x10001 + 55555555) % (1 << 32) % _MAX_RANDOM
+        self._second = seed * 0x10000001 % (1 << 32) % _MAX_RANDOM
+
+    def next(self) -> float:
+        self._first = (self._first * 3 + self._second) % (1 << 32) % _MAX_RANDOM
+        self._second = (self._first + self._second + 33) % (1 << 32) % _MAX_RANDOM
+        return self._first / _MAX_RANDOM
+
+
+class NumberSequence(Protocol):
+    """A sequence, as CREATE SEQUENCE makes it."""
+
+    def take(self) -> int: ...
+
+    def advance(self, number: int) -> int | None: ...
+
+    @property
+    def last(self) -> int | None: ...
+
+
+class SessionState(Protocol):
+    """The state of the session that functions read and change.
+
+    :ivar row_count: of the last statement.
+    :ivar result_count: number of rows of the last query; None if it was not run.
+    :ivar random: makes random values from the scenario's seed.
+    """
+
+    last_insert_id: int
+    row_count: int
+    result_count: int | None
+    random: Random
+
+    @property
+    def current_database(self) -> str: ...
+
+    def generator(self, node: exp.Expr, seed: int) -> Generator:
+        """Return the generator of a call ``RAND(constant)``, which continues from row to row."""
+
+    def sequence(self, database: str, name: str) -> NumberSequence: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCall:
+    """One call of a function of the session."""
+
+    node: exp.Expr
+    arguments: Sequence[SQLValue]
+    state: SessionState
+    mode: SQLMode
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFunction:
+    """One function of the session.
+
+    :param takes_sequence: whether the first argument is the name of a sequence, and no value.
+    """
+
+    run: Callable[[SessionCall], SQLValue]
+    type: EvalType
+    min_arguments: int = 0
+    max_arguments: int = 0
+    takes_sequence: bool = False
+
+    def value_arguments(self, name: str, arguments: Sequence[exp.Expr]) -> Sequence[exp.Expr]:
+        """Return the arguments that are values.
+
+        :raises ScenarioError: for a wrong number of arguments, or a sequence that is no name.
+        """
+        if not self.min_arguments <= len(arguments) <= self.max_arguments:
+            raise ScenarioError(f"Incorrect parameter count in the call to {name}()")
+        if self.takes_sequence and not isinstance(arguments[0], exp.Column):
+            raise ScenarioError(f"SQL does not parse: {name}() needs the name of a sequence")
+        return arguments[self.takes_sequence :]
+
+
+def _last_insert_id(call: SessionCall) -> SQLValue:
+    if call.arguments:
+        (number,) = call.arguments
+        call.state.last_insert_id = 0 if number is None else to_integer(number)
+        return None if number is None else Unsigned(call.state.last_insert_id)
+    return Unsigned(call.state.last_insert_id)
+
+
+def _found_rows(call: SessionCall) -> SQLValue:
+    if call.state.result_count is None:
+        hint = "the query before it was not run, because it changes nothing"
+        raise UnsupportedSQL("FOUND_ROWS after a query is not supported", hint=hint)
+    return call.state.result_count
+
+
+def _sequence(call: SessionCall) -> NumberSequence:
+    name = call.node.expressions[0]
+    return call.state.sequence(name.text("table"), name.name)
+
+
+def _setval(call: SessionCall) -> SQLValue:
+    (number,) = call.arguments
+    return None if number is None else _sequence(call).advance(to_integer(number))
+
+
+def _rand(call: SessionCall) -> SQLValue:
+    """Return ``RAND([seed])``: a constant seed gives one series for all rows, a column one for each row."""
+    if not call.arguments:
+        return call.state.random.random()
+    seed = 0 if call.arguments[0] is None else to_integer(call.arguments[0])
+    if any(call.node.find_all(exp.Column)):
+        return Generator(seed).next()
+    return call.state.generator(call.node, seed).next()
+
+
+def _random_bytes(call: SessionCall) -> SQLValue:
+    (length,) = call.arguments
+    if length is None:
+        return None
+    if not 1 <= to_integer(length) <= _MAX_BYTES:
+        raise ScenarioError("length value is out of range in 'random_bytes'", value=str(length))
+    return call.state.random.randbytes(to_integer(length))
+
+
+_GREGORIAN = datetime(1582, 10, 15, tzinfo=UTC)
+
+
+def _uuid(call: SessionCall) -> SQLValue:
+    """Return a UUID of version 1: the time of the statement, and a node of the scenario's seed."""
+    elapsed = call.mode.now - _GREGORIAN
+    ticks = (elapsed.days * 86_400 + elapsed.seconds) * 10_000_000 + elapsed.microseconds * 10
+    ticks += call.state.random.getrandbits(16)
+    low, middle, high = ticks & 0xFFFFFFFF, ticks >> 32 & 0xFFFF, ticks >> 48 & 0x0FFF
+    clock, node = call.state.random.getrandbits(14), call.state.random.getrandbits(48) | 1 << 40
+    return str(UUID(fields=(low, middle, high | 0x1000, clock >> 8 | 0x80, clock & 0xFF, node)))
+
+
+def _uuid_v4(call: SessionCall) -> SQLValue:
+    return str(UUID(int=call.state.random.getrandbits(128), version=4))
+
+
+SESSION_FUNCTIONS = {
+    "BENCHMARK": SessionFunction(lambda _: 0, E.INTEGER, 2, 2),
+    **dict.fromkeys(
+        ("DATABASE", "SCHEMA"), SessionFunction(lambda call: call.state.current_database or None, E.TEXT)
+    ),
+    "FOUND_ROWS": SessionFunction(_found_rows, E.UNSIGNED),
+    "LASTVAL": SessionFunction(lambda call: _sequence(call).last, E.INTEGER, 1, 1, takes_sequence=True),
+    "LAST_INSERT_ID": SessionFunction(_last_insert_id, E.UNSIGNED, 0, 1),
+    "NEXTVAL": SessionFunction(lambda call: _sequence(call).take(), E.INTEGER, 1, 1, takes_sequence=True),
+    "RAND": SessionFunction(_rand, E.DOUBLE, 0, 1),
+    "RANDOM_BYTES": SessionFunction(_random_bytes, E.BYTES, 1, 1),
+    "ROW_COUNT": SessionFunction(lambda call: call.state.row_count, E.INTEGER),
+    "SETVAL": SessionFunction(_setval, E.INTEGER, 2, 2, takes_sequence=True),
+    "SLEEP": SessionFunction(lambda _: 0, E.INTEGER, 1, 1),
+    "UUID": SessionFunction(_uuid, E.TEXT),
+    "UUID_V4": SessionFunction(_uuid_v4, E.TEXT),
+}
+"""``SLEEP`` does not wait, and ``BENCHMARK`` measures nothing."""

@@ -1,0 +1,95 @@
+"""The sql_modes that change how SQL is read, and the default spelling of statements under them.
+
+Rules: tidb ``pkg/parser/lexer.go``. Everything behind this module reads the default spelling.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ticdc_producer.errors import ScenarioError
+
+CONCATENATION, HIGH_NOT = "+||", "+NOT"
+"""The contents of the comments that mark ``||`` as a call of CONCAT, and NOT as ``!``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How a session reads SQL.
+
+    :param ansi_quotes: ANSI_QUOTES: ``"`` quotes names.
+    :param backslash_escapes: NO_BACKSLASH_ESCAPES is off.
+    :param pipes_concat: PIPES_AS_CONCAT: ``||`` is CONCAT.
+    :param high_not: HIGH_NOT_PRECEDENCE: NOT binds as ``!``.
+    """
+
+    ansi_quotes: bool = False
+    backslash_escapes: bool = True
+    pipes_concat: bool = False
+    high_not: bool = False
+
+    @classmethod
+    def of(cls, sql_mode: str) -> Spelling:
+        """Return the spelling of an sql_mode."""
+        flags = sql_mode.split(",")
+        return cls(
+            "ANSI_QUOTES" in flags,
+            "NO_BACKSLASH_ESCAPES" not in flags,
+            "PIPES_AS_CONCAT" in flags,
+            "HIGH_NOT_PRECEDENCE" in flags,
+        )
+
+
+DEFAULT = Spelling()
+spelling_of = lru_cache(maxsize=8)(Spelling.of)
+
+_COMMENT = r"/\*(?![!+T]).*?\*/|\#[^\n]*|--(?=[\s\x00-\x1f\x7f]|\Z)[^\n]*"
+_WITH_ESCAPES = r"'(?:[^'\\]|''|\\.)*'" + "|" + r'"(?:[^"\\]|""|\\.)*"'
+_PLAIN = r"'(?:[^']|'')*'" + "|" + r'"(?:[^"]|"")*"'
+_ANSI = r"'(?:[^'\\]|''|\\.)*'" + "|" + r'"(?:[^"]|"")*"'
+
+
+@lru_cache(maxsize=8)
+def _pattern(spelling: Spelling) -> re.Pattern[str]:
+    strings = _PLAIN if not spelling.backslash_escapes else _ANSI if spelling.ansi_quotes else _WITH_ESCAPES
+    return re.compile(
+        rf"(?P<comment>{_COMMENT})|(?P<string>{strings})|(?P<name>`[^`]*`)|(?P<end>;)|(?P<pipes>\|\|)"
+        r"|(?P<word>[\w$]+)|(?P<other>[^\w$])",
+        re.DOTALL,
+    )
+
+
+def next_statement(text: str, start: int, end: int, line: int, spelling: Spelling) -> tuple[str, int]:
+    """Read a statement; return it in the default spelling, and the offset after its ``;``.
+
+    The result has as many lines.
+
+    :param line: line of the file at ``start``.
+    :raises ScenarioError: for an open quote.
+    """
+    parts: list[str] = []
+    for match in _pattern(spelling).finditer(text, start, end):
+        kind, lexeme = match.lastgroup, match.group()
+        if kind == "end":
+            return "".join(parts), match.end()
+        if kind == "other" and lexeme in "'\"`":
+            line += text.count("\n", start, match.start())
+            raise ScenarioError(
+                f"SQL does not parse: {lexeme} is missing after the {lexeme} of this line", line=line
+            )
+        parts.append(_respelled(kind, lexeme, spelling))
+    return "".join(parts), end
+
+
+def _respelled(kind: str | None, lexeme: str, spelling: Spelling) -> str:
+    if kind == "pipes" and spelling.pipes_concat:
+        return f"||/*{CONCATENATION}*/"
+    if kind == "word" and spelling.high_not and lexeme.upper() == "NOT":
+        return f"{lexeme}/*{HIGH_NOT}*/"
+    if kind != "string":
+        return lexeme
+    if spelling.ansi_quotes and lexeme[0] == '"':
+        return "`" + lexeme[1:-1].replace('""', '"').replace("`", "``") + "`"
+    return lexeme if spelling.backslash_escapes else lexeme.replace("\\", "\\\\")

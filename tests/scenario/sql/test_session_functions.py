@@ -1,0 +1,108 @@
+"""Functions of the session: sequences, random values, the database."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.scenario.sql.session.session import Session
+
+TABLE = "create table r (id int auto_increment primary key, v varchar(60));"
+
+
+def values(script: str, seed: int = 0) -> list[str | None]:
+    """The column ``v`` of the table ``r`` after a script."""
+    session = Session(now=datetime(2021, 3, 4, tzinfo=UTC), seed=seed)
+    session.run(TABLE + script)
+    rows = session.history().state["test", "r"].rows
+    return [None if value is None else value.decode() for _, value in rows]
+
+
+def inserted(*expressions: str) -> str:
+    return ";".join(f"insert into r (v) values ({expression})" for expression in expressions)
+
+
+@pytest.mark.parametrize(
+    ("options", "expressions", "expected"),
+    [
+        ("", ["lastval(s)", "nextval(s)", "next value for s", "lastval(test.s)"], [None, "1", "2", "2"]),
+        ("start with 5 increment by 3", ["nextval(s)", "nextval(s)"], ["5", "8"]),
+        ("increment -2", ["nextval(s)", "nextval(s)"], ["-1", "-3"]),
+        ("minvalue 3 maxvalue 4 cycle nocache", ["nextval(s)"] * 4, ["3", "4", "3", "4"]),
+        ("start 9 minvalue 2 maxvalue 9 cycle", ["nextval(s)", "nextval(s)", "nextval(s)"], ["9", "2", "3"]),
+        ("", ["nextval(s)", "setval(s, 7)", "nextval(s)", "setval(s, 7)"], ["1", "7", "8", None]),
+        ("increment 5", ["setval(s, 7)", "nextval(s)"], ["7", "11"]),
+        ("cache 10 comment = 'x'", ["setval(s, null)", "nextval(S)"], [None, "1"]),
+    ],
+)
+def test_sequences(options: str, expressions: list[str], expected: list[str | None]) -> None:
+    assert values(f"create sequence s {options}; {inserted(*expressions)}") == expected
+
+
+@pytest.mark.parametrize(
+    ("alteration", "expected"),
+    [("increment 10", "1001"), ("restart", "1"), ("restart with 50", "50"), ("start 7 restart", "7")],
+)
+def test_alter_sequence_forgets_the_cache(alteration: str, expected: str) -> None:
+    script = f"create sequence s; {inserted('nextval(s)')}; alter sequence s {alteration};"
+    assert values(script + inserted("nextval(s)")) == ["1", expected]
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        (
+            "create sequence s maxvalue 1 minvalue 0 start 1;" + inserted("nextval(s)", "nextval(s)"),
+            "run out",
+        ),
+        (inserted("nextval(r)"), "'test.r' is not SEQUENCE"),
+        (inserted("nextval(x)"), "Table 'test.x' doesn't exist"),
+        (inserted("nextval('s')"), "needs the name of a sequence"),
+        (inserted("nextval()"), "Incorrect parameter count"),
+        ("create sequence s start 0", "values are conflicting"),
+        ("create sequence s increment 0", "values are conflicting"),
+        ("create sequence s backwards", "expected an option of a sequence"),
+        (inserted("random_bytes(0)"), "out of range"),
+        ("select 1;" + inserted("found_rows()"), "FOUND_ROWS after a query"),
+    ],
+)
+def test_errors(script: str, message: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        values(script)
+    assert message in str(error.value)
+
+
+def test_a_rollback_returns_no_number() -> None:
+    script = f"create sequence s; begin; {inserted('nextval(s)')}; rollback; {inserted('nextval(s)')}"
+    assert values(script) == ["2"]
+
+
+def test_rand_with_a_seed_is_tidbs() -> None:
+    pair = "(select 1 n union all select 2) q"
+    assert values(inserted("rand(1)", "rand(null)")) == ["0.40540353712197724", "0.15522042769493574"]
+    series = values(f"insert into r (v) select rand(1) from {pair}")
+    assert series[0] == "0.40540353712197724"
+    assert series[1] != series[0]
+    again = values(f"insert into r (v) select rand(n) from {pair}")
+    assert again[0] == series[0]
+    assert again[1] == "0.6555866465490187"
+
+
+def test_random_values_follow_the_seed() -> None:
+    script = inserted("rand()", "uuid()", "uuid_v4()", "hex(random_bytes(4))", "uuid()")
+    first, other = values(script, 1), values(script, 2)
+    assert first == values(script, 1)
+    assert not set(first) & set(other)
+    assert len(set(first)) == len(first)
+    assert 0 <= float(first[0] or "") < 1
+    assert [UUID(first[number]).version for number in (1, 2, 4)] == [1, 4, 1]
+    assert UUID(first[1]).time // 10_000_000 - 12_219_292_800 == 1_614_816_000
+
+
+def test_functions_without_a_server() -> None:
+    calls = inserted("database()", "sleep(5)", "benchmark(10, 1)", "found_rows()")
+    script = f"create database Shop; {calls}; use shop; insert into test.r (v) values (schema())"
+    assert values(script) == ["test", "0", "0", "0", "Shop"]

@@ -1,0 +1,88 @@
+"""The sql_modes that change how statements are read, and the one of unsigned differences."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.scenario.sql.script_results import jobs_of, rows_of
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+
+TABLE = "create table r (v varchar(40));\n"
+
+
+def stored(mode: str, *expressions: str) -> list[str | None]:
+    statements = ";\n".join(f"insert into r values ({expression})" for expression in expressions)
+    rows = rows_of(f"{TABLE}set sql_mode = '{mode}';\n{statements}", "r")
+    return [None if value is None else value.decode() for (value,) in rows]
+
+
+@pytest.mark.parametrize(
+    ("mode", "expression", "expected"),
+    [
+        ("ANSI_QUOTES", "'it''s' ", "it's"),
+        ("ANSI_QUOTES", "'a\\'b;\"c'", "a'b;\"c"),
+        ("NO_BACKSLASH_ESCAPES", "'a\\'", "a\\"),
+        ("NO_BACKSLASH_ESCAPES", '"a\\n""b;"', 'a\\n"b;'),
+        ("NO_BACKSLASH_ESCAPES", "'a\\b' like 'a\\\\b'", "1"),
+        ("PIPES_AS_CONCAT", "'x'||'y' || 1", "xy1"),
+        ("PIPES_AS_CONCAT", "1 + '2' || '3'", "24"),
+        ("PIPES_AS_CONCAT", "'a' || null", None),
+        ("PIPES_AS_CONCAT", "'a||b'", "a||b"),
+        ("PIPES_AS_CONCAT", "0 or 1 || 0 = 10", "1"),
+        ("", "'1' || 0", "1"),
+        ("HIGH_NOT_PRECEDENCE", "not 1 between -5 and 5", "1"),
+        ("HIGH_NOT_PRECEDENCE", "1 not between 2 and 5 and 1 is not null", "1"),
+        ("", "not 1 between -5 and 5", "0"),
+        ("ANSI", "'x'||'y'", "xy"),
+    ],
+)
+def test_expressions(mode: str, expression: str, expected: str | None) -> None:
+    assert stored(mode, expression, expression) == [expected, expected]
+
+
+def test_names_in_double_quotes() -> None:
+    script = """
+        set sql_mode = 'ANSI_QUOTES'; -- "
+        create table "a ""b`" ("v;" varchar(5) default 'q', "w" int);
+        insert into "a ""b`" ("w") values (1); # '
+        /* " */ update "a ""b`" as "x" set "x"."w" = "w" + 1 where "v;" = 'q';
+        set sql_mode = default; insert into `a "b``` values ("s", 3)
+    """
+    assert rows_of(script, 'a "b`') == [(b"q", b"2"), (b"s", b"3")]
+
+
+def test_a_mode_is_that_of_the_statement() -> None:
+    script = f"{TABLE}set sql_mode = 'NO_BACKSLASH_ESCAPES'; insert into r values ('\\'); set sql_mode = '';"
+    assert rows_of(f"{script} insert into r values ('\\'');", "r") == [(b"\\",), (b"'",)]
+    script = (
+        f"{TABLE}set sql_mode = 'PIPES_AS_CONCAT'; prepare p from 'insert into r values (?||1)'; set @a = 2;"
+    )
+    assert rows_of(f"{script} execute p using @a", "r") == [(b"21",)]
+    assert jobs_of("set sql_mode = 'ANSI'; create table t (a int not null)") == ["CREATE_TABLE"]
+
+
+def test_differences_of_unsigned_numbers() -> None:
+    expressions = "cast(1 as unsigned) - 2", "if(1, cast(1 as unsigned) - 2, 1)", "cast(5 as unsigned) - 2"
+    assert stored("NO_UNSIGNED_SUBTRACTION", *expressions) == ["-1", "-1", "3"]
+    with pytest.raises(ScenarioError, match="BIGINT UNSIGNED value is out of range"):
+        stored("", expressions[0])
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("insert into r values ('a)", "' is missing"),
+        ('insert into r values ("a")', "Unknown column 'a'"),
+        ("create table x (a int, b int as (a || 1))", "DDL with || as CONCAT"),
+    ],
+)
+def test_errors_name_the_line(statement: str, message: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        rows_of(f"{TABLE}set sql_mode = 'ANSI';\n\n{statement};", "r")
+    assert message in str(error.value)
+    assert error.value.line == 4
+
+
+def test_unknown_modes_are_refused() -> None:
+    with pytest.raises(UnsupportedSQL):
+        stored("PAD_CHAR_TO_FULL_LENGTH", "1")
