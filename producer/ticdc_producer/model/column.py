@@ -35,7 +35,7 @@ class ColumnInfo:
     :param default_expression: SQL text of a DEFAULT that is computed per row (``CURRENT_TIMESTAMP``…).
     :param default_dropped: whether DROP DEFAULT made a value necessary, even if the column is nullable.
     :param origin_default: value of this column in rows that were written before ``ADD COLUMN``.
-    :param auto_random: AUTO_RANDOM; its values depend on TiDB's clock.
+    :param auto_random: the numbers of bits of AUTO_RANDOM: of the shard, and of the whole value.
     :param generated: ``virtual`` columns are not in messages; ``stored`` columns are.
     :param expression: SQL text of a generated column.
     :param hidden: the hidden column of an expression index.
@@ -59,7 +59,7 @@ class ColumnInfo:
     default_dropped: bool = False
     origin_default: bytes | None = None
     auto_increment: bool = False
-    auto_random: bool = False
+    auto_random: tuple[int, int] | None = None
     generated: Generated = ""
     expression: str = ""
     hidden: bool = False

@@ -114,23 +114,23 @@ def _read_rows(
     for number, row in enumerate(rows):
         distinct = len({*map(str.lower, row)}) == len(row)
         yield {
-            names.get(name.lower(), name) if distinct else name: _read_value(
-                value, f"tables.{table}.{number}.{name}"
-            )
+            names.get(name.lower(), name) if distinct else name: _read_value(value, table, number, name)
             for name, value in row.items()
         }
 
 
-def _read_value(value: object, where: str) -> object:
+def _read_value(value: object, table: str, number: int, column: str) -> object:
     """Read a value. ``{"b64": …}`` is bytes.
 
+    :param number: of its row.
     :raises RefusedRequest: for text that is not Base64.
     """
     if isinstance(value, dict) and set(value) == {"b64"} and isinstance(value["b64"], str):
         try:
             return cell(from_json(value))
         except ValueError:
-            raise RefusedRequest("the text of b64 is not Base64", status=422, where=where[:200]) from None
+            where = f"tables.{table}.{number}.{column}"[:200]
+            raise RefusedRequest("the text of b64 is not Base64", status=422, where=where) from None
     return value
 
 

@@ -397,8 +397,8 @@ DEFINITIONS: dict[str, tuple[Example, ...]] = {
         ),
         Example("AUTO_INCREMENT", "create table x (a int auto_increment primary key) auto_increment = 10"),
         Example(
-            "AUTO_RANDOM, values given by hand",
-            "create table x (a bigint auto_random(5) primary key); insert into x values (7)",
+            "AUTO_RANDOM, SHARD_ROW_ID_BITS (shards from the seed of the scenario)",
+            "create table x (a bigint auto_random(5) primary key); insert into x values (0)",
             2,
         ),
         Example(

@@ -51,10 +51,6 @@ REFUSED: dict[str, tuple[Refusal, ...]] = {
             "insert /*+ set_var(sql_mode = '') */ into t (id, v) values (1, 'a')",
         ),
         Refusal("INTERSECT ALL", "insert into t (id, v) select 5, 'x' intersect all select 6, 'y'"),
-        Refusal(
-            "AUTO_RANDOM depends on TiDB's clock",
-            "create table x (a bigint auto_random primary key); insert into x values ()",
-        ),
     ),
     "definitions": (
         Refusal("CREATE GLOBAL TEMPORARY", "create global temporary table x (a int) on commit delete rows"),
@@ -68,7 +64,6 @@ REFUSED: dict[str, tuple[Refusal, ...]] = {
         ),
         Refusal("the column attribute INVISIBLE", "create table x (a int invisible)"),
         Refusal("the column attribute REFERENCES", "create table x (a int references t (id))"),
-        Refusal("the table option SHARD_ROW_ID_BITS", "create table x (a int) shard_row_id_bits = 4"),
         Refusal("CREATE FULLTEXT INDEX", "create fulltext index i on t (v)"),
         Refusal("a SPATIAL index", "create table x (a int, spatial key (a))"),
         Refusal("CREATE SPATIAL INDEX", "create spatial index i on t (v)"),
@@ -97,7 +92,6 @@ REFUSED: dict[str, tuple[Refusal, ...]] = {
         Refusal("RENAME TO together with other changes", "alter table t rename x, add column z int"),
         Refusal("DROP CONSTRAINT", "alter table t drop constraint c"),
         Refusal("ORDER BY", "alter table t order by id"),
-        Refusal("SHARD_ROW_ID_BITS", "alter table t shard_row_id_bits = 4"),
     ),
     "session": (
         Refusal("SET TRANSACTION", "set transaction read only"),

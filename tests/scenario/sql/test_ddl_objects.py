@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.scenario.sql.script_results import columns_of, history_of, jobs_of, rows_of, table_of
-from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.session.session import Session
 
 ONE = "insert into t (v) values (1)"
@@ -125,12 +125,32 @@ def test_an_exhausted_auto_increment_is_an_error() -> None:
         history_of(f"{small} insert into t (v) values (1), (1)")
 
 
-@pytest.mark.parametrize(
-    "values", ["() values ()", "(v) values (1)", "values (null, 1)", "values (default, 1)", "values (0, 1)"]
-)
-def test_auto_random_needs_a_value(values: str) -> None:
-    with pytest.raises(UnsupportedSQL, match="AUTO_RANDOM depends on TiDB's clock: give 'id' a value"):
-        history_of(f"create table t (id bigint primary key auto_random, v int); insert into t {values}")
+def test_auto_random_has_the_shard_of_its_transaction() -> None:
+    table = "create table t (id bigint primary key auto_random(4), v int);"
+    script = f"{table} insert into t (v) values (1), (2); insert into t values (9, 3), (0, 4)"
+    ids = {int(v or 0): int(row_id or 0) for row_id, v in rows_of(script)}
+    assert {v: row_id & (1 << 59) - 1 for v, row_id in ids.items()} == {1: 1, 2: 2, 3: 9, 4: 10}
+    assert ids[1] >> 59 == ids[2] >> 59 != ids[4] >> 59
+    assert max(ids.values()) < 1 << 63
+
+
+def test_auto_random_of_a_smaller_range() -> None:
+    script = "create table t (id bigint unsigned primary key auto_random(3, 40), v int);"
+    ids = [int(row_id or 0) for row_id, _ in rows_of(f"{script} insert into t (v) values (1), (2)")]
+    assert [row_id & (1 << 37) - 1 for row_id in ids] == [1, 2]
+    assert max(ids) < 1 << 40
+
+
+def test_sharded_row_ids() -> None:
+    table = "create table t (v int) shard_row_id_bits = 4 pre_split_regions = 2;"
+    script = (
+        f"{table} insert into t values (1), (2); alter table t shard_row_id_bits 0; insert into t set v = 3"
+    )
+    first, second, third = (change.row_id for change in history_of(script).changes)
+    assert second == first + 1
+    assert first & (1 << 59) - 1 == 1
+    assert first >> 59 > 0
+    assert third == 3
 
 
 def test_auto_random_accepts_a_value() -> None:

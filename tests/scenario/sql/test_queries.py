@@ -71,6 +71,11 @@ def rows(query: str) -> list[str]:
             ["-,6,1", "1,6,2", "2,6,3"],
         ),
         ("(p, q) select g, sum(id) from a where id > 99 group by g with rollup", []),
+        ("(p, q) select avg(time'10:11:12.5'), sum(date'2021-03-04') from b", ["101112.5,60630912,-"]),
+        (
+            "(p) select avg(d) from (select date'2021-03-04' d union all select date'2021-03-05') q",
+            ["20210304.5,-,-"],
+        ),
         ("select variance(id), var_pop(id), var_samp(id) from a", ["1.25,1.25,1.6666666666666667"]),
         (
             "select std(id), stddev(distinct g), stddev_samp(id) from a where id < 4",

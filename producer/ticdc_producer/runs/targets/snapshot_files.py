@@ -26,7 +26,7 @@ from ticdc_producer.oracle.scenario import tables_at_start
 from ticdc_producer.pipeline.row_images import column_values
 from ticdc_producer.protocols.arrow_text import concat, contents, map_values, surrounded, text_array
 from ticdc_producer.rows.columns import conversion, converted, type_of_column
-from ticdc_producer.scenario.sql.definition.create_text import sql_name, sql_string
+from ticdc_producer.scenario.sql.text.spelling import quoted_name, quoted_text
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation
 from ticdc_producer.simulate.state import TableSnapshot, snapshot_events, snapshot_tables
@@ -138,9 +138,9 @@ def _write_sql(path: Path, of_table: TableSnapshot) -> None:
     table = of_table.table
     random = any(column.auto_random for column in table.columns)
     head = _SETTINGS + _AUTO_RANDOM * random
-    head += f"CREATE DATABASE IF NOT EXISTS {sql_name(table.schema)};\n{of_table.definition.create};\n"
-    names = ", ".join(sql_name(column.name) for _, column in _written(table))
-    insert = f"INSERT INTO {sql_name(table.schema)}.{sql_name(table.name)} ({names}) VALUES\n"
+    head += f"CREATE DATABASE IF NOT EXISTS {quoted_name(table.schema)};\n{of_table.definition.create};\n"
+    names = ", ".join(quoted_name(column.name) for _, column in _written(table))
+    insert = f"INSERT INTO {quoted_name(table.schema)}.{quoted_name(table.name)} ({names}) VALUES\n"
     tuples = of_table.rows.map(partial(_tuples, table), _TUPLES)
     with path.open("wb") as file:
         file.write(head.encode("utf-8", "surrogateescape"))
@@ -188,7 +188,7 @@ def _literals(column: ColumnInfo, values: pa.Array) -> pa.Array:
 def _quoted(value: bytes) -> bytes:
     """Return the literal of a text, which may not be UTF-8."""
     try:
-        return sql_string(value.decode()).encode()
+        return quoted_text(value.decode()).encode()
     except UnicodeDecodeError:
         return b"x'" + value.hex().encode() + b"'"
 

@@ -15,6 +15,7 @@ from ticdc_producer.scenario.generate.plan import GeneratePlan, salt
 from ticdc_producer.scenario.generate.spec import Generate, SourceLines
 from ticdc_producer.scenario.generate.table_spec import DDLMix
 from ticdc_producer.scenario.load import GenerateStep, ScenarioFile
+from ticdc_producer.scenario.sql.ddl.context import quoted
 from ticdc_producer.scenario.sql.session.session import Session
 
 _ADDED = (
@@ -144,8 +145,7 @@ def _alter_table(table: TableInfo, change: str) -> DrawnDDL:
 
 
 def _quoted(table: TableInfo, name: str = "") -> str:
-    parts = (part.replace("`", "``") for part in (table.schema, name or table.name))
-    return ".".join(f"`{part}`" for part in parts)
+    return quoted(table.schema, name or table.name)
 
 
 def run_generate_step(

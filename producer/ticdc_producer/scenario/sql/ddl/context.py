@@ -12,6 +12,7 @@ from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.definition.describe import defined_columns
 from ticdc_producer.scenario.sql.store.cluster import TiDBCluster
 from ticdc_producer.scenario.sql.syntax.statement import DDL
+from ticdc_producer.scenario.sql.text.spelling import quoted_name
 from ticdc_producer.scenario.sql.text.statements import Statement
 
 NO_HANDLE_KEY = "no primary key or not-null unique key"
@@ -121,8 +122,3 @@ class DDLContext:
 def quoted(schema: str, name: str) -> str:
     """Return a table's full name in back-quotes."""
     return f"{quoted_name(schema)}.{quoted_name(name)}"
-
-
-def quoted_name(name: str) -> str:
-    """Return a name in back-quotes; those in the name are doubled."""
-    return f"`{name.replace('`', '``')}`"

@@ -68,7 +68,8 @@ def _set_option(option: TableOption, alteration: Alteration) -> None:
             alteration.afterwards.append(lambda: ids.resize(size))
             alteration.actions.append(Action.MODIFY_AUTO_ID_CACHE)
         case "SHARD_ROW_ID_BITS":
-            raise option.source.unsupported("SHARD_ROW_ID_BITS, which scatters the hidden row ids")
+            ids.shard_bits = min(whole_number(option), 15)
+            alteration.actions.append(Action.SHARD_ROW_ID)
         case "TTL":
             check_ttl(option, alteration.info)
             alteration.actions.append(TIDB_ONLY[kind])

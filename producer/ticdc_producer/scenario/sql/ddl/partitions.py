@@ -12,7 +12,7 @@ from dataclasses import replace
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.table import PartitionInfo, TableInfo
-from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted, quoted_name
+from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted
 from ticdc_producer.scenario.sql.ddl.hash_partitions import add_hash_partitions, coalesce_partitions
 from ticdc_producer.scenario.sql.ddl.table import partitioned
 from ticdc_producer.scenario.sql.definition.partition_bounds import bounds_of, validate_bounds
@@ -25,6 +25,7 @@ from ticdc_producer.scenario.sql.definition.partitioning import Bound, Partition
 from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.scenario.sql.syntax.partition import PartitionBy
 from ticdc_producer.scenario.sql.syntax.partition_change import ChangePartitions
+from ticdc_producer.scenario.sql.text.spelling import quoted_name
 
 
 def change_partitions(node: ChangePartitions | PartitionBy, context: DDLContext, table: Table) -> None:

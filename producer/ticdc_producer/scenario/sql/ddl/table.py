@@ -64,7 +64,7 @@ def new_table(node: CreateTable, context: DDLContext, schema: str) -> Table:
         info, partitioning = partitioned(draft.partitioning, info, context)
     return Table(
         info,
-        row_ids(info, next_id=draft.auto_increment, cache=draft.cache),
+        row_ids(info, next_id=draft.auto_increment, cache=draft.cache, shard_bits=draft.shard_bits),
         partitioning,
         next_index_id,
         foreign_keys=_with_names(draft),
@@ -92,7 +92,12 @@ def _like(source: Table) -> Table:
     """Return a table like another one, without foreign keys and id counters."""
     columns = tuple(replace(column, origin_default=None) for column in source.info.columns)
     info = replace(source.info, columns=columns)
-    return Table(info, row_ids(info, cache=source.ids.cache), source.partitioning, source.next_index_id)
+    return Table(
+        info,
+        row_ids(info, cache=source.ids.cache, shard_bits=source.ids.shard_bits),
+        source.partitioning,
+        source.next_index_id,
+    )
 
 
 def drop_tables(node: DropObjects, context: DDLContext) -> None:
@@ -114,7 +119,7 @@ def truncate_table(node: TruncateTable, context: DDLContext) -> None:
     old = context.cluster.table(*node.table.within(context.database))
     check_truncated(context, old)
     info = context.cluster.new_version(with_new_ids(old.info, context))
-    ids = row_ids(info, cache=old.ids.cache)
+    ids = row_ids(info, cache=old.ids.cache, shard_bits=old.ids.shard_bits)
     context.cluster.add(Table(info, ids, old.partitioning, old.next_index_id, foreign_keys=old.foreign_keys))
     context.job(Action.TRUNCATE_TABLE, before=old.info, after=info)
 

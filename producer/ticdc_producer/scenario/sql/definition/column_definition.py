@@ -63,7 +63,7 @@ class ColumnDraft:
     clustered: bool | None = None
     generated: Generated = ""
     expression: str = ""
-    auto_random: bool = False
+    auto_random: tuple[int, int] | None = None
 
 
 def draft_column(column: Column) -> ColumnDraft:
@@ -102,8 +102,8 @@ def _add_attribute(attribute: Attribute, draft: ColumnDraft) -> None:
                 draft.clustered = attribute.clustered == "CLUSTERED" if attribute.clustered else None
         case GeneratedAs(expression=expression, stored=stored):
             draft.expression, draft.generated = expression.text, "stored" if stored else "virtual"
-        case AutoRandom():
-            draft.auto_random = True
+        case AutoRandom(bits=bits):
+            draft.auto_random = (bits[0] if bits else 5, bits[1] if len(bits) > 1 else 64)
         case ColumnOption():
             _add_option(attribute, draft)
         case References():

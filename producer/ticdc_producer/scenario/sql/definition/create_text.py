@@ -20,19 +20,10 @@ from ticdc_producer.model.mysql_type import (
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.definition.foreign_key import NO_ACTION, ForeignKeyInfo
 from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
+from ticdc_producer.scenario.sql.text.spelling import quoted_name, quoted_text
 
 T = MySQLType
 _WITH_LENGTH = STRINGS | {T.BIT, T.VECTOR_FLOAT32}
-
-
-def sql_name(text: str) -> str:
-    """Return a name in back quotes."""
-    return "`" + text.replace("`", "``") + "`"
-
-
-def sql_string(text: str) -> str:
-    """Return a string literal in which backslashes are escaped."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 def create_table_text(
@@ -51,19 +42,19 @@ def create_table_text(
     ]
     body = ",\n  ".join(elements)
     options = f"DEFAULT CHARSET={table.charset} COLLATE={table.collation}"
-    options += f" COMMENT={sql_string(table.comment)}" if table.comment else ""
-    name = f"{sql_name(table.schema)}.{sql_name(table.name)}"
+    options += f" COMMENT={quoted_text(table.comment)}" if table.comment else ""
+    name = f"{quoted_name(table.schema)}.{quoted_name(table.name)}"
     return f"CREATE TABLE {name} (\n  {body}\n) {options}" + _partition_by(table, partitioning)
 
 
 def _column(column: ColumnInfo) -> str:
-    return " ".join([sql_name(column.name), _type(column), *_attributes(column)])
+    return " ".join([quoted_name(column.name), _type(column), *_attributes(column)])
 
 
 def _type(column: ColumnInfo) -> str:
     name, kind = column.type_name, column.type
     if column.elements:
-        name += f"({','.join(map(sql_string, column.elements))})"
+        name += f"({','.join(map(quoted_text, column.elements))})"
     elif kind == T.NEW_DECIMAL or (kind in FLOATS and column.decimal >= 0):
         name = _with_digits(name, f"{column.length},{max(column.decimal, 0)}")
     elif TYPES[kind].has_fsp and column.decimal > 0:
@@ -93,13 +84,15 @@ def _attributes(column: ColumnInfo) -> Iterator[str]:
     if column.auto_increment:
         yield "AUTO_INCREMENT"
     if column.auto_random:
-        yield "/*T![auto_rand] AUTO_RANDOM */"
+        shard, width = column.auto_random
+        bits = "" if (shard, width) == (5, 64) else f"({shard}, {width})"
+        yield f"/*T![auto_rand] AUTO_RANDOM{bits} */"
     if column.has_default and not column.generated:
         yield f"DEFAULT {_default(column)}"
     if column.on_update_now:
         yield f"ON UPDATE {_now(column)}"
     if column.comment:
-        yield f"COMMENT {sql_string(column.comment)}"
+        yield f"COMMENT {quoted_text(column.comment)}"
 
 
 def _now(column: ColumnInfo) -> str:
@@ -117,14 +110,14 @@ def _default(column: ColumnInfo) -> str:
     if column.type == T.BIT:
         return f"b'{int(value):b}'"
     if column.type == T.ENUM:
-        return sql_string(column.elements[int(value) - 1] if 0 < int(value) <= len(column.elements) else "")
+        return quoted_text(column.elements[int(value) - 1] if 0 < int(value) <= len(column.elements) else "")
     if column.type == T.SET:
         number = int(value)
-        return sql_string(",".join(text for bit, text in enumerate(column.elements) if number >> bit & 1))
+        return quoted_text(",".join(text for bit, text in enumerate(column.elements) if number >> bit & 1))
     if column.binary and column.type in STRINGS:
         return f"x'{value.hex()}'"
     text = (column.metadata_default or b"").decode("utf-8", "surrogateescape")
-    return text if column.type in FLOATS and column.default_text else sql_string(text)
+    return text if column.type in FLOATS and column.default_text else quoted_text(text)
 
 
 def _index(index: IndexInfo, table: TableInfo) -> str:
@@ -135,24 +128,26 @@ def _index(index: IndexInfo, table: TableInfo) -> str:
     if index.primary:
         clustered = "CLUSTERED" if index.clustered else "NONCLUSTERED"
         return f"PRIMARY KEY ({parts}) /*T![clustered_index] {clustered} */"
-    return f"{'UNIQUE ' * index.unique}KEY {sql_name(index.name)} ({parts})"
+    return f"{'UNIQUE ' * index.unique}KEY {quoted_name(index.name)} ({parts})"
 
 
 def _part(column: ColumnInfo, length: int) -> str:
     if column.hidden:
         return f"({column.expression})"
-    return sql_name(column.name) + (f"({length})" if length >= 0 and column.type in STRINGS | LOBS else "")
+    return quoted_name(column.name) + (f"({length})" if length >= 0 and column.type in STRINGS | LOBS else "")
 
 
 def _foreign_key(key: ForeignKeyInfo) -> str:
-    columns, parents = (",".join(map(sql_name, names)) for names in (key.columns, key.parent_columns))
-    parent = ".".join(map(sql_name, key.parent))
+    columns, parents = (",".join(map(quoted_name, names)) for names in (key.columns, key.parent_columns))
+    parent = ".".join(map(quoted_name, key.parent))
     rules = "".join(
         f" ON {event} {rule}"
         for event, rule in (("DELETE", key.on_delete), ("UPDATE", key.on_update))
         if rule != NO_ACTION
     )
-    return f"CONSTRAINT {sql_name(key.name)} FOREIGN KEY ({columns}) REFERENCES {parent} ({parents}){rules}"
+    return (
+        f"CONSTRAINT {quoted_name(key.name)} FOREIGN KEY ({columns}) REFERENCES {parent} ({parents}){rules}"
+    )
 
 
 def _partition_by(table: TableInfo, partitioning: Partitioning | None) -> str:
@@ -161,12 +156,12 @@ def _partition_by(table: TableInfo, partitioning: Partitioning | None) -> str:
     names = [part.name for part in table.partitions]
     by_columns = partitioning.columns and partitioning.kind in ("RANGE", "LIST")
     method = partitioning.kind + " COLUMNS" * bool(by_columns)
-    key = ",".join(map(sql_name, partitioning.columns)) or partitioning.expression
+    key = ",".join(map(quoted_name, partitioning.columns)) or partitioning.expression
     text = f"\nPARTITION BY {method} ({key})"
     if not partitioning.bounds and names == [f"p{number}" for number in range(len(names))]:
         return f"{text} PARTITIONS {len(names)}"
     values = partitioning.texts or ("",) * len(names)
     parts = (
-        f"PARTITION {sql_name(name)} {value}".rstrip() for name, value in zip(names, values, strict=True)
+        f"PARTITION {quoted_name(name)} {value}".rstrip() for name, value in zip(names, values, strict=True)
     )
     return f"{text}\n({', '.join(parts)})"

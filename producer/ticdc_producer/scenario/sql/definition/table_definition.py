@@ -51,6 +51,7 @@ class TableDraft:
     """A parsed CREATE TABLE.
 
     :param cache: AUTO_ID_CACHE; 0 if it is not given.
+    :param shard_bits: SHARD_ROW_ID_BITS, at most 15 as in TiDB.
     """
 
     columns: list[ColumnDraft] = field(default_factory=list)
@@ -61,6 +62,7 @@ class TableDraft:
     comment: str = ""
     auto_increment: int = 0
     cache: int = 0
+    shard_bits: int = 0
     ttl: TableOption | None = None
     partitioning: PartitioningDraft | None = None
 
@@ -113,6 +115,8 @@ def _add_option(option: TableOption, draft: TableDraft) -> None:
             draft.auto_increment = whole_number(option)
         case "AUTO_ID_CACHE":
             draft.cache = whole_number(option)
+        case "SHARD_ROW_ID_BITS":
+            draft.shard_bits = min(whole_number(option), 15)
         case "TTL":
             draft.ttl = option
         case _ if option.kind not in _IGNORED_OPTIONS:
@@ -239,6 +243,8 @@ def _check_auto_random(info: TableInfo, line: int) -> None:
             what = f"column {column.name} is not the integer primary key, or the primary key is nonclustered"
         elif column.auto_increment or column.has_default:
             what = "auto_random is incompatible with auto_increment and default"
+        elif not (1 <= column.auto_random[0] <= 15 and 32 <= column.auto_random[1] <= 64):
+            what = "auto_random has 1 to 15 bits for the shard, and 32 to 64 bits"
         if what:
             raise ScenarioError(f"Invalid auto random: {what}", line=line, column=column.name)
 

@@ -183,11 +183,12 @@ def run_insert(
     table.load_conflicting(rows)
     for number, values in enumerate(rows):
         if verb == "REPLACE":
-            _replace(table, values, transaction)
+            _replace(table, values, transaction, context)
         elif scope is not None:
-            _insert_or_update(table, values, updates, transaction, source.scope_of(number, scope))
+            around = source.scope_of(number, scope)
+            _insert_or_update(table, values, updates, transaction, around, context)
         elif not ignore or _fits(table, values):
-            transaction.insert(table, new_row(table, values))
+            transaction.insert(table, new_row(table, values, context))
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,9 +292,19 @@ def evaluated_row(
     for offset, column in columns.ids:
         if column.auto_increment:
             scope.row[offset] = _auto_increment(table, column, scope.row[offset], context, limit_ids)
-        if column.auto_random and not int(scope.row[offset] or 0):
-            raise UnsupportedSQL(f"AUTO_RANDOM depends on TiDB's clock: give {column.name!r} a value")
+        if column.auto_random:
+            scope.row[offset] = _auto_random(table, column, scope.row[offset], context)
     return scope.row
+
+
+def _auto_random(table: Table, column: ColumnInfo, value: Value, context: StatementContext) -> Value:
+    """Return the value of an AUTO_RANDOM column; the shard is that of the transaction."""
+    if value is not None and (int(value) != 0 or not context.mode.auto_value_on_zero):
+        table.ids.advance_sharded(int(value))
+        return value
+    taken = table.ids.take_sharded(context.values.shard)
+    context.note_generated(taken)
+    return coerce(column, taken, context.mode)
 
 
 def _auto_increment(
@@ -319,13 +330,16 @@ def _auto_increment(
     return stored
 
 
-def new_row(table: Table, values: Sequence[Value]) -> Row:
+def new_row(table: Table, values: Sequence[Value], context: StatementContext) -> Row:
     """Return a new row, with the next hidden row id if the table has one.
 
     :raises ScenarioError: for NULL in a NOT NULL column.
     """
     check_not_null(table.info, values)
-    return table.make_row(values, table.ids.take() if table.has_hidden_id else 0)
+    if not table.has_hidden_id:
+        return table.make_row(values)
+    ids = table.ids
+    return table.make_row(values, ids.take_sharded(context.values.shard) if ids.shard_bits else ids.take())
 
 
 def check_not_null(table: TableInfo, values: Sequence[Value]) -> None:
@@ -338,14 +352,16 @@ def check_not_null(table: TableInfo, values: Sequence[Value]) -> None:
             raise null_error(table.columns[offset])
 
 
-def _replace(table: Table, values: Sequence[Value], transaction: OpenTransaction) -> None:
+def _replace(
+    table: Table, values: Sequence[Value], transaction: OpenTransaction, context: StatementContext
+) -> None:
     """Delete every conflicting row, then insert; a row that is already identical remains."""
     while (conflict := table.conflict(values)) is not None:
         _, row = conflict
         if table.read(row) == list(values):
             return
         transaction.delete(table, row)
-    transaction.insert(table, new_row(table, values))
+    transaction.insert(table, new_row(table, values, context))
 
 
 def _insert_or_update(
@@ -354,10 +370,11 @@ def _insert_or_update(
     updates: Sequence[Assignment],
     transaction: OpenTransaction,
     around: Scope,
+    context: StatementContext,
 ) -> None:
     conflict = table.conflict(values)
     if conflict is None:
-        transaction.insert(table, new_row(table, values))
+        transaction.insert(table, new_row(table, values, context))
         return
     _, row = conflict
     scope = Scope(around.mode, table.info, table.read(row), values, False, around.context, "", around.outer)

@@ -52,7 +52,7 @@ class RowWriter:
         columns, cells = InsertColumns.of(table.info, [*assigned]), [*assigned.values()]
         values = evaluated_row(table, columns, cells, self.context, lenient=False, limit_ids=False)
         self._check_generated(table, given, values)
-        row = new_row(table, values)
+        row = new_row(table, values, self.context)
         try:
             self.transaction.insert(table, row)
         except RowConflict as error:

@@ -15,10 +15,11 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.json_document import json_of, to_json_text
 from ticdc_producer.model.values.number_text import EXACT
-from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, Unsigned
+from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode, SQLValue, Unsigned
 from ticdc_producer.scenario.sql.expression import arithmetic
 from ticdc_producer.scenario.sql.expression.compare import extreme
 from ticdc_producer.scenario.sql.expression.eval_type import (
+    TEMPORALS,
     Digits,
     E,
     EvalType,
@@ -74,7 +75,8 @@ def _sum(group: Group) -> SQLValue:
     total: SQLValue = None
     for (value,) in group.rows:
         number = arithmetic.operand(value, group.mode)
-        number = number if isinstance(number, float) else Decimal(number)
+        is_double = isinstance(number, float) or isinstance(value, DateTimeValue | Duration)
+        number = float(number) if is_double else Decimal(number)
         total = number if total is None else arithmetic.add(total, number, group.mode)
     return total
 
@@ -91,10 +93,15 @@ def _avg(group: Group) -> SQLValue:
 
 
 def _sum_type(more_decimals: int) -> TypeRule:
-    """Return the type of SUM and AVG. Source: tidb ``typeInfer4Sum``, ``typeInfer4Avg``."""
+    """Return the type of SUM and AVG: of dates and times it is DOUBLE.
+
+    Source: tidb ``typeInfer4Sum``, ``typeInfer4Avg``.
+    """
 
     def rule(_: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
         kind, digits = types[0]
+        if kind in TEMPORALS:
+            return ExpressionType(E.DOUBLE)
         if digits is not None:
             decimals = min(digits.decimals + more_decimals, arithmetic.MAX_SCALE)
             digits = Digits(digits.whole + _DIGITS_OF_COUNT, decimals)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, Unsigned
 from ticdc_producer.scenario.sql.expression.eval_type import (
     E,
     EvalType,
@@ -89,7 +89,8 @@ def _ntile(window: WindowRows) -> list[SQLValue]:
         return [None] * rows
     size, longer = divmod(rows, count)
     edge = longer * (size + 1)
-    return [row // (size + 1) + 1 if row < edge else longer + (row - edge) // size + 1 for row in range(rows)]
+    buckets = (row // (size + 1) if row < edge else longer + (row - edge) // size for row in range(rows))
+    return [Unsigned(bucket + 1) for bucket in buckets]
 
 
 def _neighbor(direction: int) -> WindowFunction:
@@ -142,7 +143,7 @@ WINDOW_FUNCTIONS = {
     "LAST_VALUE": WindowFunction(_in_frame(lambda frame, _: frame[1] - 1), first_type, 1, 1),
     "LEAD": _neighbor(1),
     "NTH_VALUE": WindowFunction(_in_frame(_nth), first_type, 2, 2, (1, 1)),
-    "NTILE": WindowFunction(_ntile, E.INTEGER, 1, 1, (0, 1)),
+    "NTILE": WindowFunction(_ntile, E.UNSIGNED, 1, 1, (0, 1)),
     "PERCENT_RANK": WindowFunction(_percent_rank, E.DOUBLE),
     "RANK": WindowFunction(lambda window: [first + 1 for first, _ in window.peers], E.INTEGER),
     "ROW_NUMBER": WindowFunction(

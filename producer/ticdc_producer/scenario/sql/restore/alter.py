@@ -11,7 +11,6 @@ from ticdc_producer.scenario.sql.restore.names import (
     IF_EXISTS,
     IF_NOT_EXISTS,
     column_text,
-    quote_name,
     quote_string,
     table_text,
     tidb_comment,
@@ -40,6 +39,7 @@ from ticdc_producer.scenario.sql.syntax.column import Column
 from ticdc_producer.scenario.sql.syntax.partition import PartitionBy
 from ticdc_producer.scenario.sql.syntax.partition_change import ChangePartitions
 from ticdc_producer.scenario.sql.syntax.statement import AlterTable
+from ticdc_producer.scenario.sql.text.spelling import quoted_name
 
 _SEPARATED_BY_SPACE = ("PARTITION BY ", "REMOVE PARTITIONING")
 
@@ -78,7 +78,7 @@ def _part(part: AlterPart) -> str | None:
         case Drop():
             return _drop(part)
         case Rename(kind=kind, old=old, new=new):
-            return f"RENAME {kind} {quote_name(old)} TO {quote_name(new)}"
+            return f"RENAME {kind} {quoted_name(old)} TO {quoted_name(new)}"
         case RenameTo(table=table):
             return f"RENAME AS {table_text(table)}"
         case SetOptions():
@@ -127,7 +127,7 @@ def _options(part: SetOptions) -> str | None:
 
 
 def _setting(part: Setting) -> str | None:
-    kind, name, values = part.kind, quote_name(part.name), part.values
+    kind, name, values = part.kind, quoted_name(part.name), part.values
     match kind:
         case "ATTRIBUTES":
             return None
@@ -158,7 +158,7 @@ def _partitions(part: ChangePartitions) -> str:
     if part.conditional:
         text += tidb_comment("", " IF NOT EXISTS") if part.kind == "ADD PARTITION" else f" {IF_EXISTS}"
     text += " NO_WRITE_TO_BINLOG" * part.no_binlog
-    names = "ALL" if part.all else ",".join(map(quote_name, part.names))
+    names = "ALL" if part.all else ",".join(map(quoted_name, part.names))
     if names:
         text += names if text.endswith("*/") else f" {names}"
     if part.count >= 0:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ticdc_producer.scenario.sql.restore import grammar
-from ticdc_producer.scenario.sql.restore.names import quote_name, read_name, table_text
+from ticdc_producer.scenario.sql.restore.names import read_name, table_text
 from ticdc_producer.scenario.sql.restore.subquery_lookahead import starts_subquery
 from ticdc_producer.scenario.sql.syntax.names import read_bracketed_list, read_list, read_table_name
 from ticdc_producer.scenario.sql.text.cursor import Cursor
+from ticdc_producer.scenario.sql.text.spelling import quoted_name
 
 _AFTER_TABLE = frozenset({
     ",", ")", "JOIN", "INNER", "CROSS", "LEFT", "RIGHT", "NATURAL", "STRAIGHT_JOIN", "ON", "USING", "WHERE",
@@ -158,7 +159,7 @@ def _table_factor(cursor: Cursor) -> Join | TableFactor:
         cursor.accept("AS")
         alias = cursor.identifier()
         cursor.note("derived table", start, alias)
-        return TableFactor(f"{text} AS {quote_name(alias)}", derived=True)
+        return TableFactor(f"{text} AS {quoted_name(alias)}", derived=True)
     if cursor.accept("("):
         inside = replace(_tables(cursor), in_brackets=True)
         cursor.expect(")")
@@ -177,7 +178,7 @@ def _table(cursor: Cursor) -> TableFactor:
         raise cursor.unsupported("AS OF TIMESTAMP or TABLESAMPLE")
     if cursor.accept("AS") or not (cursor.at_end or cursor.word() in _AFTER_TABLE):
         alias = cursor.string() if cursor.is_string() else cursor.identifier()
-        text += f" AS {quote_name(alias)}"
+        text += f" AS {quoted_name(alias)}"
     cursor.note("table", start, table.schema, table.name, alias)
     while word := cursor.accept_any("USE", "IGNORE", "FORCE"):
         text += f" {word} {_index_hint(cursor)}"

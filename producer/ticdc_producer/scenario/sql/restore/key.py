@@ -12,7 +12,6 @@ from ticdc_producer.scenario.sql.restore.grammar import printed
 from ticdc_producer.scenario.sql.restore.names import (
     IF_NOT_EXISTS,
     column_text,
-    quote_name,
     quote_string,
     table_text,
     tidb_comment,
@@ -25,6 +24,7 @@ from ticdc_producer.scenario.sql.syntax.key import (
     KeyPart,
     References,
 )
+from ticdc_producer.scenario.sql.text.spelling import quoted_name
 
 _ORDER = (
     "CLUSTERED", "KEY_BLOCK_SIZE", "USING", "PARSER", "COMMENT", "GLOBAL", "VISIBLE", "PRE_SPLIT_REGIONS",
@@ -45,7 +45,7 @@ def print_key(key: Constraint) -> str:
         raise key.source.unsupported("a SPATIAL index")
     word = f"{key.kind} INDEX" if key.kind in ("VECTOR", "COLUMNAR") else key.kind
     word += tidb_comment("", " IF NOT EXISTS") * key.if_not_exists
-    name = quote_name(key.symbol or key.name) if key.symbol or key.name else ""
+    name = quoted_name(key.symbol or key.name) if key.symbol or key.name else ""
     options = print_index_options(key.options)
     return f"{word}{' ' if name else ''}{name}({print_parts(key.parts)}){' ' if options else ''}{options}"
 
@@ -82,7 +82,7 @@ def _option(option: IndexOption) -> str:
         case "KEY_BLOCK_SIZE":
             return f"KEY_BLOCK_SIZE={value}" if int(value) else ""
         case "PARSER":
-            return f"WITH PARSER {quote_name(value)}"
+            return f"WITH PARSER {quoted_name(value)}"
         case "COMMENT":
             return f"COMMENT {quote_string(value)}" if value else ""
         case "GLOBAL":
@@ -97,7 +97,7 @@ def _option(option: IndexOption) -> str:
 
 
 def _foreign_key(key: ForeignKey) -> str:
-    name = f"{quote_name(key.symbol or key.name)} " if key.symbol or key.name else ""
+    name = f"{quoted_name(key.symbol or key.name)} " if key.symbol or key.name else ""
     if_not_exists = IF_NOT_EXISTS * key.if_not_exists
     references = print_references(key.references)
     return f"CONSTRAINT {name}FOREIGN KEY {if_not_exists}({print_parts(key.columns)}) {references}"
@@ -113,5 +113,5 @@ def print_references(references: References) -> str:
 
 def print_check(check: Check) -> str:
     """Print ``[CONSTRAINT symbol] CHECK (…) [NOT] ENFORCED``."""
-    symbol = f"CONSTRAINT {quote_name(check.symbol)} " if check.symbol else ""
+    symbol = f"CONSTRAINT {quoted_name(check.symbol)} " if check.symbol else ""
     return f"{symbol}CHECK({printed(check.condition)}) {'NOT ' * (not check.enforced)}ENFORCED"

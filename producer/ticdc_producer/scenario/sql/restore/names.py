@@ -9,11 +9,7 @@ from __future__ import annotations
 from ticdc_producer.scenario.sql.syntax import names
 from ticdc_producer.scenario.sql.syntax.names import ColumnName, TableName
 from ticdc_producer.scenario.sql.text.cursor import Cursor
-
-
-def quote_name(text: str) -> str:
-    """Return a name in back quotes."""
-    return "`" + text.replace("`", "``") + "`"
+from ticdc_producer.scenario.sql.text.spelling import quoted_name
 
 
 def quote_string(text: str) -> str:
@@ -43,17 +39,17 @@ IF_NOT_EXISTS = tidb_comment("", "IF NOT EXISTS ")
 
 def table_text(table: TableName) -> str:
     """Print ``[database.]table``, with the database only if the user wrote it."""
-    return f"{quote_name(table.schema)}.{quote_name(table.name)}" if table.schema else quote_name(table.name)
+    return ".".join(quoted_name(name) for name in (table.schema, table.name) if name)
 
 
 def column_text(column: ColumnName) -> str:
     """Print ``[[database.]table.]column``."""
-    return ".".join(map(quote_name, column))
+    return ".".join(map(quoted_name, column))
 
 
 def read_name(cursor: Cursor) -> str:
     """Read a name without qualifier."""
-    return quote_name(cursor.identifier())
+    return quoted_name(cursor.identifier())
 
 
 def read_table_name(cursor: Cursor) -> str:

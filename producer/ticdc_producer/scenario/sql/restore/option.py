@@ -11,15 +11,10 @@ from collections.abc import Iterable
 from ticdc_producer.scenario.sql.restore.grammar import printed
 from ticdc_producer.scenario.sql.restore.interval import read_unit
 from ticdc_producer.scenario.sql.restore.literal import read_literal, read_number
-from ticdc_producer.scenario.sql.restore.names import (
-    quote_name,
-    quote_string,
-    read_name,
-    table_text,
-    tidb_comment,
-)
+from ticdc_producer.scenario.sql.restore.names import quote_string, read_name, table_text, tidb_comment
 from ticdc_producer.scenario.sql.syntax.table_option import STRINGS, TableOption
 from ticdc_producer.scenario.sql.text.cursor import Cursor
+from ticdc_producer.scenario.sql.text.spelling import quoted_name
 
 PLACEMENT = "PLACEMENT POLICY"
 _FEATURES = {
@@ -105,7 +100,7 @@ def _text(option: TableOption) -> str:
                 raise option.source.error("expected DISK or MEMORY")
             return f"{kind} {value.upper()}"
         case "TABLESPACE":
-            return f"{kind} = {quote_name(value)}"
+            return f"{kind} = {quoted_name(value)}"
         case "SECONDARY_ENGINE":
             return f"{kind} = {'NULL' if value.upper() == 'NULL' else quote_string(value)}"
         case "UNION":

@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from ticdc_producer.scenario.sql.restore.expression import read_arithmetic, read_expression
 from ticdc_producer.scenario.sql.restore.grammar import printed
 from ticdc_producer.scenario.sql.restore.interval import is_unit, read_unit
-from ticdc_producer.scenario.sql.restore.names import column_text, quote_name
+from ticdc_producer.scenario.sql.restore.names import column_text
 from ticdc_producer.scenario.sql.restore.option import print_option
 from ticdc_producer.scenario.sql.syntax.partition import Partition, PartitionBy, PartitionMethod
 from ticdc_producer.scenario.sql.text.cursor import Cursor, SourceText
+from ticdc_producer.scenario.sql.text.spelling import quoted_name
 
 
 def print_partition_by(partitioning: PartitionBy) -> str:
@@ -33,7 +34,7 @@ def print_partition_by(partitioning: PartitionBy) -> str:
     if parts:
         text += f" ({print_partitions(parts, ',')})"
     if partitioning.indexes:
-        indexes = ",".join(f"{quote_name(name)} {scope}" for name, scope in partitioning.indexes)
+        indexes = ",".join(f"{quoted_name(name)} {scope}" for name, scope in partitioning.indexes)
         text += f" UPDATE INDEXES ({indexes})"
     return text
 
@@ -76,7 +77,7 @@ def print_partitions(parts: Iterable[Partition], separator: str = ", ") -> str:
 def _partition(part: Partition, word: str) -> str:
     options = "".join(f" {print_option(option)}" for option in part.options)
     inner = ",".join(_partition(subpartition, "SUBPARTITION") for subpartition in part.subpartitions)
-    return f"{word} {quote_name(part.name)}{_values(part)}{options}" + (f" ({inner})" if inner else "")
+    return f"{word} {quoted_name(part.name)}{_values(part)}{options}" + (f" ({inner})" if inner else "")
 
 
 def _values(part: Partition) -> str:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from ticdc_producer.scenario.sql.restore import grammar, join, window
 from ticdc_producer.scenario.sql.restore.grammar import production
-from ticdc_producer.scenario.sql.restore.names import quote_name, read_name
+from ticdc_producer.scenario.sql.restore.names import read_name
 from ticdc_producer.scenario.sql.restore.ordering import read_order, read_order_item
 from ticdc_producer.scenario.sql.restore.subquery_lookahead import SET_OPERATORS
 from ticdc_producer.scenario.sql.syntax.names import read_bracketed_list, read_list
 from ticdc_producer.scenario.sql.text.cursor import Cursor
+from ticdc_producer.scenario.sql.text.spelling import quoted_name
 
 _OPTIONS = (  # in TiDB's order; SQL_CACHE is not printed
     "SQL_SMALL_RESULT", "SQL_BIG_RESULT", "SQL_BUFFER_RESULT", "SQL_NO_CACHE", "SQL_CALC_FOUND_ROWS",
@@ -77,7 +78,7 @@ def _common_table(cursor: Cursor) -> str:
     start = cursor.position
     name = cursor.identifier()
     cursor.note("common table", start, name)
-    text = quote_name(name)
+    text = quoted_name(name)
     if cursor.word() == "(":
         text += f" ({', '.join(read_bracketed_list(cursor, read_name))})"
     cursor.expect("AS")
@@ -153,7 +154,7 @@ def _field(cursor: Cursor) -> str:
         cursor.note("field expression", start)
         if cursor.accept("AS") or not (cursor.at_end or cursor.word() in _AFTER_FIELDS):
             alias = cursor.string() if cursor.is_string() else cursor.identifier()
-            text += f" AS {quote_name(alias)}"
+            text += f" AS {quoted_name(alias)}"
     cursor.note("field", start, alias)
     return text
 
@@ -168,5 +169,5 @@ def _star(cursor: Cursor) -> str:
                 cursor.expect(".")
             cursor.expect("*")
             cursor.note("star", start, *qualifiers)
-            return ".".join([*map(quote_name, qualifiers), "*"])
+            return ".".join([*map(quoted_name, qualifiers), "*"])
     return ""

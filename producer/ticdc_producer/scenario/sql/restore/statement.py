@@ -11,7 +11,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.restore.alter import print_alter, print_elements
 from ticdc_producer.scenario.sql.restore.grammar import printed
 from ticdc_producer.scenario.sql.restore.key import print_index_options, print_parts
-from ticdc_producer.scenario.sql.restore.names import IF_EXISTS, IF_NOT_EXISTS, quote_name, table_text
+from ticdc_producer.scenario.sql.restore.names import IF_EXISTS, IF_NOT_EXISTS, table_text
 from ticdc_producer.scenario.sql.restore.option import print_database_options, print_options
 from ticdc_producer.scenario.sql.restore.partition import print_partition_by
 from ticdc_producer.scenario.sql.restore.query import read_query
@@ -31,6 +31,7 @@ from ticdc_producer.scenario.sql.syntax.statement import (
 )
 from ticdc_producer.scenario.sql.syntax.view import CreateView
 from ticdc_producer.scenario.sql.text.cursor import Cursor
+from ticdc_producer.scenario.sql.text.spelling import quoted_name
 from ticdc_producer.scenario.sql.text.statements import split_statements
 
 
@@ -76,7 +77,7 @@ def print_statement(statement: DDL) -> str:
         case CreateIndex():
             return _create_index(statement)
         case DropIndex():
-            text = f"DROP INDEX {IF_EXISTS * statement.if_exists}{quote_name(statement.name)}"
+            text = f"DROP INDEX {IF_EXISTS * statement.if_exists}{quoted_name(statement.name)}"
             return f"{text} ON {table_text(statement.table)}{_settings(statement.settings)}"
         case AlterTable():
             return print_alter(statement)
@@ -98,7 +99,7 @@ def _database(statement: DatabaseStatement) -> str:
         return ""
     condition = "IF EXISTS" if statement.verb == "DROP" else "IF NOT EXISTS"
     words = [f"{statement.verb} DATABASE", *[condition] * statement.conditional]
-    return " ".join([*words, *[quote_name(statement.name)] * bool(statement.name)]) + options
+    return " ".join([*words, *[quoted_name(statement.name)] * bool(statement.name)]) + options
 
 
 def _create_table(statement: CreateTable) -> str:
@@ -117,7 +118,7 @@ def _create_table(statement: CreateTable) -> str:
 def _create_index(statement: CreateIndex) -> str:
     key = statement.key
     kind = "" if key.kind == "INDEX" else f"{key.kind} "
-    name = IF_NOT_EXISTS * key.if_not_exists + quote_name(key.name)
+    name = IF_NOT_EXISTS * key.if_not_exists + quoted_name(key.name)
     text = f"CREATE {kind}INDEX {name} ON {table_text(statement.table)} ({print_parts(key.parts)})"
     options = print_index_options(key.options)
     return text + (f" {options}" if options else "") + _settings(statement.settings)
@@ -138,11 +139,11 @@ def _create_view(statement: CreateView) -> str:
 
     TiDB prints all default options, but not CASCADED, which is the default of the check option.
     """
-    definer = "@".join(map(quote_name, statement.definer)) or "CURRENT_USER"
+    definer = "@".join(map(quoted_name, statement.definer)) or "CURRENT_USER"
     text = f"CREATE {'OR REPLACE ' * statement.replacing}ALGORITHM = {statement.algorithm}"
     text += f" DEFINER = {definer} SQL SECURITY {statement.security} VIEW {table_text(statement.view)}"
     if statement.columns:
-        text += f" ({','.join(map(quote_name, statement.columns))})"
+        text += f" ({','.join(map(quoted_name, statement.columns))})"
     check = " WITH LOCAL CHECK OPTION" * (statement.check == "LOCAL")
     return f"{text} AS {printed(statement.query, read_query)}{check}"
 
@@ -153,4 +154,4 @@ def _restore_table(statement: RestoreTable) -> str:
         return f"{verb} BY JOB {statement.number}"
     text = f"{verb} {table_text(statement.table)}"
     text += f" {statement.number}" if statement.number >= 0 else ""
-    return text + (f" TO {quote_name(statement.target)}" if statement.target else "")
+    return text + (f" TO {quoted_name(statement.target)}" if statement.target else "")

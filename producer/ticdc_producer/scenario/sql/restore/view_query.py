@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.sql.restore.names import column_text, quote_name
+from ticdc_producer.scenario.sql.restore.names import column_text
 from ticdc_producer.scenario.sql.restore.query import read_query
 from ticdc_producer.scenario.sql.text.cursor import Cursor, SourceText
+from ticdc_producer.scenario.sql.text.spelling import quoted_name
 from ticdc_producer.scenario.sql.text.statements import Statement
 
 ColumnsOf: TypeAlias = Callable[[str, str], Sequence[str] | None]
@@ -130,7 +131,7 @@ class _Query:
         for table in select.of("table"):
             schema = self._schema(table)
             if schema and not table.values[0]:
-                yield _Edit(table.start, table.start, f"{quote_name(schema)}.")
+                yield _Edit(table.start, table.start, f"{quoted_name(schema)}.")
         yield from self._qualified_columns(select)
         yield from self._named_fields(select)
 
@@ -149,7 +150,7 @@ class _Query:
         for column in select.of("column"):
             name = column.values[0].lower()
             if len(column.values) == 2 and name not in aliases and counted[name] == 1:
-                yield _Edit(column.start, column.start, f"{quote_name(schemas[name])}.")
+                yield _Edit(column.start, column.start, f"{quoted_name(schemas[name])}.")
 
     def _named_fields(self, select: _Select) -> Iterator[_Edit]:
         """Yield the names of the fields that have none, and the columns for ``*``."""
@@ -162,7 +163,7 @@ class _Query:
             if entry.start in stars:
                 names = [*self._star_columns(select, stars[entry.start])]
                 texts |= {name[-1].lower(): "" for name in names}
-                text = ", ".join(f"{column_text(name)} AS {quote_name(name[-1])}" for name in names)
+                text = ", ".join(f"{column_text(name)} AS {quoted_name(name[-1])}" for name in names)
                 yield _Edit(entry.start, entry.end, text)
                 continue
             expression, (alias,) = expressions[entry.start], entry.values
@@ -172,12 +173,12 @@ class _Query:
                 continue
             texts[name.lower()] = self._text(expression)
             if not alias:
-                yield _Edit(entry.end, entry.end, f" AS {quote_name(name)}")
+                yield _Edit(entry.end, entry.end, f" AS {quoted_name(name)}")
         for name, expression in unnamed:
             if name.lower() in texts:  # TiDB changes the name
                 raise _Unknown
             texts[name.lower()] = self._text(expression)
-            yield _Edit(expression.end, expression.end, f" AS {quote_name(name)}")
+            yield _Edit(expression.end, expression.end, f" AS {quoted_name(name)}")
         self._check_grouping(select, texts)
 
     def _check_grouping(self, select: _Select, texts: Mapping[str, str]) -> None:

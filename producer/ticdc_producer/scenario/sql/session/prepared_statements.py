@@ -16,7 +16,7 @@ from ticdc_producer.scenario.sql.session.other_statements import KNOWN_VERBS, no
 from ticdc_producer.scenario.sql.session.session_settings import SessionValues
 from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.dialect import Token, TokenType
-from ticdc_producer.scenario.sql.text.spelling import DEFAULT, Spelling
+from ticdc_producer.scenario.sql.text.spelling import DEFAULT, Spelling, quoted_text
 from ticdc_producer.scenario.sql.text.statements import Statement, split_statements
 
 _VERBS = ("PREPARE", "EXECUTE", "DEALLOCATE")
@@ -172,7 +172,7 @@ def _literal(value: SQLValue) -> str:
         return _number(digits if "e" in digits else f"{digits}e0")
     if isinstance(value, int):
         return _number(str(int(value)))
-    return "'" + str(value).replace("\\", "\\\\").replace("'", "''") + "'"
+    return quoted_text(str(value))
 
 
 def _number(digits: str) -> str:

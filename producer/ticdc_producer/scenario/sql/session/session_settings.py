@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
@@ -63,6 +64,7 @@ class SessionValues:
     :param seed: of random values.
     :param database: gives the current database.
     :param sequence: gives the sequence of a database and a name.
+    :ivar commit: number of the commit of the open transaction.
     """
 
     def __init__(
@@ -72,12 +74,18 @@ class SessionValues:
         sequence: Callable[[str, str], StoredSequence] | None = None,
     ) -> None:
         self._variables: dict[str, SQLValue] = {}
-        self._database, self._sequence = database, sequence
+        self._seed, self._database, self._sequence = seed, database, sequence
         self._generators: dict[int, tuple[exp.Expr, Generator]] = {}
         self._generated = 0
         self.last_insert_id = self.row_count = 0
         self.result_count: int | None = 0
+        self.commit = 0
         self.random = Random(seed)  # noqa: S311  # the same on every run
+
+    @property
+    def shard(self) -> int:
+        """The shard of the transaction, from which AUTO_RANDOM and SHARD_ROW_ID_BITS take their bits."""
+        return zlib.crc32(f"{self._seed} {self.commit}".encode())
 
     @property
     def current_database(self) -> str:

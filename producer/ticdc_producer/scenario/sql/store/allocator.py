@@ -39,6 +39,8 @@ class RowIds:
     :param end: the last id of the cached range.
     :param limit: the largest id.
     :param cache: length of a range: AUTO_ID_CACHE.
+    :param shard_bits: of ``_tidb_rowid`` or AUTO_RANDOM, for the shard.
+    :param sharded_bits: of the same, for the shard and the counter; the others are 0.
 
     >>> ids = RowIds(cache=10)
     >>> ids.advance(5)
@@ -50,6 +52,25 @@ class RowIds:
     end: int = 0
     limit: int = _MAX_SIGNED
     cache: int = _CACHE
+    shard_bits: int = 0
+    sharded_bits: int = 63
+
+    def take_sharded(self, shard: int) -> int:
+        """Take the next id, with the lowest bits of a shard in front of it.
+
+        Source: tidb ``pkg/meta/autoid/autoid.go`` (``ShardIDFormat``).
+
+        >>> RowIds(shard_bits=2).take_sharded(7) == (3 << 61) + 1
+        True
+        """
+        counter_bits = self.sharded_bits - self.shard_bits
+        if self.base + 1 >> counter_bits:
+            raise ids_exhausted()
+        return (shard & (1 << self.shard_bits) - 1) << counter_bits | self.take()
+
+    def advance_sharded(self, used: int) -> None:
+        """Account for an id with a shard that a statement gave explicitly."""
+        self.advance(used & (1 << self.sharded_bits - self.shard_bits) - 1)
 
     def take(self) -> int:
         """Take the next id.
@@ -98,12 +119,18 @@ def ids_exhausted(column: ColumnInfo | None = None) -> ScenarioError:
     return ScenarioError(what, column=column.name if column else "")
 
 
-def row_ids(table: TableInfo, *, next_id: int = 0, cache: int = 0) -> RowIds:
+def row_ids(table: TableInfo, *, next_id: int = 0, cache: int = 0, shard_bits: int = 0) -> RowIds:
     """Return the counter of a new table, with twice the limit for an unsigned AUTO_INCREMENT column.
 
     :param next_id: AUTO_INCREMENT of the table; 0 without it.
     :param cache: AUTO_ID_CACHE; 0 without it.
+    :param shard_bits: SHARD_ROW_ID_BITS.
     """
     unsigned = any(column.auto_increment and column.unsigned for column in table.columns)
     limit = _MAX_UNSIGNED if unsigned else _MAX_SIGNED
-    return RowIds(base=max(next_id - 1, 0), limit=limit, cache=cache or _CACHE)
+    ids = RowIds(base=max(next_id - 1, 0), limit=limit, cache=cache or _CACHE, shard_bits=shard_bits)
+    for column in table.columns:
+        if column.auto_random is not None:
+            ids.shard_bits, width = column.auto_random
+            ids.sharded_bits = width - (not column.unsigned)
+    return ids

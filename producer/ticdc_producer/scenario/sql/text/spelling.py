@@ -51,6 +51,16 @@ _PLAIN = r"'(?:[^']|'')*'" + "|" + r'"(?:[^"]|"")*"'
 _ANSI = r"'(?:[^'\\]|''|\\.)*'" + "|" + r'"(?:[^"]|"")*"'
 
 
+def quoted_name(name: str) -> str:
+    """Return a name in back quotes; those in the name are doubled."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def quoted_text(text: str) -> str:
+    """Return a string literal in which backslashes are escaped."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
 @lru_cache(maxsize=8)
 def _pattern(spelling: Spelling) -> re.Pattern[str]:
     strings = _PLAIN if not spelling.backslash_escapes else _ANSI if spelling.ansi_quotes else _WITH_ESCAPES
@@ -91,5 +101,5 @@ def _respelled(kind: str | None, lexeme: str, spelling: Spelling) -> str:
     if kind != "string":
         return lexeme
     if spelling.ansi_quotes and lexeme[0] == '"':
-        return "`" + lexeme[1:-1].replace('""', '"').replace("`", "``") + "`"
+        return quoted_name(lexeme[1:-1].replace('""', '"'))
     return lexeme if spelling.backslash_escapes else lexeme.replace("\\", "\\\\")
