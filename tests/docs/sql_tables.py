@@ -13,6 +13,7 @@ from ticdc_producer.scenario.sql.functions import MODULES, REASONS
 from ticdc_producer.scenario.sql.functions.aggregate import AGGREGATES
 from ticdc_producer.scenario.sql.functions.session import SESSION_FUNCTIONS
 from ticdc_producer.scenario.sql.functions.window import WINDOW_FUNCTIONS
+from ticdc_producer.scenario.sql.session.session_settings import READ_VARIABLES
 from ticdc_producer.scenario.sql.session.variables import SQL_MODES, WITHOUT_EFFECT
 from ticdc_producer.scenario.sql.syntax.column_type import TYPE_NAMES
 
@@ -52,6 +53,7 @@ def functions() -> str:
                 "Window functions; aggregate functions but `GROUP_CONCAT` may have OVER, too.",
                 WINDOW_FUNCTIONS,
             ),
+            ("Character sets and collations of values.", ("CHARSET", "COLLATION")),
             ("Functions of the session; random values follow the scenario's seed.", SESSION_FUNCTIONS),
         )
     )
@@ -66,6 +68,7 @@ def variables() -> str:
     return (
         table(["variable", "example"], rows)
         + f"\nSupported values of `sql_mode`: {listed(sorted(SQL_MODES))}.\n"
+        + f"\nAn expression may read, as `@@name`: {listed(READ_VARIABLES)}.\n"
         + f"\nAccepted without an effect: {listed(sorted(WITHOUT_EFFECT))}.\n"
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.pipeline.small_changes import Image, change, op_of
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.event import Op
+from ticdc_producer.model.event import REWRITE, Op
 from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.pipeline.delivery import commit
 from ticdc_producer.pipeline.mutations import collapse, in_key_order, split_moved
@@ -57,6 +58,14 @@ def test_further_updates_do_not_change_the_operation() -> None:
 
 def test_a_single_change_without_effect_is_removed() -> None:
     assert of_one_row((C, C)) == []
+
+
+def test_an_update_that_stores_a_row_with_other_columns_is_sent() -> None:
+    same = change(b"k", C, C)
+    assert [Op(row["op"]) for row in net(msgspec.structs.replace(same, op=REWRITE))] == [Op.UPDATE]
+    forth = msgspec.structs.replace(change(b"k", A, B), op=REWRITE)
+    back = change(b"k", B, A, row_seq=1)
+    assert [(row["before"], row["after"]) for row in net(forth, back)] == [(A, A)]
 
 
 def test_two_changes_of_a_row_at_one_position_are_refused() -> None:

@@ -79,7 +79,7 @@ class CaseStream:
                 "table_version": change.table_version,
                 "table_id": change.table_id,
                 "row_id": change.row_id,
-                "op": int(change.op),
+                "op": int(change.operation),
                 "before": change.before,
                 "after": change.after,
                 "dispatch_key": "",
@@ -144,11 +144,11 @@ def expected_row(
     :param table: the table version of the change.
     :param handle_key_only: whether the message holds only the handle key, because of its size.
     """
-    by_key = handle_key_only or (change.op == Op.DELETE and fidelity.deletes == "handle-key")
+    by_key = handle_key_only or (change.operation == Op.DELETE and fidelity.deletes == "handle-key")
     visible = _visible_columns(table, fidelity, by_key)
     before, after = change.before, change.after
     old = None if before is None else _image(before, visible, fidelity, _sent_of_old(change, table, fidelity))
-    op = change.op
+    op = change.operation
     if op == Op.UPDATE and fidelity.old_values == "none":
         old = None
     if op == Op.UPDATE and not old and not fidelity.names_operation:

@@ -34,6 +34,9 @@ class Op(IntEnum):
         return self.name.lower()
 
 
+REWRITE = 4
+"""In a change log the operation of an update that stores the row with other columns than before."""
+
 OP_OF_LABEL = {
     **dict.fromkeys(("insert", "i", "c"), Op.INSERT),
     **dict.fromkeys(("update", "u"), Op.UPDATE),

@@ -70,6 +70,11 @@ class TableInfo:
         }
 
     @cached_property
+    def stored_ids(self) -> frozenset[int]:
+        """The ids of the columns that TiDB stores in a row; NULLs are stored, too."""
+        return frozenset(column.id for column in self.columns if not column.is_virtual)
+
+    @cached_property
     def handle_index(self) -> IndexInfo | None:
         """The handle key: the primary key, else the best unique index without NULLs, else None.
 

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column_functions import first_of_groups
-from ticdc_producer.model.event import Op
+from ticdc_producer.model.event import REWRITE, Op
 from ticdc_producer.model.mysql_type import INTEGERS
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.shapes import ChangeBatch, MutationBatch
@@ -213,13 +213,15 @@ def collapse(changes: ChangeBatch) -> MutationBatch:
     """
     first = first_of_groups(changes, KEY)
     last = np.roll(first, -1)
+    rewritten = numbers(changes.column("op")) == REWRITE
     if (~first).any():
         _check_order(changes, first)
         net = changes.filter(pa.array(last))
         net = _replaced(net, "before", changes.column("before").filter(pa.array(first)))
+        rewritten = np.logical_or.reduceat(rewritten, np.flatnonzero(first))
     else:
         net = changes
-    return _without_unchanged(net_mutations(net))
+    return _without_unchanged(net_mutations(net), rewritten)
 
 
 def _check_order(changes: ChangeBatch, first: Flags) -> None:
@@ -252,8 +254,15 @@ def net_mutations(changes: ChangeBatch) -> MutationBatch:
     return mutations
 
 
-def _without_unchanged(mutations: MutationBatch) -> MutationBatch:
+def _without_unchanged(mutations: MutationBatch, rewritten: Flags) -> MutationBatch:
+    """Remove mutations that leave the stored bytes of their row as they were.
+
+    A row that an ADD COLUMN found is stored without the column: an update writes it, even with equal values.
+
+    :param rewritten: whether a change of each mutation stored the row with other columns than before.
+    """
     unchanged = same_images(mutations.column("before"), mutations.column("after"))
+    unchanged &= ~(rewritten & present(mutations.column("after")))
     return mutations.filter(pa.array(~unchanged)) if unchanged.any() else mutations
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from ticdc_producer.model.catalog import Catalog
-from ticdc_producer.model.event import Op, Value
+from ticdc_producer.model.event import REWRITE, Op, Value
 from ticdc_producer.scenario.data_steps import PlannedChanges
 
 _PLURALS = {
@@ -85,6 +85,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         UNSIGNED key above the signed range is negative, as TiCDC sends it.
     :param old_table_id: with ``old_row_key`` and ``old_row_id``: the previous location of a row that an
         UPDATE moved to another key or partition; None otherwise.
+    :param op: an ``Op``, or ``REWRITE``.
     :param line: line of the statement in the scenario file.
     """
 
@@ -94,13 +95,18 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     table_id: int
     row_key: bytes
     row_id: int
-    op: Op
+    op: int
     before: RowImage | None
     after: RowImage | None
     old_table_id: int | None = None
     old_row_key: bytes | None = None
     old_row_id: int | None = None
     line: int = 0
+
+    @property
+    def operation(self) -> Op:
+        """The operation that a consumer sees."""
+        return Op.UPDATE if self.op == REWRITE else Op(self.op)
 
 
 CheckSize: TypeAlias = Callable[[int, int, int], None]
@@ -266,6 +272,6 @@ class History:
         for change in self.changes:
             txn_table = change.commit_seq, change.table_id
             counts[txn_table] += 1
-            if change.op == Op.UPDATE:
+            if change.operation == Op.UPDATE:
                 updated.add(txn_table)
         return {txn_table for txn_table in updated if counts[txn_table] > limit}

@@ -45,7 +45,7 @@ REFUSED: dict[str, tuple[Refusal, ...]] = {
             "a row alias in INSERT",
             "insert into t (id, v) values (1, 'b') as new on duplicate key update v = new.v",
         ),
-        Refusal("(SESSIONPARAMETER)", "update t set v = @@version"),
+        Refusal("the variable @@version", "update t set v = @@version"),
         Refusal(
             "SET_VAR(sql_mode) in a hint",
             "insert /*+ set_var(sql_mode = '') */ into t (id, v) values (1, 'a')",

@@ -78,7 +78,7 @@ def test_all_kinds_of_expression_have_an_example() -> None:
     trees = [parse_expression(text, 1) for text in EXPRESSIONS.values()]
     in_statements = {
         exp.Column, exp.Subquery, exp.Exists, exp.Any, exp.All, exp.Tuple, exp.Parameter, exp.PropertyEQ,
-        exp.GroupConcat, exp.JSONObjectAgg, exp.Window, GroupKey, GroupLevel,
+        exp.GroupConcat, exp.JSONObjectAgg, exp.Window, exp.SessionParameter, GroupKey, GroupLevel,
     }  # fmt: skip
     assert FORMS.keys() - CALL_NODES - {type(node) for tree in trees for node in tree.walk()} == in_statements
 

@@ -106,3 +106,39 @@ def test_functions_without_a_server() -> None:
     calls = inserted("database()", "sleep(5)", "benchmark(10, 1)", "found_rows()")
     script = f"create database Shop; {calls}; use shop; insert into test.r (v) values (schema())"
     assert values(script) == ["test", "0", "0", "0", "Shop"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("charset('a')", "utf8mb4"),
+        ("collation('a' collate utf8mb4_general_ci)", "utf8mb4_general_ci"),
+        ("charset(x'41')", "binary"),
+        ("collation(1)", "binary"),
+        ("charset(null)", "binary"),
+        ("charset(json_array())", "utf8mb4"),
+        ("charset(now())", "binary"),
+        ("@@autocommit + @@session.foreign_key_checks", "2"),
+        ("@@sql_mode = concat(@@sql_mode, '')", "1"),
+        ("@@auto_increment_increment", "1"),
+        ("@@timestamp", "1614816000"),
+        ("@@last_insert_id", "0"),
+        ("tidb_parse_tso(0)", None),
+        ("tidb_parse_tso(429918007904436225)", "2021-12-20 13:30:49.196000"),
+        ("name_const('x', 5) + 1", "6"),
+        ("json_storage_free('[1]')", "0"),
+        ("sm3('abc')", "66c7f0f462eeedd9d1f2d46bdc10e4e24167c4875cf2f7a2297da02b8f4ba8e0"),
+        ("password('mypass')", "*6C8989366EAF75BB670AD8EA7A7FC1176A95CEF4"),
+        ("password('')", ""),
+        ("uncompress(x'0100000078da4b040000620062')", "a"),
+        ("uncompress('abcdef')", None),
+        ("uncompressed_length(x'0100000078da4b040000620062')", "1"),
+        ("is_ipv4_compat(inet6_aton('::10.0.5.9')) + is_ipv4_mapped(inet6_aton('::ffff:10.0.5.9'))", "2"),
+        ("is_ipv4_compat('::10.0.5.9')", "0"),
+    ],
+)
+def test_values_without_a_server(expression: str, expected: str | None) -> None:
+    session = Session(now=datetime(2021, 3, 4, tzinfo=UTC))
+    session.run(f"create table r (v varchar(80)); insert into r values ({expression})")
+    ((value,),) = session.history().state["test", "r"].rows
+    assert (None if value is None else value.decode()) == expected

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.scenario.sql.script_results import rows_of
+from tests.scenario.sql.script_results import history_of, rows_of
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.event import REWRITE, Op
 
 T = (
     "create table t (id int primary key, a int, b int, g int as (a * 10) stored);"
@@ -49,3 +50,39 @@ def test_the_error_value_of_an_enum_is_assigned_to_another_one() -> None:
     for value in ("''", "s"):
         with pytest.raises(ScenarioError, match="no such ENUM member"):
             rows_of(f"{script} update t set b = {value}")
+
+
+@pytest.mark.parametrize(
+    ("ddl", "update", "op"),
+    [
+        ("", "update t set n = null", Op.UPDATE),
+        ("", "update t set n = n", None),
+        ("alter table t add column c int", "update t set n = null", REWRITE),
+        ("alter table t add column c int", "update t join t x using (id) set t.n = null", REWRITE),
+        ("alter table t drop column d", "update t set n = null", REWRITE),
+        ("alter table t add column c int; alter table t drop column c", "update t set n = null", Op.UPDATE),
+        ("alter table t add column c int as (n) virtual", "update t set n = null", Op.UPDATE),
+        ("alter table t modify d varchar(9)", "update t set n = null", Op.UPDATE),
+        ("alter table t add column c int; update t set c = 1", "update t set n = null", Op.UPDATE),
+        ("alter table t add column c int", "update t set n = n", None),
+    ],
+)
+def test_null_in_a_not_null_column_is_a_change(ddl: str, update: str, op: int | None) -> None:
+    script = "set sql_mode = ''; create table t (id int primary key, n int not null, d int);"
+    history = history_of(f"{script} insert into t values (1, 0, 5); {ddl}; {update}")
+    last = history.changes[-1]
+    assert (last.op if last.before == last.after else None) == op
+
+
+def test_such_a_change_moves_the_clock_of_the_row() -> None:
+    table = "create table t (id int primary key, n int not null, at timestamp default 0 on update now());"
+    script = f"set sql_mode = ''; {table} insert into t (id, n) values (1, 0);"
+    unchanged = rows_of(f"{script} update t set n = 0")
+    assert rows_of(f"{script} update t set n = null") != unchanged
+
+
+def test_the_error_value_of_an_enum_equals_an_empty_member() -> None:
+    table = "create table t (id int primary key, e enum('a', ''), n int);"
+    script = f"set sql_mode = ''; {table} insert into t values (1, 'none', 0);"
+    assert rows_of(f"{script} update t set e = ''") == [(b"1", b"0", b"0")]
+    assert rows_of(f"{script} update t set e = '', n = 1") == [(b"1", b"2", b"1")]

@@ -192,8 +192,9 @@ class Alteration:
             source=self.table.source,
         )
         check_columns_exist(self.info, self.foreign_keys)
+        new_ids = self._new_ids()
         for row in self.table.scan():
-            _store(target, self._converted(target, row))
+            _store(target, self._converted(target, row, new_ids))
         check_new(self.context, target, self._new_foreign_keys())
         target.info = self.context.cluster.new_version(self.info)
         self.context.cluster.add(target)
@@ -207,13 +208,20 @@ class Alteration:
         old = {key.name for key in self.table.foreign_keys}
         return [key for key in self.foreign_keys if key.name not in old]
 
-    def _converted(self, target: Table, row: Row) -> Row:
+    def _new_ids(self) -> dict[int, int]:
+        """Return the new id of each column whose values TiDB rewrites, by its old one."""
+        ids = {column.name.lower(): column.id for column in self.table.info.columns}
+        new = {column.name.lower(): column.id for column in self.info.columns}
+        return {ids[name]: new[name] for name in ids.keys() & new.keys() if ids[name] != new[name]}
+
+    def _converted(self, target: Table, row: Row, new_ids: Mapping[int, int]) -> Row:
         scope = Scope(self.context.mode, self.info, [fill(row.values) for fill in self.fills])
         fill_generated(scope)
         for column, value in zip(self.info.columns, scope.row, strict=True):
             if value is None and not column.nullable:
                 raise null_error(column)
-        return target.make_row(scope.row, row.row_id)
+        stored = frozenset(new_ids.get(number, number) for number in row.stored) if new_ids else row.stored
+        return target.make_row(scope.row, row.row_id, stored)
 
     def _set_columns(self, columns: list[ColumnInfo], renamed: Mapping[str, str] | None = None) -> None:
         """Replace the column list, and update the column offsets of indexes by name."""

@@ -203,7 +203,7 @@ def _rebuild(context: DDLContext, table: Table, info: TableInfo, partitioning: P
         table.remove(row)
     table.info, table.partitioning = context.cluster.new_version(info), partitioning
     for row in rows:
-        table.put(table.make_row(row.values, row.row_id))
+        table.put(table.make_row(row.values, row.row_id, row.stored))
 
 
 def _set_partitions(
@@ -285,7 +285,7 @@ def _move_rows(table: Table, ids: set[int]) -> None:
     """
     for row in [row for row in table.rows.values() if row.table_id in ids]:
         table.remove(row)
-        table.put(table.make_row(row.values, row.row_id))
+        table.put(table.make_row(row.values, row.row_id, row.stored))
 
 
 CHANGES: dict[str, Callable[[ChangePartitions, DDLContext, Table], None]] = {

@@ -67,6 +67,7 @@ def stored_value(given: SQLValue, column: ColumnInfo, scope: Scope) -> Value:
     value = coerce(column, given, scope.mode)
     if value is None and not column.nullable and not (column.auto_increment or column.auto_random):
         if scope.lenient_nulls:
+            scope.filled_null = True
             return column.zero
         raise null_error(column)
     return value
@@ -162,9 +163,30 @@ def assign_in_order(assignments: Iterable[Assignment], scope: Scope) -> set[int]
     return offsets
 
 
+def is_changed(before: tuple[Value, ...], scope: Scope) -> bool:
+    """Return whether assignments changed the row of a scope, so that TiDB writes it.
+
+    A NULL that became the value of a NOT NULL column is a change, whatever the column held before. The error
+    value of an ENUM equals its member ``''``. Source: tidb ``updateRecord``, ``Datum.compareMysqlEnum``.
+    """
+    if tuple(scope.row) == before:
+        return scope.filled_null
+    if scope.filled_null or scope.table is None:
+        return True
+    changes = zip(scope.table.columns, before, scope.row, strict=True)
+    return not all(old == new or _are_empty_members(column, old, new) for column, old, new in changes)
+
+
+def _are_empty_members(column: ColumnInfo, *values: Value) -> bool:
+    if column.type != T.ENUM:
+        return False
+    numbers = [-1 if value is None else int(value) for value in values]
+    return all(number == 0 or (number > 0 and not column.elements[number - 1]) for number in numbers)
+
+
 def touch_updated_columns(before: tuple[Value, ...], scope: Scope, assigned: set[int]) -> None:
     """Set ON UPDATE CURRENT_TIMESTAMP columns that were not assigned, if the row changed."""
-    if scope.table is None or not scope.table.updated_by_clock or tuple(scope.row) == before:
+    if scope.table is None or not scope.table.updated_by_clock or not is_changed(before, scope):
         return
     for offset in scope.table.updated_by_clock:
         if offset not in assigned:

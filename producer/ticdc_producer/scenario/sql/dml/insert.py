@@ -27,6 +27,7 @@ from ticdc_producer.scenario.sql.dml.assign import (
     checked_assignments,
     default_value,
     generated_error,
+    is_changed,
     is_default,
     null_error,
     stored_value,
@@ -389,7 +390,7 @@ def update_row(
     before = tuple(table.read(row))
     touch_updated_columns(before, scope, assigned)
     fill_generated(scope)
-    if tuple(scope.row) == before:
+    if not is_changed(before, scope):
         return None
     check_not_null(table.info, scope.row)
     for offset in table.info.auto_increment:

@@ -126,23 +126,20 @@ class _Update:
                     f" {names[0]!r} and {names[1]!r}."
                 )
 
-    def computed(self, combination: Combination) -> Iterator[tuple[int, Row, dict[int, Value]]]:
-        """Yield the source, the stored row and the new values of each row that a combination updates."""
+    def computed(self, combination: Combination) -> Iterator[tuple[int, Row, dict[int, Value], bool]]:
+        """Yield what a combination updates: the source, the stored row, the new values, ``filled_null``."""
         scope = self._joined.scope
         scope.combination = combination
         for number, assigned in self.assignments.items():
             row = combination[number]
             if row is None or row.stored is None:
                 continue
-            columns = self._joined.table(number, "UPDATE").info.columns
-            yield (
-                number,
-                row.stored,
-                {
-                    offset: assigned_value(node, columns[offset], scope, updates=True)
-                    for offset, node in assigned
-                },
-            )
+            columns, scope.filled_null = self._joined.table(number, "UPDATE").info.columns, False
+            values = {
+                offset: assigned_value(node, columns[offset], scope, updates=True)
+                for offset, node in assigned
+            }
+            yield number, row.stored, values, scope.filled_null
 
 
 def run_joined_update(tree: exp.Expr, context: StatementContext, transaction: OpenTransaction) -> None:
@@ -152,13 +149,14 @@ def run_joined_update(tree: exp.Expr, context: StatementContext, transaction: Op
     changes = [change for combination in joined.combinations() for change in update.computed(combination)]
     changed: dict[int, set[RowLocation]] = defaultdict(set)
     current: dict[tuple[int, RowLocation], Row] = {}
-    for number, row, values in changes:
+    for number, row, values, filled_null in changes:
         if row.location in changed[number]:
             continue
         table = joined.table(number, "UPDATE")
         key = table.info.table_id, row.location
         stored = current.get(key, row)  # another name of the table may have updated the row
         scope = Scope(context.mode, table.info, table.read(stored), lenient_nulls=not context.mode.strict)
+        scope.filled_null = filled_null
         for offset, value in values.items():
             scope.row[offset] = value
         new = update_row(table, stored, scope, set(values), transaction)

@@ -11,7 +11,9 @@ from sqlglot import exp
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.text.clause import named_table
 
-_OF_ONE_STATEMENT = (exp.Query, exp.Exists, exp.Any, exp.All, exp.Parameter, exp.PropertyEQ)
+_OF_ONE_STATEMENT = (
+    exp.Query, exp.Exists, exp.Any, exp.All, exp.Parameter, exp.PropertyEQ, exp.SessionParameter,
+)  # fmt: skip
 """Nodes whose check depends on more than the tree and the table: on other tables, or on variables."""
 PlanT = TypeVar("PlanT")
 

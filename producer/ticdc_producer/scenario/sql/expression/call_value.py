@@ -10,8 +10,9 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from ticdc_producer.errors import ScenarioError
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.values.coerce_text import to_text
+from ticdc_producer.model.values.collation import charset_of
 from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, Quotient, SQLMode, SQLValue
 from ticdc_producer.model.values.temporal_text import MAX_FSP
 from ticdc_producer.scenario.sql.expression.aggregate_call import aggregate_of
@@ -182,7 +183,28 @@ def _parts_of_aggregate(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
 
 
 _OF_GROUP = Form(lambda node, scope: scope.aggregate(node), _aggregate_type, _parts_of_aggregate)
+
+
+def _collation_name(node: exp.Expr, scope: Scope) -> str:
+    """Return ``COLLATION(x)``: that of a text, ``binary`` of other values. ``CHARSET`` is its charset."""
+    (value,) = node.expressions
+    kind = noted_type(value, scope).kind
+    if kind is EvalType.UNKNOWN:
+        raise UnsupportedSQL(f"{node.sql(dialect='mysql')[:80]!r} of this value is not supported")
+    if kind not in (EvalType.TEXT, EvalType.JSON):
+        return "binary"
+    return collation_of(value, scope) or DEFAULT_COLLATION
+
+
+def _one_part(node: exp.Expr, _: Scope) -> Iterable[exp.Expr]:
+    if len(node.expressions) != 1:
+        raise ScenarioError(f"Incorrect parameter count in the call to {node.name.upper()}()")
+    return node.expressions
+
+
 _OF_SCOPE: dict[str, Form] = {
+    "CHARSET": Form(lambda node, scope: charset_of(_collation_name(node, scope)), EvalType.TEXT, _one_part),
+    "COLLATION": Form(_collation_name, EvalType.TEXT, _one_part),
     "DEFAULT": Form(
         lambda node, scope: scope.default(*column_name(node.expressions[0])), _column_type, _parts_of_default
     ),

@@ -129,7 +129,15 @@ FORMS.update(
         {
             **{kind: _literal(rule) for kind, rule in LITERALS.items()},
             **dict.fromkeys(
-                (exp.Subquery, exp.Exists, exp.Any, exp.All, exp.Parameter, exp.PropertyEQ),
+                (
+                    exp.Subquery,
+                    exp.Exists,
+                    exp.Any,
+                    exp.All,
+                    exp.Parameter,
+                    exp.PropertyEQ,
+                    exp.SessionParameter,
+                ),
                 Form(_of_context, _type_of_context, _parts_of_context),
             ),
             exp.Tuple: Form(_of_context, parts=_parts_of_context),

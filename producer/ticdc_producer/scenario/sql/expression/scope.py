@@ -52,6 +52,7 @@ class Scope:
     :param row: current values, one per column; assignments change the list.
     :param proposed: the row that ``VALUES(column)`` refers to in ON DUPLICATE KEY UPDATE.
     :param lenient_nulls: whether NULL in a NOT NULL column becomes its zero value instead of an error.
+    :param filled_null: whether that happened to an assigned value; TiDB writes such a row in any case.
     :param context: None where neither subqueries nor variables are possible, as in a DEFAULT.
     :param alias: the name of the table in the statement; empty if it is the table's own.
     :param outer: the scope of the statement around a subquery.
@@ -65,6 +66,7 @@ class Scope:
     row: list[Value] = field(default_factory=list)
     proposed: list[Value] | None = None
     lenient_nulls: bool = False
+    filled_null: bool = field(default=False, kw_only=True)
     context: Context | None = None
     alias: str = ""
     outer: Scope | None = None

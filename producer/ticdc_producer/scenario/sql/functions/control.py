@@ -64,5 +64,8 @@ FUNCTIONS = {
     "INTERVAL": Function(_interval, 2, -1, accepts_null=True, numbers=range(1000), type=E.INTEGER),
     "ISNULL": Function(_isnull, 1, 1, accepts_null=True, type=E.INTEGER),
     "LEAST": _extreme(-1),
+    "NAME_CONST": Function(
+        lambda arguments, _: arguments[1], 2, 2, accepts_null=True, type=lambda _, types: types[1]
+    ),
     "NULLIF": Function(_nullif, 2, 2, accepts_null=True, collated=True, type=first_type),
 }

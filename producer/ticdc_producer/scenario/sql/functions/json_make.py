@@ -177,5 +177,6 @@ FUNCTIONS = {
     "JSON_QUOTE": value_function(_quote, 1, type=E.TEXT, default=any_arguments),
     "JSON_TYPE": document_function(json_type, 1, type=E.TEXT),
     "JSON_UNQUOTE": value_function(unquote, 1, type=E.TEXT, syntax={exp.JSONExtractScalar: _unquoted_path}),
+    "JSON_STORAGE_FREE": document_function(lambda _: 0, 1, type=E.INTEGER),
     "JSON_VALID": value_function(_valid, 1, type=E.INTEGER),
 }

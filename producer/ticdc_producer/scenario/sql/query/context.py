@@ -146,7 +146,8 @@ class StatementContext:
         return _query_source(_renamed(plan, node), node.alias)
 
     def check(self, node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
-        if isinstance(node, exp.Parameter):
+        if isinstance(node, exp.Parameter | exp.SessionParameter):
+            self._variable(node)
             return ()
         if isinstance(node, exp.PropertyEQ):
             if not isinstance(node.this, exp.Parameter):
@@ -155,8 +156,8 @@ class StatementContext:
         return self._subqueries().check(node, scope)
 
     def evaluate(self, node: exp.Expr, scope: Scope) -> SQLValue:
-        if isinstance(node, exp.Parameter):
-            return self.values.variable(node.name)
+        if isinstance(node, exp.Parameter | exp.SessionParameter):
+            return self._variable(node)
         if isinstance(node, exp.PropertyEQ):
             return self.values.assign(node.this.name, evaluate(node.expression, scope))
         return self._subqueries().evaluate(node, scope)
@@ -166,13 +167,18 @@ class StatementContext:
         return "" if isinstance(node, exp.Exists) else self.plan(query, scope).fields[0].collation
 
     def type(self, node: exp.Expr, scope: Scope) -> ExpressionType:
-        if isinstance(node, exp.Parameter):
-            return ExpressionType(kind_of_value(self.values.variable(node.name)))
+        if isinstance(node, exp.Parameter | exp.SessionParameter):
+            return ExpressionType(kind_of_value(self._variable(node)))
         if isinstance(node, exp.PropertyEQ):
             return type_of(node.expression, scope)
         if isinstance(node, exp.Exists | exp.Any | exp.All):
             return ExpressionType(EvalType.INTEGER)
         return self.plan(node, scope).fields[0].type
+
+    def _variable(self, node: exp.Expr) -> SQLValue:
+        if isinstance(node, exp.Parameter):
+            return self.values.variable(node.name)
+        return self.values.session_variable(node.name.lower(), str(node.args.get("kind") or ""), self.mode)
 
     @property
     def session(self) -> SessionValues:

@@ -11,7 +11,7 @@ from random import Random
 
 from sqlglot import exp
 
-from ticdc_producer.errors import ScenarioError
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.sql_value import (
     BinaryLiteral,
@@ -20,6 +20,7 @@ from ticdc_producer.model.values.sql_value import (
     Member,
     SQLMode,
     SQLValue,
+    Unsigned,
 )
 from ticdc_producer.scenario.sql.functions.session import Generator
 from ticdc_producer.scenario.sql.session.variables import run_set, time_zone
@@ -105,6 +106,19 @@ class SessionValues:
         """Return the value of a user variable; NULL if it was never set."""
         return self._variables.get(name.lower())
 
+    def session_variable(self, name: str, kind: str, mode: SQLMode) -> SQLValue:
+        """Return the value of ``@@name``, of a variable that statements cannot change unseen.
+
+        :param kind: the word before the name, such as ``session``; empty without one.
+        :raises UnsupportedSQL: for another variable.
+        """
+        if name in FIXED_VARIABLES:
+            return FIXED_VARIABLES[name]
+        read = _READ.get(name) if kind.lower() in ("", "session", "local") else None
+        if read is None:
+            raise UnsupportedSQL(f"the variable @@{name} is not supported", hint="write its value")
+        return read(self, mode)
+
     def assign(self, name: str, value: SQLValue) -> SQLValue:
         """Set a user variable, which holds a number or a string; return its value."""
         self._variables[name.lower()] = _plain(value)
@@ -124,6 +138,23 @@ class SessionValues:
         self.last_insert_id = self._generated or self.last_insert_id
         self._generated = 0
         self._generators.clear()
+
+
+_READ: dict[str, Callable[[SessionValues, SQLMode], SQLValue]] = {
+    "autocommit": lambda _, mode: int(mode.autocommit),
+    "foreign_key_checks": lambda _, mode: int(mode.foreign_key_checks),
+    **dict.fromkeys(("last_insert_id", "identity"), lambda values, _: Unsigned(values.last_insert_id)),
+    "sql_mode": lambda _, mode: mode.sql_mode,
+    "tidb_skip_utf8_check": lambda _, mode: int(not mode.utf8_check),
+    "timestamp": lambda _, mode: mode.now.timestamp(),
+}
+FIXED_VARIABLES: dict[str, SQLValue] = {
+    "auto_increment_increment": 1, "auto_increment_offset": 1, "character_set_server": "utf8mb4",
+    "collation_server": "utf8mb4_bin", "default_week_format": "0", "div_precision_increment": 4,
+    "lower_case_table_names": 2, "sql_select_limit": Unsigned((1 << 64) - 1),
+}  # fmt: skip
+"""TiDB's defaults of variables that no statement here sets."""
+READ_VARIABLES = sorted([*_READ, *FIXED_VARIABLES])
 
 
 def _plain(value: SQLValue) -> SQLValue:

@@ -34,12 +34,14 @@ class Row(msgspec.Struct, frozen=True):
     :param key: order-preserving encoding of the row's key.
     :param row_id: its integer handle, 0 under a common handle.
     :param values: canonical values, one per column of the table.
+    :param stored: the ids of the columns that it was stored with, which later DDL does not change.
     """
 
     table_id: int
     key: bytes
     row_id: int
     values: tuple[Value, ...]
+    stored: frozenset[int]
 
     @property
     def location(self) -> RowLocation:
@@ -106,20 +108,22 @@ class Table:
         """True if rows are stored under ``_tidb_rowid``."""
         return self.info.clustered_key is None
 
-    def make_row(self, values: Sequence[Value], row_id: int = 0) -> Row:
+    def make_row(self, values: Sequence[Value], row_id: int = 0, stored: frozenset[int] | None = None) -> Row:
         """Make a row with its key; ``row_id`` is used only if the table has a hidden row id.
 
+        :param stored: the ids of the columns that it was stored with; None: those of the table.
         :raises ScenarioError: if no partition accepts the row.
         """
         clustered, home = self.info.clustered_key, self._home(values)
+        stored = self.info.stored_ids if stored is None else stored
         if clustered is None:
             handle = handle_of(row_id)  # an unsigned counter may have passed the signed range
-            return Row(home, int_key(handle), handle, tuple(values))
+            return Row(home, int_key(handle), handle, tuple(values), stored)
         first = self.info.columns[clustered.offsets[0]]
         if len(clustered.offsets) == 1 and first.type in INTEGERS:
             handle = handle_of(int(values[clustered.offsets[0]] or 0))
-            return Row(home, int_key(handle), handle, tuple(values))
-        return Row(home, index_key(self.info.columns, clustered, values) or b"", 0, tuple(values))
+            return Row(home, int_key(handle), handle, tuple(values), stored)
+        return Row(home, index_key(self.info.columns, clustered, values) or b"", 0, tuple(values), stored)
 
     def _home(self, values: Sequence[Value]) -> int:
         if self.partitioning is None:

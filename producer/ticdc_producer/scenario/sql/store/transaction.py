@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.event import Op, Value
+from ticdc_producer.model.event import REWRITE, Op, Value
 from ticdc_producer.scenario.history import Change, HistorySize
 from ticdc_producer.scenario.sql.store.recorded_history import RecordedHistory
 from ticdc_producer.scenario.sql.store.storage import Row, Table
@@ -71,7 +71,7 @@ class OpenTransaction:
             return
         if conflict is not None:
             raise table.duplicate_error(conflict[0], new.values)
-        self._record(table, Op.UPDATE, old, new)
+        self._record(table, Op.UPDATE if old.stored == new.stored else REWRITE, old, new)
 
     def delete(self, table: Table, row: Row) -> None:
         """Delete a row."""
@@ -116,7 +116,7 @@ class OpenTransaction:
         if not self.accepts(table, values):
             raise ScenarioError("Found a row not matching the given partition set")
 
-    def _record(self, table: Table, op: Op, old: Row | None, new: Row | None) -> None:
+    def _record(self, table: Table, op: int, old: Row | None, new: Row | None) -> None:
         """Record a change of the table's rows."""
         self.steps.append((table, old, new))
         current = new or old

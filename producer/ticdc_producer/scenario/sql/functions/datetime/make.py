@@ -106,6 +106,18 @@ def _from_unixtime(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     return moment if len(arguments) == 1 else format_datetime(moment, to_text(arguments[1]))
 
 
+def _parse_tso(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
+    """Return ``TIDB_PARSE_TSO(ts)``: the time of a time stamp of TiDB, in the session's zone."""
+    ts = to_integer(arguments[0])
+    if not 0 < ts < 1 << 63:
+        return None
+    when = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=ts >> _LOGICAL_BITS)
+    return datetime_from_python(when.astimezone(mode.zone), MAX_FSP)
+
+
+_LOGICAL_BITS = 18
+
+
 def _from_unixtime_type(arguments: Arguments, _: Sequence[ExpressionType]) -> ExpressionType:
     return ExpressionType(E.TEXT if len(arguments) > 1 else E.DATETIME)
 
@@ -279,6 +291,7 @@ FUNCTIONS = {
     "CURRENT_TIMESTAMP": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True),
     "CURTIME": Function(_time, 0, 1, type=_now_type(E.TIME), clock=True),
     "FROM_DAYS": value_function(_from_days, 1, integers=(0,), type=E.DATE),
+    "TIDB_PARSE_TSO": Function(_parse_tso, 1, 1, integers=(0,), type=E.DATETIME),
     "FROM_UNIXTIME": Function(_from_unixtime, 1, 2, numbers=(0,), type=_from_unixtime_type),
     "LOCALTIME": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True),
     "LOCALTIMESTAMP": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True),
