@@ -59,7 +59,7 @@ MAY_IMPORT = {
         "verifier",
     },
     "recording": {
-        "config", "engine", "model", "rows", "scenario", "targets", "verifier",
+        "config", "engine", "model", "protocols", "replica", "rows", "scenario", "targets", "verifier",
     },
     "runs": {
         "config", "dispatch", "engine", "faults", "kafka", "model", "oracle", "pipeline", "protocols",

@@ -39,7 +39,7 @@ def sent(job: Job) -> pa.Table:
     return simulated_topic(job).messages
 
 
-def recorded(messages: pa.Table, uri: str, folder: Path) -> pa.Table:
+def recorded(messages: pa.Table, uri: str, folder: Path, **options: Any) -> pa.Table:
     """The rows of the recording of messages."""
     offsets: Counter[int] = Counter()
     folder.mkdir()
@@ -49,7 +49,7 @@ def recorded(messages: pa.Table, uri: str, folder: Path) -> pa.Table:
             line = {"topic": "t", "partition": row["partition"], "offset": offsets[row["partition"]]}
             file.write(f"{json.dumps({**line, 'key': key, 'value': value})}\n")
             offsets[row["partition"]] += 1
-    record(sink_uri=uri, messages=folder / "messages.jsonl", out=folder / "recording")
+    record(sink_uri=uri, messages=folder / "messages.jsonl", out=folder / "recording", **options)
     return parquet.read_table(folder / "recording" / "changes.parquet")
 
 

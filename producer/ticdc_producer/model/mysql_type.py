@@ -256,6 +256,27 @@ def bare_name(code: int, *, binary: bool, unsigned: bool) -> str:
     return f"{spec.name} unsigned" if unsigned and spec.unsigned == "optional" else spec.name
 
 
+@cache
+def types_by_name() -> dict[str, tuple[MySQLType, bool, bool]]:
+    """Return by the name of a type (``bare_name``) its code, and whether it is binary and unsigned.
+
+    >>> code, binary, unsigned = types_by_name()["varbinary"]
+    >>> code.name, binary, unsigned
+    ('VAR_STRING', True, False)
+    """
+    names = {}
+    for code, spec in TYPES.items():
+        for binary in (True, False):
+            for unsigned in (True, False):
+                name = bare_name(code, binary=binary, unsigned=unsigned)
+                names[name] = (
+                    MySQLType(code),
+                    binary and (bool(spec.bytes_name) or not spec.bears_charset),
+                    (unsigned and name.endswith("unsigned")),
+                )
+    return names
+
+
 def type_names(codes: Iterable[int], *, binary: bool | None = None, unsigned: bool = False) -> frozenset[str]:
     """Return the SQL names of types.
 

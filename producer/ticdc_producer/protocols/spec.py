@@ -118,6 +118,18 @@ class RegisteredSchemas:
     id_in: Callable[[bytes], int | None]
 
 
+@dataclass(frozen=True, slots=True)
+class DescribedTables:
+    """The tables that a message describes.
+
+    :param before: as they were before its DDL, or are without one; ``update_ts`` is their version.
+    :param after: as its DDL left them.
+    """
+
+    before: tuple[TableInfo, ...] = ()
+    after: tuple[TableInfo, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkLine:
     """A line of ``bench encode`` and ``bench decode``.
@@ -186,6 +198,8 @@ class ProtocolSpec:
     :param signature: recognizes its messages; None if they are not recognized.
     :param described_versions: the table versions that a message value describes, for protocols whose row
         messages do not describe their columns.
+    :param described_tables: the tables that a message value describes; None: it does not describe them, or
+        columns of rows alone.
     :param describing: the rows of a column of message values that may describe table versions, found without
         a look at each value.
     :param describes_in_first: whether, with these options of the codec, partition 0 of a topic has the
@@ -222,6 +236,7 @@ class ProtocolSpec:
     check: Check = _accept
     signature: Signature | None = None
     described_versions: Callable[[bytes], frozenset[Hashable]] | None = None
+    described_tables: Callable[[bytes], DescribedTables] | None = None
     describing: Callable[[pa.Array], pa.Array] = _every_row
     describes_in_first: Callable[[Options], bool] = lambda _: False
     file_format: FileFormat | None = None

@@ -6,10 +6,8 @@ follows from the messages before it.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from collections.abc import Generator
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -19,20 +17,31 @@ from ticdc_producer.engine.dataset import Batches, Part, Tagged
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import EVENT_IMAGE, DecodedBatch
+from ticdc_producer.recording.selection import Selection
+from ticdc_producer.recording.summary import Summary, of_partitions
 from ticdc_producer.rows.columns import damage_error, rejected_value
 from ticdc_producer.targets.decode import EventsFunction
 from ticdc_producer.targets.decoded_events import DecodedEvents
-from ticdc_producer.verifier.event_layouts import Descriptions, Images
-from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined, text_hashes, value_hashes
+from ticdc_producer.verifier.event_layouts import Images, LayoutBatch
+from ticdc_producer.verifier.fingerprint import (
+    Flags,
+    Numbers,
+    combined,
+    not_zero,
+    text_hashes,
+    value_hashes,
+)
 
 CHANGES = pa.schema([
     ("commit_ts", pa.int64()), ("rank", pa.int8()), ("topic", pa.string()), ("partition", pa.int32()),
     ("offset", pa.int64()), ("index", pa.int32()), ("digest", pa.int64()), ("is_late", pa.bool_()),
     ("has_key", pa.bool_()), ("statement", pa.string()), ("op", pa.string()), ("schema", pa.string()),
     ("table", pa.string()), ("before", EVENT_IMAGE), ("after", EVENT_IMAGE), ("row_id", pa.int64()),
+    ("old_key", pa.int64()), ("new_key", pa.int64()),
 ])  # fmt: skip
 """Row changes and DDLs. ``digest`` is equal for equal events, ``is_late`` says that the partition had a
-resolved-ts of the commit-ts or above."""
+resolved-ts of the commit-ts or above. ``old_key`` and ``new_key`` are digests of the handle key's values
+before and after the change; 0: there is none."""
 RESOLVED = pa.schema([
     ("resolved", pa.int64()), ("commit_ts", pa.int64()), ("topic", pa.string()), ("partition", pa.int32()),
     ("offset", pa.int64()),
@@ -45,22 +54,6 @@ others, because a transaction may give the unique keys of deleted rows to others
 _POSITION = ("topic", "partition", "offset", "index")
 _ONLY_KEY = "the message has the handle key alone, because the row was too large for it"
 _NO_TIME = "the event has no commit-ts"
-Accepts: TypeAlias = Callable[[str, str], bool]
-"""Returns whether the rows and the DDLs of a table are recorded; an empty table: the DDLs of a database."""
-
-
-@dataclass
-class Summary:
-    """What a part of the messages has.
-
-    :ivar events: number of events by kind: ``row``, ``ddl``, ``resolved``.
-    :ivar damaged: number of messages that do not decode, or that have a handle key alone.
-    :ivar without_key: tables with rows of which no handle key is known.
-    """
-
-    events: Counter[str] = field(default_factory=Counter)
-    damaged: int = 0
-    without_key: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,16 +61,14 @@ class EventReader:
     """The function from messages to the rows of a recording, tagged ``changes`` and ``resolved``.
 
     :param decode: from messages to events with the ids of their rows.
-    :param accepts: the tables that are recorded.
-    :param until: the last commit-ts that is recorded.
+    :param selection: the events that are recorded.
     :param exact: whether the time stamps of rows and DDLs are exact. If not, the order of the events in their
         partition says more than the time stamps.
     :param skip_damaged: count messages that cannot be recorded; otherwise the first one is an error.
     """
 
     decode: EventsFunction
-    accepts: Accepts
-    until: int
+    selection: Selection
     exact: bool
     skip_damaged: bool
 
@@ -88,9 +79,11 @@ class EventReader:
         """
         summary, marks = Summary(), _Marks()
         for events in self.decode(messages):
+            summary.see_messages(events, self.selection)
             batch, row_ids = self._recorded(events, summary)
             if not batch.num_rows:
                 continue
+            summary.see_recorded(batch)
             kinds = batch.column("kind").to_numpy(zero_copy_only=False)
             summary.events.update(kinds.tolist())
             is_resolved = kinds == "resolved"
@@ -98,9 +91,11 @@ class EventReader:
             if is_resolved.any():
                 yield "resolved", _resolved(batch, is_resolved, delivered_after)
             if not is_resolved.all():
-                keyless = (kinds == "row") & ~_have_key(batch)
+                keys = _keys(batch, summary)
+                keyless = (kinds == "row") & (keys[0] == 0) & (keys[1] == 0)
                 summary.without_key |= _names(batch, keyless)
-                changes = _changes(batch, row_ids, ~keyless | (row_ids != 0), is_late, exact=self.exact)
+                has_key = ~keyless | (row_ids != 0)
+                changes = _changes(batch, row_ids, has_key, is_late, keys, exact=self.exact)
                 yield "changes", changes.filter(pa.array(~is_resolved))
         return summary
 
@@ -112,15 +107,8 @@ class EventReader:
             row_ids[events.numbers[-1]] = events.row_ids.to_numpy()
         damaged = self._damaged(batch)
         summary.damaged += int(damaged.sum())
-        texts = (pc.fill_null(batch.column(name), "").to_pylist() for name in ("kind", "schema", "table"))
-        names = [*zip(*texts, strict=True)]
-        accepted = {name: self._accepts(*name) for name in {*names}}
-        recorded = np.fromiter((accepted[name] for name in names), np.bool_, len(names)) & ~damaged
-        recorded &= pc.fill_null(batch.column("commit_ts"), 0).to_numpy() <= self.until
+        recorded = self.selection.events(batch) & ~damaged
         return batch.filter(pa.array(recorded)), row_ids[recorded]
-
-    def _accepts(self, kind: str, schema: str, table: str) -> bool:
-        return kind == "resolved" or (kind in ("row", "ddl") and self.accepts(schema, table))
 
     def _damaged(self, batch: DecodedBatch) -> Flags:
         """Return which events cannot be recorded.
@@ -161,12 +149,8 @@ class _Marks:
         lower than its own.
         """
         ts = pc.fill_null(batch.column("commit_ts"), 0).to_numpy()
-        names = [*zip(*(batch.column(name).to_pylist() for name in ("topic", "partition")), strict=True)]
-        codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
-        of_partition = np.fromiter((codes[name] for name in names), np.int64, len(names))
         highest, late = np.zeros(len(ts), np.int64), np.zeros(len(ts), np.bool_)
-        for name, code in codes.items():
-            rows = np.flatnonzero(of_partition == code)
+        for name, rows in of_partitions(batch):
             resolved = is_resolved[rows]
             highest[rows] = _maxima(np.where(resolved, 0, ts[rows]), self._commit_ts, name)
             late[rows] = _maxima(np.where(resolved, ts[rows], 0), self._resolved, name) >= ts[rows]
@@ -190,7 +174,13 @@ def _resolved(batch: DecodedBatch, rows: Flags, delivered_after: Numbers) -> pa.
 
 
 def _changes(
-    batch: DecodedBatch, row_ids: Numbers, has_key: Flags, is_late: Flags, *, exact: bool
+    batch: DecodedBatch,
+    row_ids: Numbers,
+    has_key: Flags,
+    is_late: Flags,
+    keys: tuple[Numbers, Numbers],
+    *,
+    exact: bool,
 ) -> pa.RecordBatch:
     is_ddl = pc.equal(batch.column("kind"), "ddl").to_numpy(zero_copy_only=False)
     is_delete = pc.fill_null(pc.equal(batch.column("op"), Op.DELETE.label), False)
@@ -205,6 +195,8 @@ def _changes(
         # The database of a DDL of a database may not exist before it.
         "schema": pc.if_else(pc.equal(batch.column("table"), ""), None, batch.column("schema")),
         "row_id": pa.array(row_ids, mask=row_ids == 0),
+        "old_key": pa.array(keys[0]),
+        "new_key": pa.array(keys[1]),
     }
     return pa.RecordBatch.from_arrays([columns[name] for name in CHANGES.names], schema=CHANGES)
 
@@ -215,12 +207,20 @@ def _digests(batch: DecodedBatch, row_ids: Numbers) -> Numbers:
     return combined(*texts, value_hashes(batch.column("query")), *images, row_ids).view(np.int64)
 
 
-def _have_key(batch: DecodedBatch) -> Flags:
-    """Return whether the handle key of each row's table is known."""
-    columns = Descriptions(batch.column("columns"))
-    flags = columns.flags.to_numpy(zero_copy_only=False).astype(np.int64)
-    marked: Flags = columns.lists.sums((flags & ColumnFlag.HANDLE_KEY).astype(np.uint64)) > 0
-    return marked
+def _keys(batch: DecodedBatch, summary: Summary) -> tuple[Numbers, Numbers]:
+    """Return the digests of each row's handle key before and after; 0: it is not known."""
+    old, new = (np.zeros(batch.num_rows, np.int64) for _ in range(2))
+    for layout in LayoutBatch(batch).layouts():
+        summary.see_rows(batch, layout)
+        names = [column.name for column in layout.columns if column.flag & ColumnFlag.HANDLE_KEY]
+        sides = (old, layout.before, layout.old_images), (new, layout.after, layout.new_images)
+        for digests, known, images in sides:
+            if names and known.keys() >= {*names}:
+                starts = images.lists.starts[layout.rows]
+                cells = (images.values.take(pa.array(starts + known[name])) for name in names)
+                hashes = combined(*map(value_hashes, cells))
+                digests[layout.rows] = np.where(images.lists.present[layout.rows], not_zero(hashes), 0)
+    return old, new
 
 
 def _names(batch: DecodedBatch, rows: Flags) -> set[str]:

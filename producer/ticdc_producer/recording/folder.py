@@ -37,19 +37,27 @@ def write_rows(folder: Path, batches: Iterable[pa.RecordBatch]) -> int:
 
 
 def write_scenario(
-    folder: Path, name: str, changefeed: Changefeed, *, has_resolved: bool, force_replicate: bool
+    folder: Path,
+    name: str,
+    changefeed: Changefeed,
+    *,
+    has_resolved: bool,
+    force_replicate: bool,
+    start_ts: int | None = None,
 ) -> Path:
     """Write the scenario of a recording.
 
     :param changefeed: of the messages; the recording has its options and dispatch rules, and no broker.
     :param has_resolved: whether resolved events were recorded; otherwise one follows each transaction.
     :param force_replicate: whether rows of a table without a handle key were recorded.
+    :param start_ts: TSO up to which rows and DDLs are those of the snapshot; None: there is none.
     :return: its file.
     """
     document = {
         "version": 1,
         "name": name,
         "session": {"time-zone": changefeed.time_zone},
+        **({} if start_ts is None else {"start-ts": start_ts}),
         "resolved": {"after": "never" if has_resolved else "transaction"},
         "changefeed": _changefeed(changefeed, force_replicate=force_replicate),
         "steps": [{"sql": _SETTINGS}, {"changes": {"path": ROWS, "canonical": True}}],

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.model.column_functions import first_of_groups, whole_groups
 from ticdc_producer.model.shapes import EVENT_IMAGE
+from ticdc_producer.model.tso import MAX_TS
 from ticdc_producer.verifier.fingerprint import Numbers, combined
 
 RECORDED = pa.schema([
@@ -36,7 +37,9 @@ class Deliveries:
     examples: list[tuple[str, str]] = field(default_factory=list)
 
 
-def recorded_changes(changes: Dataset, deliveries: Deliveries, *, exact: bool) -> Iterator[pa.RecordBatch]:
+def recorded_changes(
+    changes: Dataset, deliveries: Deliveries, *, exact: bool, start: int | None = None
+) -> Iterator[pa.RecordBatch]:
     """Yield the row changes and DDLs of a recording (shape ``RECORDED``), in the order of their commits.
 
     The first delivery of an event counts. Equal rows of a table without a handle key may be several rows, so
@@ -45,15 +48,19 @@ def recorded_changes(changes: Dataset, deliveries: Deliveries, *, exact: bool) -
     :param changes: shape ``events.CHANGES``.
     :param deliveries: gets the repetitions.
     :param exact: whether the time stamps are exact. If not, each event is a transaction of its own.
+    :param start: TSO up to which only DDLs count; None: the recording has all events.
     """
     ordered = changes.in_order(*_IN_ORDER).batches()
     for batch in whole_groups(ordered, ("commit_ts",)):
+        if start is not None:
+            later = pc.greater(batch.column("commit_ts"), start)
+            batch = batch.filter(pc.or_(batch.column("op").is_null(), later))
         once = batch.take(pa.array(_first_deliveries(batch, deliveries)))
         ts, position = once.column("commit_ts").to_numpy(), _positions(once)
         if not exact:
             ts, position = ts + position, np.zeros(len(position), np.int64)
-        given = {"commit_ts": pa.array(ts), "seq": pa.array(position), "origin": _origins(once)}
-        yield _rows(once, given)
+        given = {"commit_ts": pa.array(ts), "seq": pa.array(position), "origin": origins(once)}
+        yield recorded_rows(once, given)
 
 
 def _first_deliveries(batch: pa.RecordBatch, deliveries: Deliveries) -> Numbers:
@@ -67,21 +74,24 @@ def _first_deliveries(batch: pa.RecordBatch, deliveries: Deliveries) -> Numbers:
     rows = np.flatnonzero(repeated & is_row)
     deliveries.repeated += len(rows)
     for row in rows[: _FIRST - len(deliveries.examples)].tolist():
-        again, origin = _origins(batch.take(pa.array([row, int(first[row])]))).to_pylist()
+        again, origin = origins(batch.take(pa.array([row, int(first[row])]))).to_pylist()
         deliveries.examples.append((again, origin))
     return np.flatnonzero(~repeated)
 
 
-def recorded_resolved(resolved: Dataset) -> Iterator[pa.RecordBatch]:
+def recorded_resolved(resolved: Dataset, start: int | None = None) -> Iterator[pa.RecordBatch]:
     """Yield the resolved events of a recording (shape ``RECORDED``), each once, at its first delivery.
 
     :param resolved: shape ``events.RESOLVED``.
+    :param start: TSO after which they are recorded; None: all.
     """
+    if start is not None:
+        resolved = resolved.within("resolved", start + 1, MAX_TS)
     ordered = resolved.in_order("resolved", "commit_ts", "topic", "partition", "offset").batches()
     for batch in whole_groups(ordered, ("resolved",)):
         once = batch.filter(pa.array(first_of_groups(batch, ("resolved",))))
-        origins = _origins(once)
-        yield _rows(once, {"seq": pa.nulls(len(origins), pa.int64()).fill_null(0), "origin": origins})
+        origin = origins(once)
+        yield recorded_rows(once, {"seq": pa.nulls(len(origin), pa.int64()).fill_null(0), "origin": origin})
 
 
 def _positions(batch: pa.RecordBatch) -> Numbers:
@@ -93,13 +103,14 @@ def _positions(batch: pa.RecordBatch) -> Numbers:
     return positions
 
 
-def _origins(batch: pa.RecordBatch) -> pa.Array:
+def origins(batch: pa.RecordBatch) -> pa.Array:
+    """Return the position of each event's message as text."""
     partition, offset = (batch.column(name).cast(pa.string()) for name in ("partition", "offset"))
     partitions = pc.binary_join_element_wise(batch.column("topic"), partition, "/")
     return pc.binary_join_element_wise(partitions, offset, "@")
 
 
-def _rows(batch: pa.RecordBatch, given: dict[str, pa.Array]) -> pa.RecordBatch:
+def recorded_rows(batch: pa.RecordBatch, given: dict[str, pa.Array]) -> pa.RecordBatch:
     """Return rows of a recording; the columns that neither the batch nor the others have are NULL."""
     columns = {name: batch.column(name) for name in batch.schema.names} | given
     nulls = (pa.nulls(batch.num_rows, column.type) for column in RECORDED)

@@ -191,8 +191,15 @@ RECORD = (
     CONFIG,
     Option("table", list[str], (), "Record these tables only: a filter rule of TiCDC, such as shop.*.",
         "may be repeated", metavar="RULE", functions=("record",)),
+    Option("key", list[str], (), "Record this row only: the values of its handle key, id=5 or a=1,b=x.",
+        "may be repeated; requires `table`", metavar="COLUMN=VALUE", functions=("record",)),
+    Option("since", str | None, None, "Record what commits after this TSO or time, or after these offsets, "
+        "such as 0:120,1:80. Rows that existed before are the snapshot of the scenario.",
+        flags=("--from",), metavar="OFFSETS|TS", functions=("record",)),
     Option("until", str | None, None, "The last commit that is recorded: a TSO, or a time.",
         metavar="TS", functions=("record",)),
+    Option("schema", Path | None, None, "A dump with the CREATE TABLE statements of tables that existed "
+        "before the first message; its rows are not read.", metavar="SQL", functions=("record",)),
     Option("skip_damaged", bool, False, "Leave out messages that cannot be recorded, and count them.",
         functions=("record",)),
     SCHEMA_REGISTRY, KAFKA_PROPERTIES, AS_JSON, QUIET,
@@ -296,6 +303,7 @@ RULES: dict[str, tuple[OptionRule, ...]] = {
         *_apart(["messages"], ["folder"], "a golden folder contains its messages"),
         *_requires(["messages"], "sink_uri", "it names the protocol and its options; no broker is asked"),
         *_sources("sink_uri", "folder"),
+        *_requires(["key"], "table", "a key is one of a table"),
     ),
     "coverage": tuple(_sources("sink_uri", "folder")),
     "diff": (

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import chain
+from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
-import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ticdc_producer.config import Changefeed, ConfigSource, SinkKind
-from ticdc_producer.config.kafka_properties import parse_kafka_properties
-from ticdc_producer.config.parameters import BY_NAME, has_parameter
+from ticdc_producer.config import Changefeed, ConfigSource
 from ticdc_producer.dispatch.matcher import Matcher
 from ticdc_producer.engine import SMALL_EVENTS
-from ticdc_producer.engine.dataset import Batches
-from ticdc_producer.engine.local import LocalDataset, LocalEngine, local
+from ticdc_producer.engine.local import local
 from ticdc_producer.errors import (
     ArgumentError,
     ChangefeedError,
@@ -28,26 +26,28 @@ from ticdc_producer.errors import (
 )
 from ticdc_producer.local_path import local_path
 from ticdc_producer.model import tso
-from ticdc_producer.model.fidelity import COARSE, Fidelity, has_commit_ts
+from ticdc_producer.model.fidelity import COARSE
 from ticdc_producer.model.shapes import MESSAGES
-from ticdc_producer.recording.events import CHANGES, RESOLVED, Accepts, EventReader, Summary
+from ticdc_producer.recording.definitions import SCHEMA_HINT
+from ticdc_producer.recording.events import CHANGES, RESOLVED, EventReader
 from ticdc_producer.recording.folder import write_rows, write_scenario
-from ticdc_producer.recording.history import Deliveries, recorded_changes, recorded_resolved
-from ticdc_producer.rows.changes import sends_base64
-from ticdc_producer.rows.origin import Origin, golden_folder, messages_of_topics
+from ticdc_producer.recording.selection import Accepts, Selection
+from ticdc_producer.recording.summary import Summary, without_gaps
+from ticdc_producer.recording.topic_history import DefinitionSource, TopicHistory
+from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS
 from ticdc_producer.runs.decode import likely_protocol, protocol_hint
 from ticdc_producer.runs.options import check_options
+from ticdc_producer.runs.record_source import MessageSource, check_protocol, message_source
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
-from ticdc_producer.runs.targets.run_topics import brokers_of, whole_topics
 from ticdc_producer.scenario.load import load_scenario
-from ticdc_producer.simulate.prepare import TimeStamp, changefeed_of, prepare, read_ts
+from ticdc_producer.simulate.prepare import TimeStamp, prepare, read_ts
 from ticdc_producer.targets.decode import events_decoder
 from ticdc_producer.targets.golden.write import golden_folder as new_folder
-from ticdc_producer.targets.kafka.read import OffsetRange, file_messages, file_ranges
-from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
 from ticdc_producer.targets.record_batches import with_table_schemas
 
-_EXTENSION = "enable-tidb-extension"
+_KINDS = ("row", "ddl", "resolved")
+_OFFSET = re.compile(r"(\d+):(\d+)")
+_OFFSETS = re.compile(rf"{_OFFSET.pattern}(,{_OFFSET.pattern})*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +58,8 @@ class Recording:
     :param protocol: of the messages.
     :param partitions: number of partitions that were read.
     :param events: number of recorded events by kind; a DDL or resolved event of several partitions is one.
+    :param start_ts: of the scenario, if tables or rows existed before.
+    :param snapshot_rows: number of recorded rows that existed before.
     :param repeated: number of row events that were delivered again, which are recorded once.
     :param repetitions: the messages of the first of them, each with that of the first delivery.
     :param damaged: number of messages that were left out.
@@ -68,6 +70,8 @@ class Recording:
     protocol: str
     partitions: int
     events: Counter[str]
+    start_ts: int | None = None
+    snapshot_rows: int = 0
     repeated: int = 0
     repetitions: tuple[tuple[str, str], ...] = ()
     damaged: int = 0
@@ -80,26 +84,18 @@ class Recording:
 
     def lines(self) -> Iterator[str]:
         """Yield the report as text."""
-        count = ", ".join(f"{self.events[kind]:,} {kind}" for kind in ("row", "ddl", "resolved"))
+        count = ", ".join(f"{self.events[kind]:,} {kind}" for kind in _KINDS)
         where = f"{self.partitions} partition{'s' * (self.partitions != 1)}"
         yield f"recorded {count} events of {where} in {self.protocol} as {self.folder}"
+        if self.start_ts is not None:
+            snapshot = f"a snapshot of {self.snapshot_rows:,} rows"
+            yield f"it starts at {self.start_ts}, with {snapshot} that its events change"
         if self.repeated:
             again, first = self.repetitions[0]
             yield f"{self.repeated:,} row events came again, and are recorded once: {again} as {first}"
         if self.damaged:
             yield f"{self.damaged:,} messages are damaged, and were left out"
         yield from self.notes
-
-
-@dataclass
-class _Source:
-    """The messages to record.
-
-    :param partitions: their number by topic.
-    """
-
-    origin: Origin
-    partitions: dict[str, int] = field(default_factory=dict)
 
 
 def record(
@@ -110,7 +106,10 @@ def record(
     messages: str | Path | None = None,
     config: ConfigSource | None = None,
     table: Sequence[str] = (),
+    key: Sequence[str] = (),
+    since: TimeStamp | None = None,
     until: TimeStamp | None = None,
+    schema: str | Path | None = None,
     skip_damaged: bool = False,
     kafka_properties: Sequence[str] = (),
     on_status: OnStatus = ignore_status,
@@ -126,7 +125,12 @@ def record(
         the topic: lines of ``messages.jsonl``, of ``kcat -J``, or of Kafka's console consumer.
     :param config: a changefeed TOML, or its content as a mapping: dispatch rules, protocol options.
     :param table: filter rules of TiCDC for the tables that are recorded, such as ``shop.*``; all by default.
+    :param key: the values of a row's handle key, such as ``id=5`` or ``a=1,b=x``, in canonical text: only
+        these rows are recorded. Requires ``table``.
+    :param since: record what commits after it: a TSO or a time; or offsets such as ``0:120,1:80``: what
+        commits after the last event before them. Rows that existed before are the snapshot of the scenario.
     :param until: the last commit that is recorded: a TSO, or a time.
+    :param schema: a dump with the CREATE TABLE statements of tables that existed before the first message.
     :param skip_damaged: leave out messages that cannot be recorded, and count them.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
     :param on_status: called with a line of text for each step of the work.
@@ -134,24 +138,27 @@ def record(
         nothing is written.
     """
     given = {"sink_uri": sink_uri, "folder": folder, "messages": messages, "config": config}
-    check_options("record", given)
-    accepts = _accepts(table)
-    path = local_path(out)
-    last = tso.MAX_TS if until is None else read_ts(until, "until")
-    source = _source(sink_uri, folder, messages, config, kafka_properties, on_status)
+    check_options("record", {**given, "table": table, "key": key})
+    path, selection = local_path(out), _selection(table, key, since, until)
+    source = message_source(sink_uri, folder, messages, config, kafka_properties, on_status)
     origin, fidelity = source.origin, source.origin.fidelity
-    _check_protocol(origin.changefeed, fidelity)
+    _check_offsets(selection, source)
+    check_protocol(origin.changefeed, fidelity)
     options = with_table_schemas(origin.messages, origin.changefeed.protocol, origin.options)
     reader = EventReader(
         decode=events_decoder(origin.changefeed.protocol, options, origin.claims, row_ids=True),
-        accepts=accepts,
-        until=last,
+        selection=selection,
         exact=fidelity.commit_ts == "exact",
         skip_damaged=skip_damaged,
     )
+    tables = DefinitionSource(
+        dump=None if schema is None else local_path(schema),
+        describe=origin.changefeed.spec.described_tables,
+        descriptions=cast("Sequence[bytes]", options.get(TABLE_DESCRIPTIONS, ())),
+    )
     on_status(f"recording {origin.changefeed.sink_uri.topic or folder}")
     try:
-        return _record(path, source, reader, fidelity, on_status)
+        return _record(path, source, reader, tables, on_status)
     except DecodeError as error:
         likely = likely_protocol(origin.messages)
         if likely in (None, origin.changefeed.protocol):
@@ -160,31 +167,69 @@ def record(
         raise MessageError(what, topic=error.topic, partition=error.partition, offset=error.offset) from None
 
 
+def _selection(
+    table: Sequence[str], key: Sequence[str], since: TimeStamp | None, until: TimeStamp | None
+) -> Selection:
+    text = since if isinstance(since, str) else ""
+    by_offset = _OFFSETS.fullmatch(text.replace(" ", "")) is not None
+    return Selection(
+        accepts=_accepts(table),
+        keys=[_key(text) for text in key],
+        after=0 if since is None or by_offset else read_ts(since, "since"),
+        offsets={int(part): int(offset) for part, offset in _OFFSET.findall(text)} if by_offset else {},
+        until=tso.MAX_TS if until is None else read_ts(until, "until"),
+    )
+
+
+def _key(text: str) -> dict[str, bytes]:
+    """Return the values of a handle key by column."""
+    cells = [cell.partition("=") for cell in text.split(",")]
+    if not all(name.strip() and equals for name, equals, _ in cells):
+        hint = "COLUMN=VALUE of each column of the handle key, such as id=5 or a=1,b=x"
+        raise ArgumentError(f"{text!r} is no key", argument="key", hint=hint).about("key")
+    return {name.strip(): value.encode() for name, _, value in cells}
+
+
+def _check_offsets(selection: Selection, source: MessageSource) -> None:
+    number = max(source.partitions.values(), default=0)
+    for partition in selection.offsets:
+        if partition >= number:
+            what = f"there is no partition {partition}: the topic has {number}"
+            raise ArgumentError(what, argument="since").about("since")
+
+
 def _record(
-    out: Path, source: _Source, reader: EventReader, fidelity: Fidelity, on_status: OnStatus
+    out: Path, source: MessageSource, reader: EventReader, tables: DefinitionSource, on_status: OnStatus
 ) -> Recording:
-    changefeed, deliveries = source.origin.changefeed, Deliveries()
+    changefeed, fidelity = source.origin.changefeed, source.origin.fidelity
+    messages = local(source.origin.messages.merged().map(without_gaps, MESSAGES))
     kinds = {"changes": CHANGES, "resolved": RESOLVED}
     with new_folder(out) as folder:
-        with _checked(source).stored(reader, kinds, in_order=True) as stored:
-            [summary] = stored.results or [Summary()]
-            counts: Counter[str] = Counter()
-            rows = chain(
-                recorded_changes(stored["changes"], deliveries, exact=reader.exact),
-                recorded_resolved(stored["resolved"]),
+        with messages.stored(reader, kinds, in_order=True) as stored:
+            summary = Summary()
+            summary.merge(stored.results)
+            history = TopicHistory.of(
+                summary,
+                stored["changes"],
+                stored["resolved"],
+                source=tables,
+                selection=reader.selection,
+                fidelity=fidelity,
+                profile=changefeed.profile,
             )
-            write_rows(folder, _counted(rows, counts))
+            counts: Counter[str] = Counter()
+            write_rows(folder, _counted(history.batches(), counts, history.start_ts or 0))
         if not counts["row"] + counts["ddl"]:
             what = "the messages have no row and no DDL to record"
-            raise RecordingError(what, hint="`table` and `until` may leave out all of them").about(
-                "table", "until"
-            )
+            hint = "`table`, `key`, `since` and `until` may leave out all of them"
+            raise RecordingError(what, hint=hint).about("table", "key", "since", "until")
         file = write_scenario(
             folder,
             out.absolute().name,
             _of_partitions(changefeed, source),
             has_resolved=bool(counts["resolved"]),
             force_replicate=bool(summary.without_key),
+            start_ts=history.start_ts,
         )
         on_status("replaying the recording")
         _check(file, counts)
@@ -192,15 +237,17 @@ def _record(
         folder=out,
         protocol=changefeed.protocol,
         partitions=sum(source.partitions.values()),
-        events=counts,
-        repeated=deliveries.repeated,
-        repetitions=tuple(deliveries.examples),
+        events=Counter({kind: counts[kind] for kind in _KINDS if counts[kind]}),
+        start_ts=history.start_ts,
+        snapshot_rows=counts["snapshot"],
+        repeated=history.deliveries.repeated,
+        repetitions=tuple(history.deliveries.examples),
         damaged=summary.damaged,
-        notes=tuple(_notes(changefeed, fidelity, summary)),
+        notes=tuple(_notes(changefeed, history)),
     )
 
 
-def _of_partitions(changefeed: Changefeed, source: _Source) -> Changefeed:
+def _of_partitions(changefeed: Changefeed, source: MessageSource) -> Changefeed:
     """Return the changefeed with the numbers of partitions that were read."""
     number = source.partitions.get(changefeed.sink_uri.topic, changefeed.partition_num)
     return changefeed.model_copy(update={"partition_num": max(number, 1)})
@@ -219,23 +266,27 @@ def _check(file: Path, counts: Counter[str]) -> None:
     try:
         prepare(scenario)
     except ScenarioError as error:
-        hint = error.hint or "the messages contradict the DDL events before them"
-        raise RecordingError(error.what, hint=hint) from None
+        hint = f"the messages contradict the DDL events before them; {SCHEMA_HINT}"
+        if error.hint and "exist" not in error.what:
+            hint = error.hint
+        raise RecordingError(error.what, hint=hint).about("schema") from None
 
 
-def _counted(batches: Iterator[pa.RecordBatch], counts: Counter[str]) -> Iterator[pa.RecordBatch]:
-    """Yield batches of a recording, and count their events."""
+def _counted(batches: Iterator[pa.RecordBatch], counts: Counter[str], start: int) -> Iterator[pa.RecordBatch]:
+    """Yield batches of a recording, and count their events; rows up to the start-ts are the snapshot."""
     names = {"row": "op", "ddl": "statement", "resolved": "resolved"}
     for batch in batches:
-        counts.update({
-            kind: batch.num_rows - batch.column(name).null_count for kind, name in names.items()
-        })  # fmt: skip
+        later = pc.greater(batch.column("commit_ts"), start)
+        for kind, name in names.items():
+            valid = batch.column(name).is_valid()
+            counts[kind] += pc.sum(pc.and_(valid, later)).as_py() or 0
+            counts["snapshot"] += (pc.sum(pc.and_not(valid, later)).as_py() or 0) * (kind == "row")
         yield batch
 
 
-def _notes(changefeed: Changefeed, fidelity: Fidelity, summary: Summary) -> Iterator[str]:
+def _notes(changefeed: Changefeed, history: TopicHistory) -> Iterator[str]:
     """Yield what the messages do not carry, and what the recording has in its place."""
-    protocol = changefeed.protocol
+    protocol, fidelity, summary = changefeed.protocol, history.fidelity, history.summary
     if fidelity.commit_ts in COARSE:
         yield (
             f"{protocol} has no commit-ts but {fidelity.commit_ts}: each row is a transaction of its own,"
@@ -245,6 +296,11 @@ def _notes(changefeed: Changefeed, fidelity: Fidelity, summary: Summary) -> Iter
         yield f"{protocol} has no resolved events: the scenario sends one after each transaction"
     if fidelity.old_values != "all":
         yield f"{protocol} has not all old values: they are those of the row's change before"
+    if history.from_rows:
+        yield (
+            f"the definition of {', '.join(history.from_rows)} follows from rows alone: lengths, indexes and"
+            " DEFAULTs are not known; `schema` gives them"
+        )
     if summary.without_key:
         tables = ", ".join(sorted(summary.without_key))
         yield f"no handle key is known of {tables}: the scenario has force-replicate"
@@ -260,90 +316,3 @@ def _accepts(rules: Sequence[str]) -> Accepts:
     except ChangefeedError as error:
         raise ArgumentError(error.what, argument="table", hint=error.hint) from None
     return lambda schema, table: matcher.accepts(schema, table) if table else matcher.accepts_schema(schema)
-
-
-def _check_protocol(changefeed: Changefeed, fidelity: Fidelity) -> None:
-    """Refuse a protocol from which no history follows.
-
-    :raises ChangefeedError: with the option that adds what its messages lack.
-    """
-    hint = "record another protocol"
-    if not has_commit_ts(fidelity.commit_ts):
-        what = "has rows without a commit-ts, so that the order of the changes is not known"
-        if has_parameter(changefeed.spec, BY_NAME[_EXTENSION]) and not changefeed.enable_tidb_extension:
-            hint = f"record a topic of a changefeed with {_EXTENSION}=true"
-    elif fidelity.float_decimals:
-        what = "sends DECIMAL as floating-point numbers, which have other digits"
-    elif sends_base64(fidelity):
-        what = "sends byte strings as Base64, which its messages do not distinguish from texts"
-    else:
-        return
-    raise ChangefeedError(f"{changefeed.protocol} {what}", parameter="protocol", hint=hint)
-
-
-def _source(
-    sink_uri: str | None,
-    folder: str | Path | None,
-    messages: str | Path | None,
-    config: ConfigSource | None,
-    kafka_properties: Sequence[str],
-    on_status: OnStatus,
-) -> _Source:
-    """Return the messages to record."""
-    if folder is not None:
-        parse_kafka_properties(kafka_properties)
-        origin = golden_folder(local_path(folder))
-        changefeed = origin.changefeed
-        return _Source(origin, {changefeed.sink_uri.topic: changefeed.partition_num})
-    changefeed = changefeed_of(sink_uri, config, kafka_properties=kafka_properties)
-    topic = changefeed.sink_uri.topic
-    if changefeed.sink_uri.kind is SinkKind.STORAGE:
-        what = "record reads topics, and the sink URI names a storage"
-        raise ChangefeedError(what, parameter="sink-uri", hint="record the topic of the same tables")
-    if messages is None:
-        on_status(f"connecting to {brokers_of(changefeed)}")
-        ranges = whole_topics(brokers_of(changefeed), [topic])
-        origin = messages_of_topics(changefeed, brokers_of(changefeed), ranges)
-        return _Source(origin, _partitions(ranges))
-    named = changefeed.partition_num if changefeed.sets_partition_num else 0
-    path = local_path(messages)
-    ranges = file_ranges(path, topic, named)
-    rows = local(file_messages(LocalEngine(), path, topic))
-    options = changefeed.codec_options()
-    if changefeed.spec.schemas is not None:
-        options["schema_of"] = schemas_of_registry(changefeed)
-    claims = changefeed.claim_check_storage_uri
-    origin = Origin(changefeed=changefeed, messages=rows, options=options, claims=claims)
-    return _Source(origin, _partitions(ranges))
-
-
-def _partitions(ranges: Sequence[OffsetRange]) -> dict[str, int]:
-    return dict(Counter(part.topic for part in ranges))
-
-
-def _checked(source: _Source) -> LocalDataset:
-    """Return the messages as one part, in which the offsets of a partition follow each other."""
-    return local(source.origin.messages.merged().map(_without_gaps, MESSAGES))
-
-
-def _without_gaps(batches: Batches) -> Batches:
-    """Yield messages.
-
-    :raises MessageError: if messages are missing between others of their partition.
-    """
-    last: dict[tuple[str, int], int] = {}
-    for batch in batches:
-        names = [*zip(*(batch.column(name).to_pylist() for name in ("topic", "partition")), strict=True)]
-        offsets = batch.column("offset").to_numpy()
-        for name in dict.fromkeys(names):
-            rows = np.fromiter((other == name for other in names), np.bool_, len(names))
-            own = offsets[rows]
-            before = np.concatenate([[last.get(name, int(own[0]) - 1)], own[:-1]])
-            gaps = np.flatnonzero(own != before + 1)
-            if len(gaps):
-                first, until = int(before[gaps[0]]) + 1, int(own[gaps[0]])
-                what = f"the messages from offset {first} up to here are missing"
-                hint = "a topic of TiCDC has cleanup.policy=delete; compaction removes what a consumer needs"
-                raise MessageError(what, topic=name[0], partition=name[1], offset=until, hint=hint)
-            last[name] = int(own[-1])
-        yield batch

@@ -232,14 +232,19 @@ def _table(cursor: AvroCursor) -> TableSchema:
 
 
 def _column(cursor: AvroCursor) -> SchemaColumnJSON:
-    name, kind, charset, _ = (cursor.text() for _ in range(4))
-    cursor.long()
-    _optional(cursor, AvroCursor.long)
-    _optional(cursor, lambda source: _block_items(source, AvroCursor.text))
-    unsigned, _zerofill = _optional(cursor, _boolean), _optional(cursor, _boolean)
-    nullable, _default = _boolean(cursor), _optional(cursor, AvroCursor.length_prefixed)
-    data_type = DataType(mysql_type=kind, charset=charset, unsigned=bool(unsigned))
-    return SchemaColumnJSON(name=name, data_type=data_type, nullable=nullable)
+    name, kind, charset, collate = (cursor.text() for _ in range(4))
+    data_type = DataType(
+        mysql_type=kind,
+        charset=charset,
+        collate=collate,
+        length=cursor.long(),
+        decimal=_optional(cursor, AvroCursor.long) or 0,
+        elements=_optional(cursor, lambda source: _block_items(source, AvroCursor.text)),
+        unsigned=bool(_optional(cursor, _boolean)),
+        zerofill=bool(_optional(cursor, _boolean)),
+    )
+    nullable, default = _boolean(cursor), _optional(cursor, AvroCursor.length_prefixed)
+    return SchemaColumnJSON(name=name, data_type=data_type, nullable=nullable, default=default)
 
 
 def _index(cursor: AvroCursor) -> IndexJSON:

@@ -78,7 +78,7 @@ class SimpleDecoder:
         :param key: ignored; messages of this protocol have no key.
         :raises DecodeError: for anything that is not a message of this protocol.
         """
-        message = _parsed(value or b"", self._max_bytes)
+        message = parsed_message(value or b"", self._max_bytes)
         if message.type in OPS:
             yield from self._row(message)
         elif message.type == WATERMARK:
@@ -95,7 +95,7 @@ class SimpleDecoder:
 
     def _learn_schemas(self, value: bytes) -> None:
         try:
-            for schema in _schemas(_parsed(value, self._max_bytes)):
+            for schema in _schemas(parsed_message(value, self._max_bytes)):
                 self._learn(schema)
         except DecodeError:
             return
@@ -119,7 +119,7 @@ class SimpleDecoder:
             self._waiting[version].append(message)
 
 
-def _parsed(value: bytes, max_bytes: int = DEFAULT_LIMIT) -> SimpleEnvelope:
+def parsed_message(value: bytes, max_bytes: int = DEFAULT_LIMIT) -> SimpleEnvelope:
     """Parse a message in JSON or Avro; Avro messages are never compressed."""
     return parse_avro_envelope(value) if is_avro(value) else parse_envelope(plain(value, "value", max_bytes))
 
@@ -130,7 +130,9 @@ def schema_versions(value: bytes) -> frozenset[Hashable]:
         text = value if is_avro(value) else plain(value, "value")
         if not is_avro(value) and SCHEMA_NAME not in text:
             return frozenset()
-        return frozenset((schema.schema, schema.table, schema.version) for schema in _schemas(_parsed(text)))
+        return frozenset(
+            (schema.schema, schema.table, schema.version) for schema in _schemas(parsed_message(text))
+        )
     except DecodeError:
         return frozenset()
 
@@ -141,7 +143,7 @@ def is_bootstrap(value: bytes) -> bool:
         text = value if is_avro(value) else plain(value, "value")
         if not is_avro(value) and b"BOOTSTRAP" not in text:
             return False
-        return _parsed(text).type == BOOTSTRAP
+        return parsed_message(text).type == BOOTSTRAP
     except DecodeError:
         return False
 

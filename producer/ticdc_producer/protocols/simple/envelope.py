@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
@@ -114,19 +114,25 @@ RowJSON: TypeAlias = dict[str, str | TimestampJSON | None]
 
 
 class DataType(msgspec.Struct, rename="camel"):
-    """The type of a column, without the length, which is not needed to read values."""
+    """The type of a column. Go omits zero values."""
 
     mysql_type: str
     charset: str
+    collate: str = ""
+    length: int = 0
+    decimal: int = 0
+    elements: list[str] | None = None
     unsigned: bool = False
+    zerofill: bool = False
 
 
 class SchemaColumnJSON(msgspec.Struct, rename="camel"):
-    """A column in a table schema."""
+    """A column in a table schema; the DEFAULT of a BIT is a number in JSON, and bytes in Avro."""
 
     name: str
     data_type: DataType
     nullable: bool
+    default: Any = None
 
 
 class IndexJSON(msgspec.Struct):

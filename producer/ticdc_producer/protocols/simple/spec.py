@@ -14,6 +14,7 @@ from ticdc_producer.protocols.row_options import SimpleOptions
 from ticdc_producer.protocols.spec import (
     BenchmarkLine,
     ConformanceOptions,
+    DescribedTables,
     Inputs,
     Options,
     ProtocolSpec,
@@ -50,6 +51,12 @@ def _described_versions(value: bytes) -> frozenset[Hashable]:
     from ticdc_producer.protocols.simple.decoder import schema_versions
 
     return schema_versions(value)
+
+
+def _described_tables(value: bytes) -> DescribedTables:
+    from ticdc_producer.protocols.simple.described_tables import described_tables
+
+    return described_tables(value)
 
 
 def _describing(values: pa.Array) -> pa.Array:
@@ -173,6 +180,7 @@ SPEC = ProtocolSpec(
         matches=_matches, description="JSON with version, type and commitTs, and a type of the protocol"
     ),
     described_versions=_described_versions,
+    described_tables=_described_tables,
     describing=_describing,
     describes_in_first=_describes_in_first,
     benchmark=(BenchmarkLine(options=_ONCE, minimal=_minimal),),

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from functools import cache
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
 from ticdc_producer.model.event_line import DecodedRow
 from ticdc_producer.model.fidelity import Fidelity
-from ticdc_producer.model.mysql_type import TYPES, MySQLType, bare_name
+from ticdc_producer.model.mysql_type import MySQLType, types_by_name
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.shapes import DECODED, BatchFunction
 from ticdc_producer.replica.versions import Version
@@ -122,7 +121,7 @@ def described_column(column: DescribedColumn) -> ColumnInfo | None:
     ('enum', ('x', 'y'))
     """
     parts = _NAME.fullmatch(column.type.lower())
-    known = parts and _types().get(f"{parts[1]}{parts[2]}".replace(" zerofill", ""))
+    known = parts and types_by_name().get(f"{parts[1]}{parts[2]}".replace(" zerofill", ""))
     if not known:
         return None
     code, binary, unsigned = known
@@ -135,22 +134,6 @@ def described_column(column: DescribedColumn) -> ColumnInfo | None:
         charset="binary" if binary else "utf8mb4",
         elements=tuple(member.replace("''", "'") for member in members),
     )
-
-
-@cache
-def _types() -> dict[str, tuple[MySQLType, bool, bool]]:
-    """Return by the name of a type its code, and whether it is binary and unsigned."""
-    names = {}
-    for code, spec in TYPES.items():
-        for binary in (True, False):
-            for unsigned in (True, False):
-                name = bare_name(code, binary=binary, unsigned=unsigned)
-                names[name] = (
-                    MySQLType(code),
-                    binary and (bool(spec.bytes_name) or not spec.bears_charset),
-                    (unsigned and name.endswith("unsigned")),
-                )
-    return names
 
 
 @dataclass(frozen=True, kw_only=True)

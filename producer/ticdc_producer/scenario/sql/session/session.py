@@ -312,6 +312,11 @@ class Session:
         """Return the history of all commits so far."""
         return self._recorded.history(self._passed_over)
 
+    def defined_tables(self) -> list[tuple[TableInfo, str]]:
+        """Return all tables, each with its CREATE TABLE statement."""
+        versions = self._tables.cluster.versions
+        return [(versions[table.version], table.create) for table in self._recorded.defined_tables()]
+
     def _step(self, statement: Statement) -> None:
         self._settings.move_clock(self._recorded.commits)
         if statement.verb not in _DML:

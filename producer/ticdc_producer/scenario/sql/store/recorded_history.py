@@ -97,15 +97,19 @@ class RecordedHistory:
             self._state_at.update(dict.fromkeys(counts, self._state()))
             self._reserved.take_snapshot(self._cluster, counts)
         if self._defined_after in counts:
-            self._definitions = tuple(
-                DefinedTable(
-                    version=table.info.version,
-                    create=create_table_text(table.info, table.partitioning, table.foreign_keys),
-                    partitioning=table.partitioning,
-                )
-                for table in self._cluster.tables()
-                if not table.temporary
+            self._definitions = self.defined_tables()
+
+    def defined_tables(self) -> tuple[DefinedTable, ...]:
+        """Return the present definitions of all tables."""
+        return tuple(
+            DefinedTable(
+                version=table.info.version,
+                create=create_table_text(table.info, table.partitioning, table.foreign_keys),
+                partitioning=table.partitioning,
             )
+            for table in self._cluster.tables()
+            if not table.temporary
+        )
 
     def _state(self) -> State:
         return {

@@ -1,0 +1,83 @@
+"""The events that a recording has: those of some tables and rows, between two times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.errors import ArgumentError
+from ticdc_producer.model.column import ColumnFlag
+from ticdc_producer.model.shapes import DecodedBatch
+from ticdc_producer.model.tso import MAX_TS
+from ticdc_producer.verifier.event_layouts import EventLayout, LayoutBatch
+from ticdc_producer.verifier.fingerprint import Flags
+
+Accepts: TypeAlias = Callable[[str, str], bool]
+"""Returns whether the rows and the DDLs of a table are recorded; an empty table: the DDLs of a database."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """What is recorded.
+
+    :param accepts: the tables.
+    :param keys: the values of the handle key's columns, in canonical text, of each row; none: all rows.
+    :param after: a TSO; what commits up to then is before the recording.
+    :param offsets: by partition an offset; what commits up to the last event before it is also before the
+        recording.
+    :param until: the last commit-ts.
+    """
+
+    accepts: Accepts
+    keys: Sequence[Mapping[str, bytes]] = ()
+    after: int = 0
+    offsets: Mapping[int, int] = field(default_factory=dict)
+    until: int = MAX_TS
+
+    def events(self, batch: DecodedBatch) -> Flags:
+        """Return which events are recorded. A DDL before the recording is: later tables depend on it."""
+        texts = (pc.fill_null(batch.column(name), "").to_pylist() for name in ("kind", "schema", "table"))
+        names = [*zip(*texts, strict=True)]
+        accepted = {name: self._accepts(*name) for name in {*names}}
+        chosen: Flags = np.fromiter((accepted[name] for name in names), np.bool_, len(names))
+        ts = pc.fill_null(batch.column("commit_ts"), 0).to_numpy()
+        is_ddl = pc.equal(batch.column("kind"), "ddl").to_numpy(zero_copy_only=False)
+        chosen &= (ts <= self.until) & (is_ddl | (ts > self.after))
+        if self.keys and chosen.any():
+            chosen &= self._rows(batch, chosen)
+        return chosen
+
+    def _accepts(self, kind: str, schema: str, table: str) -> bool:
+        return kind == "resolved" or (kind in ("row", "ddl") and self.accepts(schema, table))
+
+    def _rows(self, batch: DecodedBatch, chosen: Flags) -> Flags:
+        """Return which events are no rows, or rows with one of the keys."""
+        wanted: Flags = pc.not_equal(batch.column("kind"), "row").to_numpy(zero_copy_only=False).copy()
+        for layout in LayoutBatch(batch).layouts():
+            if chosen[layout.rows].any():
+                wanted[layout.rows] = self._has_key(layout)
+        return wanted
+
+    def _has_key(self, layout: EventLayout) -> Flags:
+        names = {column.name for column in layout.columns if column.flag & ColumnFlag.HANDLE_KEY}
+        equal = np.zeros(len(layout.rows), np.bool_)
+        for key in self.keys:
+            if key.keys() != names:
+                own = ", ".join(sorted(names)) or "unknown"
+                what = f"{', '.join(key)} is not the handle key of {layout.schema}.{layout.table}: {own}"
+                raise ArgumentError(what, argument="key", hint="COLUMN=VALUE, of each column").about("key")
+            for names_of, images in ((layout.before, layout.old_images), (layout.after, layout.new_images)):
+                if not names_of.keys() >= names:
+                    continue
+                same = np.ones(len(layout.rows), np.bool_)
+                for name, value in key.items():
+                    at = pa.array(images.lists.starts[layout.rows] + names_of[name])
+                    cells = pc.fill_null(pc.equal(images.values.take(at), value), False)
+                    same &= cells.to_numpy(zero_copy_only=False)
+                equal |= same
+        return equal

@@ -1,0 +1,227 @@
+"""The rows that existed before a recording begins: those whose first change is an update or a delete.
+
+    changes ──▶ each row that a change needs or makes ──by table and key──▶ first of each key ──▶ old images
+
+Their values are those of the old image, in the columns that the table has when the recording begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.engine.dataset import Batches, Dataset, Order
+from ticdc_producer.model.column_functions import first_of_groups, row_codes, whole_groups
+from ticdc_producer.model.event import Op
+from ticdc_producer.model.shapes import EVENT_IMAGE
+from ticdc_producer.recording.history import origins, recorded_rows
+from ticdc_producer.replica.versions import NO_VERSION, TableHistory, Version
+from ticdc_producer.verifier.fingerprint import (
+    Flags,
+    Numbers,
+    combined,
+    not_zero,
+    text_hashes,
+    value_hashes,
+)
+
+_POSITION = ("topic", "partition", "offset", "index")
+_IN_ORDER = ("commit_ts", "rank", *_POSITION)
+NEEDS = pa.schema([
+    ("family", pa.int64()), ("key", pa.int64()), ("commit_ts", pa.int64()), ("rank", pa.int8()),
+    ("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64()), ("index", pa.int32()),
+    ("exists", pa.bool_()), ("version", pa.int32()), ("schema", pa.string()), ("table", pa.string()),
+    ("before", EVENT_IMAGE), ("after", EVENT_IMAGE), ("row_id", pa.int64()),
+])  # fmt: skip
+"""Rows by their handle keys. ``exists``: the change needs the row; otherwise it makes it. ``family`` is equal
+for a table under all its names."""
+
+
+@dataclass(frozen=True)
+class EarlierRows:
+    """Finds the rows that existed at a start-ts.
+
+    :param versions: of all tables, by the DDLs of the messages and the definitions of earlier tables.
+    :param start: TSO after which changes are recorded.
+    :param exact: whether time stamps are exact.
+    """
+
+    versions: tuple[Version, ...]
+    start: int
+    exact: bool
+
+    def batches(self, changes: Dataset, commit_ts: int) -> Iterator[pa.RecordBatch]:
+        """Yield the rows as inserts of one transaction (shape ``RECORDED``).
+
+        :param changes: shape ``events.CHANGES``.
+        :param commit_ts: of the transaction.
+        """
+        by = ("family", "key")
+        ordered = changes.map(self._needs, NEEDS).shuffle(by, Order((*by, *_IN_ORDER)))
+        number = 0
+        for batch in whole_groups(ordered.batches(), by):
+            first = batch.filter(pc.and_(pa.array(first_of_groups(batch, by)), batch.column("exists")))
+            for rows in self._of_tables(first):
+                numbers = number + np.arange(rows.num_rows)
+                number += rows.num_rows
+                yield _inserts(rows, numbers, commit_ts)
+
+    def _needs(self, batches: Batches) -> Batches:
+        # Every table with a handle key is followed, because some protocols mark primary keys alone.
+        history = TableHistory(self.versions, exact=self.exact, keys_visible=lambda _: False)
+        for batch in batches:
+            rows = batch.filter(
+                pc.and_(batch.column("op").is_valid(), pc.greater(batch.column("commit_ts"), self.start))
+            )
+            families, versions = _families(history, rows)
+            old, new = self._keys(rows, versions)
+            inserts = pc.equal(rows.column("op"), Op.INSERT.label).to_numpy(zero_copy_only=False)
+            old = np.where(old == 0, new, old)  # an update may have the changed columns alone
+            yield _needed(rows, families, versions, old, ~inserts & (old != 0), exists=True)
+            yield _needed(rows, families, versions, new, (inserts | (old != new)) & (new != 0), exists=False)
+
+    def _keys(self, rows: pa.RecordBatch, versions: Numbers) -> tuple[Numbers, Numbers]:
+        """Return the digests of the old and the new keys; where messages do not mark the key, by the DDLs."""
+        old, new = (rows.column(name).to_numpy() for name in ("old_key", "new_key"))
+        unmarked = (old == 0) & (new == 0) & (versions != NO_VERSION)
+        old, new = old.copy(), new.copy()
+        for version in np.unique(versions[unmarked]).tolist():
+            own = np.flatnonzero(unmarked & (versions == version))
+            names = self.versions[version].definition.key
+            for keys, side in ((old, "before"), (new, "after")):
+                cells = [_named(rows.column(side).take(pa.array(own)), name) for name in names]
+                if cells:
+                    hashes = combined(*(value_hashes(values) for _, values in cells))
+                    known = np.logical_and.reduce([present for present, _ in cells])
+                    keys[own] = np.where(known, not_zero(hashes), 0)
+        return old, new
+
+    def _of_tables(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Yield the rows by table, under the names of their tables and columns at the start."""
+        codes = row_codes([rows.column(name) for name in ("schema", "table", "version")])
+        for code in np.unique(codes).tolist():
+            own = rows.take(pa.array(np.flatnonzero(codes == code)))
+            version = int(own.column("version")[0].as_py())
+            origin = None if version == NO_VERSION else self._at_start(self.versions[version])
+            images = own.column("before")
+            if origin is not None:
+                first, names = origin
+                images = _images(own, names)
+                for name, text in (("schema", first.schema), ("table", first.table)):
+                    own = own.set_column(own.schema.get_field_index(name), name, pa.repeat(text, len(images)))
+            yield own.set_column(own.schema.get_field_index("after"), "after", images)
+
+    def _at_start(self, version: Version) -> tuple[Version, Mapping[str, str]] | None:
+        """Return the version at the start from which another one follows.
+
+        :return: the version, and the names of its columns in the other one; an empty name: it has no such
+            column. None: no version at the start leads to it.
+        """
+        for first in self.versions:
+            if first.since <= self.start and (first.until is None or first.until > self.start):
+                names = {column.name: column.name for column in first.definition.info.sent_columns}
+                if (last := self._followed(first, version, names)) is not None:
+                    return first, last
+        return None
+
+    def _followed(self, first: Version, last: Version, names: Mapping[str, str]) -> Mapping[str, str] | None:
+        if first.number == last.number:
+            return names
+        for migration in first.migrations:
+            target = self.versions[migration.target]
+            after = names
+            if migration.columns is not None:
+                renamed = {mapping.source: mapping.name for mapping in migration.columns if mapping.source}
+                after = {name: renamed.get(current, "") for name, current in names.items()}
+            if (names_after := self._followed(target, last, after)) is not None:
+                return names_after
+        return None
+
+
+def _families(history: TableHistory, rows: pa.RecordBatch) -> tuple[Numbers, Numbers]:
+    """Return a number for the table of each row, whatever its name, and the number of its version."""
+    schemas, tables = rows.column("schema"), rows.column("table")
+    families = combined(text_hashes(schemas), text_hashes(tables)).view(np.int64).copy()
+    versions = np.full(rows.num_rows, NO_VERSION)
+    codes = row_codes([schemas, tables])
+    for code in np.unique(codes).tolist():
+        own = np.flatnonzero(codes == code)
+        name = str(schemas[int(own[0])].as_py() or ""), str(tables[int(own[0])].as_py())
+        if name in history.names:
+            possible = history.versions_of(*name, rows.column("commit_ts").to_numpy()[own])
+            # With rounded time stamps a row at the time of a DDL counts as later.
+            chosen = np.where(possible.first > possible.last, len(possible.versions), possible.last)
+            numbers = np.array([*(version.number for version in possible.versions), NO_VERSION])[chosen]
+            versions[own] = numbers
+            known = own[numbers != NO_VERSION]
+            families[known] = [history.family_of(number) for number in versions[known].tolist()]
+    return families, versions
+
+
+def _needed(
+    rows: pa.RecordBatch, families: Numbers, versions: Numbers, keys: Numbers, chosen: Flags, *, exists: bool
+) -> pa.RecordBatch:
+    given = {
+        "family": pa.array(families),
+        "key": pa.array(keys),
+        "exists": pa.array(np.full(len(keys), exists)),
+        "version": pa.array(versions.astype(np.int32)),
+    }
+    images = {} if exists else {name: pa.nulls(len(keys), EVENT_IMAGE) for name in ("before", "after")}
+    columns = {name: rows.column(name) for name in rows.schema.names} | given | images
+    batch = pa.RecordBatch.from_arrays([columns[name] for name in NEEDS.names], schema=NEEDS)
+    return batch.filter(pa.array(chosen))
+
+
+def _images(rows: pa.RecordBatch, names: Mapping[str, str]) -> pa.MapArray:
+    """Return images with some columns: their old values, else the new ones, else NULL.
+
+    :param names: the columns, each with its name in the images.
+    """
+    count = rows.num_rows
+    cells = [_cells(rows, name) for name in names.values()]
+    order = (np.arange(count)[:, None] + count * np.arange(len(names))).ravel()
+    return pa.MapArray.from_arrays(
+        pa.array(np.arange(count + 1, dtype=np.int32) * len(names)),
+        pa.array([*names] * count, pa.string()),
+        pa.concat_arrays([*cells, pa.array([], pa.binary())]).take(pa.array(order)),
+    )
+
+
+def _cells(rows: pa.RecordBatch, name: str) -> pa.Array:
+    values = pa.nulls(rows.num_rows, pa.binary())
+    for side in ("after", "before"):
+        present, cells = _named(rows.column(side), name)
+        values = pc.if_else(pa.array(present), cells, values)
+    return values
+
+
+def _named(images: pa.MapArray, name: str) -> tuple[Flags, pa.Array]:
+    """Return which images have a column, and its values."""
+    lengths = np.where(
+        images.is_valid().to_numpy(zero_copy_only=False), np.diff(images.offsets.to_numpy()), 0
+    )
+    at = np.full(len(images), -1)
+    entries = pc.equal(images.keys, name).to_numpy(zero_copy_only=False)
+    starts = images.offsets.to_numpy()[:-1]
+    row_of = np.repeat(np.arange(len(images)), lengths)
+    position = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(int(lengths.sum()))
+    hits = entries[position]
+    at[row_of[hits]] = position[hits]
+    present = at >= 0
+    return present, images.items.take(pa.array(at, mask=~present))
+
+
+def _inserts(rows: pa.RecordBatch, numbers: Numbers, commit_ts: int) -> pa.RecordBatch:
+    given = {
+        "commit_ts": pa.array(np.full(len(numbers), commit_ts)),
+        "seq": pa.array(numbers),
+        "op": pa.repeat(Op.INSERT.label, len(numbers)),
+        "before": pa.nulls(len(numbers), EVENT_IMAGE),
+        "origin": origins(rows),
+    }
+    return recorded_rows(rows, given)

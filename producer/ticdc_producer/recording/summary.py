@@ -1,0 +1,161 @@
+"""What is known of messages after one pass: small, whatever their number."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.engine.dataset import Batches
+from ticdc_producer.errors import MessageError
+from ticdc_producer.model.shapes import DecodedBatch
+from ticdc_producer.recording.selection import Selection
+from ticdc_producer.replica.stream_ddl import StreamDDL
+from ticdc_producer.targets.decoded_events import DecodedEvents
+from ticdc_producer.verifier.event_layouts import DescribedColumn, EventLayout
+from ticdc_producer.verifier.fingerprint import Numbers
+
+TableName: TypeAlias = tuple[str, str]
+
+
+def of_partitions(batch: pa.RecordBatch) -> Iterator[tuple[tuple[str, int], Numbers]]:
+    """Yield each partition of a batch with the numbers of its rows.
+
+    :param batch: with the columns ``topic`` and ``partition``.
+    """
+    if not batch.num_rows:
+        return
+    topics, partitions = batch.column("topic").dictionary_encode(), batch.column("partition").to_numpy()
+    codes = topics.indices.to_numpy().astype(np.int64) << 32 | partitions
+    for code in np.unique(codes).tolist():
+        yield (topics.dictionary[code >> 32].as_py(), code & 0xFFFFFFFF), np.flatnonzero(codes == code)
+
+
+@dataclass(frozen=True, order=True, kw_only=True)
+class FirstRow:
+    """The first row event of a table.
+
+    :param position: topic, partition and offset of its message.
+    """
+
+    commit_ts: int
+    position: tuple[str, int, int]
+    columns: tuple[DescribedColumn, ...] = field(compare=False)
+
+
+@dataclass
+class Summary:
+    """What a part of the messages has.
+
+    :ivar events: number of recorded events by kind: ``row``, ``ddl``, ``resolved``.
+    :ivar damaged: number of messages that do not decode, or that have a handle key alone.
+    :ivar without_key: tables with rows of which no handle key is known.
+    :ivar begins: the first offset of each partition, and the commit-ts of its first event; 0: it has none.
+    :ivar before: the highest commit-ts before the offsets at which the recording begins.
+    :ivar lowest: the lowest commit-ts of a recorded event; 0: there is none.
+    :ivar ddls: each recorded DDL by its time, names and text, with its first position.
+    :ivar first_rows: the first row event of each table.
+    """
+
+    events: Counter[str] = field(default_factory=Counter)
+    damaged: int = 0
+    without_key: set[str] = field(default_factory=set)
+    begins: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
+    before: int = 0
+    lowest: int = 0
+    ddls: dict[tuple[int, str, str, str], tuple[int, int, int]] = field(default_factory=dict)
+    first_rows: dict[TableName, FirstRow] = field(default_factory=dict)
+
+    def merge(self, others: Iterable[Summary]) -> None:
+        """Add what is known of other parts."""
+        for other in others:
+            self.events += other.events
+            self.damaged += other.damaged
+            self.without_key |= other.without_key
+            for partition, begin in other.begins.items():
+                self.begins[partition] = min(begin, self.begins.get(partition, begin))
+            self.before = max(self.before, other.before)
+            self.lowest = min(filter(None, (self.lowest, other.lowest)), default=0)
+            for ddl, position in other.ddls.items():
+                self.ddls[ddl] = min(position, self.ddls.get(ddl, position))
+            for name, row in other.first_rows.items():
+                self.first_rows[name] = min(row, self.first_rows.get(name, row))
+
+    def see_messages(self, events: DecodedEvents, selection: Selection) -> None:
+        """Note where partitions begin, before events are left out."""
+        for name, rows in of_partitions(events.messages):
+            if name not in self.begins:
+                self.begins[name] = int(events.messages.column("offset")[int(rows[0])].as_py()), 0
+        batch = events.batch
+        offsets = batch.column("offset").to_numpy()
+        ts = pc.fill_null(batch.column("commit_ts"), 0).to_numpy()
+        for name, rows in of_partitions(batch):
+            offset, first = self.begins[name]
+            timed = rows[ts[rows] > 0]
+            if not first and len(timed):
+                self.begins[name] = offset, int(ts[timed[0]])
+            if name[1] in selection.offsets:
+                earlier = rows[offsets[rows] < selection.offsets[name[1]]]
+                self.before = max(self.before, int(ts[earlier].max(initial=0)))
+
+    def see_recorded(self, batch: DecodedBatch) -> None:
+        """Note the DDLs and the lowest time of recorded events."""
+        self.lowest = min(filter(None, (self.lowest, pc.min(batch.column("commit_ts")).as_py())), default=0)
+        names = ("commit_ts", "schema", "table", "query", "partition", "offset", "index")
+        for row in batch.filter(pc.equal(batch.column("kind"), "ddl")).select(names).to_pylist():
+            ddl = row["commit_ts"], row["schema"] or "", row["table"] or "", row["query"]
+            position = row["partition"], row["offset"], row["index"]
+            self.ddls[ddl] = min(position, self.ddls.get(ddl, position))
+
+    def see_rows(self, batch: DecodedBatch, layout: EventLayout) -> None:
+        """Note the first row of a table."""
+        name, ts = (
+            (layout.schema, layout.table),
+            batch.column("commit_ts").take(pa.array(layout.rows)).to_numpy(),
+        )
+        row = int(layout.rows[int(np.argmin(ts))])
+        topic, partition, offset = (batch.column(of)[row].as_py() for of in ("topic", "partition", "offset"))
+        first = FirstRow(commit_ts=int(ts.min()), position=(topic, partition, offset), columns=layout.columns)
+        self.first_rows[name] = min(first, self.first_rows.get(name, first))
+
+    def start_ts(self, selection: Selection) -> int | None:
+        """Return the TSO after which everything is known; None: from the beginning.
+
+        A partition that begins in the middle lacks what commits before its first event. Of the transaction of
+        that event it may lack some rows.
+        """
+        cut = (ts for offset, ts in self.begins.values() if offset > 0)
+        return max((selection.after, self.before, *cut)) or None
+
+    def stream_ddls(self) -> list[StreamDDL]:
+        """Return the DDLs in their order."""
+        return sorted(
+            StreamDDL(commit_ts=ts, order=position, schema=schema, table=table, query=query)
+            for (ts, schema, table, query), position in self.ddls.items()
+        )
+
+
+def without_gaps(batches: Batches) -> Batches:
+    """Yield messages.
+
+    :raises MessageError: if messages are missing between others of their partition.
+    """
+    last: dict[tuple[str, int], int] = {}
+    for batch in batches:
+        offsets = batch.column("offset").to_numpy()
+        for name, rows in of_partitions(batch):
+            own = offsets[rows]
+            before = np.concatenate([[last.get(name, int(own[0]) - 1)], own[:-1]])
+            gaps = np.flatnonzero(own != before + 1)
+            if len(gaps):
+                first, until = int(before[gaps[0]]) + 1, int(own[gaps[0]])
+                what = f"the messages from offset {first} up to here are missing"
+                hint = "a topic of TiCDC has cleanup.policy=delete; compaction removes what a consumer needs"
+                raise MessageError(what, topic=name[0], partition=name[1], offset=until, hint=hint)
+            last[name] = int(own[-1])
+        yield batch

@@ -1,0 +1,95 @@
+"""The messages that are recorded: of a topic, a golden folder or a file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ticdc_producer.config import Changefeed, ConfigSource, SinkKind
+from ticdc_producer.config.kafka_properties import parse_kafka_properties
+from ticdc_producer.config.parameters import BY_NAME, has_parameter
+from ticdc_producer.engine.local import LocalEngine, local
+from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.local_path import local_path
+from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
+from ticdc_producer.rows.changes import sends_base64
+from ticdc_producer.rows.origin import Origin, golden_folder, messages_of_topics
+from ticdc_producer.runs.run_options import OnStatus
+from ticdc_producer.runs.targets.run_topics import brokers_of, whole_topics
+from ticdc_producer.simulate.prepare import changefeed_of
+from ticdc_producer.targets.kafka.read import OffsetRange, file_messages, file_ranges
+from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
+
+_EXTENSION = "enable-tidb-extension"
+
+
+@dataclass
+class MessageSource:
+    """The messages to record.
+
+    :param partitions: their number by topic.
+    """
+
+    origin: Origin
+    partitions: dict[str, int] = field(default_factory=dict)
+
+
+def check_protocol(changefeed: Changefeed, fidelity: Fidelity) -> None:
+    """Refuse a protocol from which no history follows.
+
+    :raises ChangefeedError: with the option that adds what its messages lack.
+    """
+    hint = "record another protocol"
+    if not has_commit_ts(fidelity.commit_ts):
+        what = "has rows without a commit-ts, so that the order of the changes is not known"
+        if has_parameter(changefeed.spec, BY_NAME[_EXTENSION]) and not changefeed.enable_tidb_extension:
+            hint = f"record a topic of a changefeed with {_EXTENSION}=true"
+    elif fidelity.float_decimals:
+        what = "sends DECIMAL as floating-point numbers, which have other digits"
+    elif sends_base64(fidelity):
+        what = "sends byte strings as Base64, which its messages do not distinguish from texts"
+    else:
+        return
+    raise ChangefeedError(f"{changefeed.protocol} {what}", parameter="protocol", hint=hint)
+
+
+def message_source(
+    sink_uri: str | None,
+    folder: str | Path | None,
+    messages: str | Path | None,
+    config: ConfigSource | None,
+    kafka_properties: Sequence[str],
+    on_status: OnStatus,
+) -> MessageSource:
+    """Return the messages to record."""
+    if folder is not None:
+        parse_kafka_properties(kafka_properties)
+        origin = golden_folder(local_path(folder))
+        changefeed = origin.changefeed
+        return MessageSource(origin, {changefeed.sink_uri.topic: changefeed.partition_num})
+    changefeed = changefeed_of(sink_uri, config, kafka_properties=kafka_properties)
+    topic = changefeed.sink_uri.topic
+    if changefeed.sink_uri.kind is SinkKind.STORAGE:
+        what = "record reads topics, and the sink URI names a storage"
+        raise ChangefeedError(what, parameter="sink-uri", hint="record the topic of the same tables")
+    if messages is None:
+        on_status(f"connecting to {brokers_of(changefeed)}")
+        ranges = whole_topics(brokers_of(changefeed), [topic])
+        origin = messages_of_topics(changefeed, brokers_of(changefeed), ranges)
+        return MessageSource(origin, _partitions(ranges))
+    named = changefeed.partition_num if changefeed.sets_partition_num else 0
+    path = local_path(messages)
+    ranges = file_ranges(path, topic, named)
+    rows = local(file_messages(LocalEngine(), path, topic))
+    options = changefeed.codec_options()
+    if changefeed.spec.schemas is not None:
+        options["schema_of"] = schemas_of_registry(changefeed)
+    claims = changefeed.claim_check_storage_uri
+    origin = Origin(changefeed=changefeed, messages=rows, options=options, claims=claims)
+    return MessageSource(origin, _partitions(ranges))
+
+
+def _partitions(ranges: Sequence[OffsetRange]) -> dict[str, int]:
+    return dict(Counter(part.topic for part in ranges))
