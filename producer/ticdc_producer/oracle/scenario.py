@@ -81,12 +81,20 @@ def rows_of_table(job: Job, name: str, ts: int | None) -> Dataset | None:
         or name in uncomparable_in_scenario(job)
     ):
         return None
+    return decoded_state(job, {table.qualified_name for table in job.catalog.tables} - {name}, ts)
+
+
+def decoded_state(job: Job, left_out: Collection[str], ts: int | None) -> Dataset:
+    """Return the rows of tables as a reader decodes them, and a marker per table of SQL (shape ``STATE``).
+
+    :param left_out: ``schema.table`` of tables that are not wanted.
+    :param ts: the time (TSO), one of the job's ``state_at``; None: the end.
+    """
     engine = LocalEngine()
-    others = {table.qualified_name for table in job.catalog.tables} - {name}
-    parts: list[Dataset] = [engine.of_batches(decoded_sql_state(job, others, ts).to_batches(), STATE)]
+    parts: list[Dataset] = [engine.of_batches(decoded_sql_state(job, left_out, ts).to_batches(), STATE)]
     for source in sources_of(job):
         for table, rows in source.rows(engine, job, commits_at(job, ts)):
-            if table.qualified_name == name:
+            if table.qualified_name not in left_out:
                 parts.append(rows.map(partial(decoded_batches, job, table), STATE))
     return united(parts)
 

@@ -34,7 +34,8 @@ from ticdc_producer.protocols.debezium.spec import SPEC as DEBEZIUM
 from ticdc_producer.protocols.maxwell.spec import SPEC as MAXWELL
 from ticdc_producer.protocols.open_protocol.spec import SPEC as OPEN_PROTOCOL
 from ticdc_producer.protocols.simple.spec import SPEC as SIMPLE
-from ticdc_producer.protocols.spec import FileFormat, Options, ProtocolSpec, Signature
+from ticdc_producer.protocols.spans import ByteSpan
+from ticdc_producer.protocols.spec import Annotate, FileFormat, Options, ProtocolSpec, Signature
 from ticdc_producer.protocols.wire import WireDigests, row_of_file
 
 if TYPE_CHECKING:
@@ -128,6 +129,15 @@ def wire_digests(
     return WireDigests(format=form, canonical=canonical or form.by_form, claims=claims)
 
 
+def annotate(protocol: str, key: bytes | None, value: bytes | None, options: Options) -> list[ByteSpan]:
+    """Return the named ranges of bytes in a message; empty for a protocol that has no names.
+
+    :param options: those of the decoder.
+    """
+    spec = protocol_spec(protocol)
+    return [] if spec.annotate is None else [*spec.annotate(key, value, options)]
+
+
 def file_format(protocol: str) -> FileFormat:
     """Return the form in which the storage sink writes a protocol.
 
@@ -211,8 +221,24 @@ def _guarded(spec: ProtocolSpec, source: _Source) -> ProtocolSpec:
             matches=lambda key, value: source.run(lambda: matches(key, value)),
             description=signature.description,
         )
+    annotate = spec.annotate
+    if annotate is not None:
+        annotate = partial(_guarded_spans, annotate, source)
     rows_decoder = _guarded_batch_decoder(spec, source)
-    return replace(spec, encoder=encoder, decoder=decoder, batch_decoder=rows_decoder, signature=signature)
+    return replace(
+        spec,
+        encoder=encoder,
+        decoder=decoder,
+        batch_decoder=rows_decoder,
+        signature=signature,
+        annotate=annotate,
+    )
+
+
+def _guarded_spans(
+    annotate: Annotate, source: _Source, key: bytes | None, value: bytes | None, options: Options
+) -> Iterator[ByteSpan]:
+    yield from source.run(lambda: [*annotate(key, value, options)])
 
 
 def _guarded_batch_decoder(spec: ProtocolSpec, source: _Source) -> Callable[..., BatchDecoder] | None:

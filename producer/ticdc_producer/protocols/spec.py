@@ -13,6 +13,7 @@ from ticdc_producer.model.option_type import Plain
 from ticdc_producer.model.parameter import Parameter, Profile, SinkKind
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import BatchDecoder, Decoder, Encoder
+from ticdc_producer.protocols.spans import ByteSpan
 from ticdc_producer.protocols.wire import WireFormat
 
 if TYPE_CHECKING:  # not every command reads Arrow columns
@@ -45,6 +46,9 @@ class Inputs(TypedDict, total=False):
 
 DDLPartitions: TypeAlias = Literal["all", "first"]
 
+
+Annotate: TypeAlias = Callable[[bytes | None, bytes | None, Options], Iterator[ByteSpan]]
+"""Key, value and options of the decoder to named ranges of bytes."""
 
 Check: TypeAlias = Callable[[Mapping[str, Plain], Sequence[str], bool], None]
 """Refuses a changefeed: options by parameter name, topic expressions, whether the sink URI names hosts."""
@@ -211,6 +215,8 @@ class ProtocolSpec:
     :param benchmark: its lines in the benchmarks.
     :param conformance: the parameters of its cases.
     :param wire: how ``verify`` compares the bytes of messages; None: it compares decoded events only.
+    :param annotate: the named ranges of bytes of a key and value, with the options of the decoder; for
+        display alone. None: there are no names.
     """
 
     name: str
@@ -244,6 +250,7 @@ class ProtocolSpec:
     benchmark: tuple[BenchmarkLine, ...] = ()
     conformance: ConformanceOptions = field(default_factory=ConformanceOptions)
     wire: WireFormat | None = None
+    annotate: Annotate | None = None
 
     @property
     def option_names(self) -> frozenset[str]:

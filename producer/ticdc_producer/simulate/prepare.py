@@ -63,12 +63,7 @@ def prepare(
     """
     scenario_file = scenario if isinstance(scenario, ScenarioFile) else load_scenario(scenario, overrides)
     _check_numbers(seed, state_at)
-    if seed is not None:
-        scenario_file = replace(scenario_file, seed=seed)
-    if start_ts is not None:
-        scenario_file = replace(scenario_file, start_ts=read_ts(start_ts, "start_ts"))
-    if target_ts is not None:
-        scenario_file = replace(scenario_file, target_ts=read_ts(target_ts, "target_ts"))
+    scenario_file = with_times(scenario_file, seed=seed, start_ts=start_ts, target_ts=target_ts)
     scenario_file, traps = with_traps(scenario_file, inject)
     if changefeed is None:
         changefeed = changefeed_of(
@@ -87,6 +82,23 @@ def prepare(
         check_size=check_size,
     )
     return planned(scenario_file, changefeed, history, traps=traps, state_at=state_at, config=config)
+
+
+def with_times(
+    scenario_file: ScenarioFile,
+    *,
+    seed: int | None,
+    start_ts: TimeStamp | None,
+    target_ts: TimeStamp | None,
+) -> ScenarioFile:
+    """Return a scenario with another seed and other times; None: its own."""
+    if seed is not None:
+        scenario_file = replace(scenario_file, seed=seed)
+    if start_ts is not None:
+        scenario_file = replace(scenario_file, start_ts=read_ts(start_ts, "start_ts"))
+    if target_ts is not None:
+        scenario_file = replace(scenario_file, target_ts=read_ts(target_ts, "target_ts"))
+    return scenario_file
 
 
 def planned(

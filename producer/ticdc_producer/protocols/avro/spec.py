@@ -6,7 +6,7 @@ Source: tiflow ``pkg/sink/codec/common/config.go`` (``Validate``), ``pkg/config/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
@@ -16,7 +16,8 @@ from ticdc_producer.model.parameter import CODEC, Parameter
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.row_options import AvroOptions
-from ticdc_producer.protocols.spec import ConformanceOptions, Inputs, ProtocolSpec, RegisteredSchemas
+from ticdc_producer.protocols.spans import ByteSpan
+from ticdc_producer.protocols.spec import ConformanceOptions, Inputs, Options, ProtocolSpec, RegisteredSchemas
 from ticdc_producer.protocols.wire import WireFormat
 
 if TYPE_CHECKING:
@@ -117,6 +118,13 @@ def _form_of(options: Mapping[str, object]) -> Callable[[bytes], object]:
     return wire_form(inputs.get("schema_of") or inputs.get("schemas", {}).get)
 
 
+def _annotate(key: bytes | None, value: bytes | None, options: Options) -> Iterator[ByteSpan]:
+    from ticdc_producer.protocols.avro.spans import avro_spans
+
+    inputs = cast("Inputs", options)
+    yield from avro_spans(key, value, inputs.get("schema_of") or inputs.get("schemas", {}).get)
+
+
 def _sends_ddl(options: Mapping[str, Plain]) -> bool:
     return bool(options["enable-tidb-extension"] and options["avro-enable-watermark"])
 
@@ -189,4 +197,5 @@ SPEC = ProtocolSpec(
         ),
     ),
     wire=WireFormat(form_of=_form_of, by_form=True),
+    annotate=_annotate,
 )

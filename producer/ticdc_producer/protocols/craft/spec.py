@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.batch_options import CraftOptions
+from ticdc_producer.protocols.spans import ByteSpan
 from ticdc_producer.protocols.spec import BenchmarkLine, ConformanceOptions, Options, ProtocolSpec, Signature
 from ticdc_producer.protocols.wire import EventBytes, WireFormat
 
@@ -34,6 +35,12 @@ def _matches(key: bytes, value: bytes) -> bool:
     return not key and bool(parse_envelope(value).headers)
 
 
+def _annotate(key: bytes | None, value: bytes | None, _options: Options) -> Iterator[ByteSpan]:
+    from ticdc_producer.protocols.craft.spans import craft_spans
+
+    yield from craft_spans(key, value)
+
+
 SPEC = ProtocolSpec(
     name="craft",
     title="Craft",
@@ -50,4 +57,5 @@ SPEC = ProtocolSpec(
         histories={}, variants=({"delete-only-output-handle-key-columns": True}, {"max-batch-size": 2})
     ),
     wire=WireFormat(events=_events, starts=None),
+    annotate=_annotate,
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from ticdc_producer.errors import ChangefeedError
@@ -11,6 +12,7 @@ from ticdc_producer.model.option_type import Boolean, Choice, Plain, Text
 from ticdc_producer.model.parameter import Parameter, own_parameter
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.row_options import DebeziumOptions
+from ticdc_producer.protocols.spans import ByteSpan, ImageName, Path, json_spans, member_of
 from ticdc_producer.protocols.spec import BenchmarkLine, ConformanceOptions, Options, ProtocolSpec, Signature
 from ticdc_producer.protocols.wire import WireFormat, without_number
 
@@ -56,6 +58,14 @@ _without_ts_ms = partial(without_number, b'},"ts_ms":')
 
 def _without_start_ts(value: bytes) -> bytes:
     return _without_ts_ms(without_number(b',"start_ts":', value))
+
+
+def _annotate(key: bytes | None, value: bytes | None, _options: Options) -> Iterator[ByteSpan]:
+    after: dict[Path, ImageName] = {("after",): "after", ("before",): "before"}
+    images = {**after, **{("payload", *path): image for path, image in after.items()}}
+    of_key: ImageName = "before" if re.search(rb'"op": ?"d"', value or b"") else "after"
+    yield from json_spans("key", key, member_of({(): of_key, ("payload",): of_key}))
+    yield from json_spans("value", value, member_of(images))
 
 
 SPEC = ProtocolSpec(
@@ -115,4 +125,5 @@ SPEC = ProtocolSpec(
         repeatable=_without_ts_ms,
         repeatable_with={"debezium_include_start_ts": _without_start_ts},
     ),
+    annotate=_annotate,
 )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.batch_options import MAX_ROWS, WorkerOptions
+from ticdc_producer.protocols.spans import ByteSpan, json_spans, member_of
 from ticdc_producer.protocols.spec import BenchmarkLine, ConformanceOptions, Options, ProtocolSpec, Signature
 from ticdc_producer.protocols.wire import EventBytes, WireFormat
 
@@ -44,6 +45,10 @@ def _minimal(_key: bytes, value: bytes) -> list[tuple[object, ...]]:
     return rows
 
 
+def _annotate(_key: bytes | None, value: bytes | None, _options: Options) -> Iterator[ByteSpan]:
+    yield from json_spans("value", value, member_of({("data",): "after", ("old",): "before"}))
+
+
 SPEC = ProtocolSpec(
     name="maxwell",
     title="Maxwell",
@@ -62,4 +67,5 @@ SPEC = ProtocolSpec(
     # Its rows do not name their key, without which no consumer can apply random histories.
     conformance=ConformanceOptions(left_out=frozenset({"types.vector-null"})),
     wire=WireFormat(events=_events, starts=None),
+    annotate=_annotate,
 )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ticdc_producer.model.option_type import Boolean
 from ticdc_producer.model.parameter import own_parameter
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.batch_options import OpenOptions
+from ticdc_producer.protocols.spans import ByteSpan, ImageName, Path, json_spans, member_of
 from ticdc_producer.protocols.spec import BenchmarkLine, ConformanceOptions, Options, ProtocolSpec, Signature
 from ticdc_producer.protocols.wire import EventBytes, WireFormat
 
@@ -73,6 +74,34 @@ def _minimal(key: bytes, value: bytes) -> list[tuple[object, ...]]:
     return events
 
 
+_IMAGES: Mapping[Path, ImageName] = {("u",): "after", ("p",): "before", ("d",): "before"}
+
+
+def _annotate(key: bytes | None, value: bytes | None, _options: Options) -> Iterator[ByteSpan]:
+    data = key or b""
+    if len(data) >= _LENGTH:
+        yield ByteSpan(part="key", start=0, end=_LENGTH, name="version", event=-1)
+    for event, (start, _) in enumerate(_frames(data, _LENGTH)):
+        yield ByteSpan(
+            part="key", start=start - _LENGTH, end=start, name=f"length of event {event}", event=-1
+        )
+    for event, (start, end) in enumerate(_frames(value or b"", 0)):
+        yield ByteSpan(
+            part="value", start=start - _LENGTH, end=start, name=f"length of event {event}", event=-1
+        )
+        column_at = member_of(_IMAGES, "v")
+        yield from json_spans("value", value, column_at, start=start, end=end, event=event)
+
+
+def _frames(data: bytes, position: int) -> Iterator[tuple[int, int]]:
+    """Yield first byte and end of each block, up to one that is truncated."""
+    while (start := position + _LENGTH) <= len(data):
+        position = start + int.from_bytes(data[start - _LENGTH : start], "big")
+        if position > len(data):
+            return
+        yield start, position
+
+
 SPEC = ProtocolSpec(
     name="open-protocol",
     title="Open Protocol",
@@ -103,4 +132,5 @@ SPEC = ProtocolSpec(
         ),
     ),
     wire=WireFormat(location="key.ccl", events=_events, starts=(2 * _LENGTH, _LENGTH)),
+    annotate=_annotate,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ticdc_producer.errors import ChangefeedError
@@ -11,6 +11,7 @@ from ticdc_producer.model.option_type import Boolean, Choice, IntRange, Plain
 from ticdc_producer.model.parameter import CODEC, Parameter
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.row_options import SimpleOptions
+from ticdc_producer.protocols.spans import ByteSpan, ImageName, Path, json_spans, member_of
 from ticdc_producer.protocols.spec import (
     BenchmarkLine,
     ConformanceOptions,
@@ -131,6 +132,12 @@ def _minimal(_key: bytes, value: bytes) -> list[tuple[object, ...]]:
     return [(row["database"], row["table"], row["type"], row["commitTs"], row.get("data"), row.get("old"))]
 
 
+def _annotate(_key: bytes | None, value: bytes | None, _options: Options) -> Iterator[ByteSpan]:
+    images: dict[Path, ImageName] = {("data",): "after", ("old",): "before"}
+    member, of_timestamp = member_of(images), member_of(images, "value")
+    yield from json_spans("value", value, lambda path: member(path) or of_timestamp(path))
+
+
 SPEC = ProtocolSpec(
     name="simple",
     title="Simple",
@@ -192,4 +199,5 @@ SPEC = ProtocolSpec(
         repeatable=_without_build_ts,
         is_eventless=_is_bootstrap,
     ),
+    annotate=_annotate,
 )
