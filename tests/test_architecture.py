@@ -75,8 +75,8 @@ MAY_IMPORT = {
     },
     "testing": {"api", "config", "kafka", "model", "protocols", "scenario", "targets"},
     "serve": {
-        "config", "conformance", "engine", "kafka", "model", "protocols", "runs", "scenario", "simulate",
-        "targets", "testing", "verifier",
+        "config", "conformance", "dispatch", "engine", "faults", "kafka", "model", "protocols", "runs",
+        "scenario", "simulate", "targets", "testing", "verifier",
     },
     "cli": {
         "api", "bench", "conformance", "engine", "faults", "kafka", "model", "reports", "runs", "scenario",

@@ -19,10 +19,18 @@ from ticdc_producer.errors import ProducerError, RefusedRequest
 from ticdc_producer.hints import nearest
 from ticdc_producer.installation import own_version
 from ticdc_producer.serve import responses as results
+from ticdc_producer.serve.choices import choices_content
 from ticdc_producer.serve.guard import Guard, error_content, status_of
 from ticdc_producer.serve.responses import case_content, listed_cases, refusal_of
 from ticdc_producer.serve.server import health_content, ready_answer
-from ticdc_producer.serve.submission import DecodeRequest, RunRequest, TablesRequest, VerifyRequest
+from ticdc_producer.serve.static_page import FILES_PATH, HEADERS, PAGE_PATH, page_files
+from ticdc_producer.serve.submission import (
+    DecodeRequest,
+    PreviewRequest,
+    RunRequest,
+    TablesRequest,
+    VerifyRequest,
+)
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -69,10 +77,12 @@ def create_app(service: Service, answer_command: AnswerCommand) -> ASGIApp:
         dependencies=[Depends(_check_parameters)],
     )
     _add_errors(app)
+    _add_page(app)
     _add_states(app, service)
     _add_scenarios(app, service)
     _add_runs(app, service)
     _add_results(app, service)
+    _add_previews(app, service)
     _add_reading(app, service)
     _add_commands(app, service, answer_command)
     return Guard(app, service.settings)
@@ -300,6 +310,37 @@ def _add_results(app: FastAPI, service: Service) -> None:
         return FileResponse(
             results.archive_of(task(number)), media_type="application/zip", filename="golden.zip"
         )
+
+
+def _add_page(app: FastAPI) -> None:
+    @app.get(PAGE_PATH, include_in_schema=False)
+    def page() -> Response:
+        """Return the page."""
+        return _file("index.html")
+
+    @app.get(FILES_PATH + "{name}", include_in_schema=False)
+    def file(name: str) -> Response:
+        """Return a file of the page."""
+        return _file(name)
+
+
+def _file(name: str) -> Response:
+    if name not in page_files():
+        raise RefusedRequest("the page has no such file", status=404, where=name[:100])
+    content, media_type = page_files()[name]
+    return Response(content, headers=HEADERS, media_type=media_type)
+
+
+def _add_previews(app: FastAPI, service: Service) -> None:
+    @app.get("/v1/choices")
+    def choices() -> dict[str, Any]:
+        """List the protocols with their parameters, the partition rules and the traps."""
+        return choices_content()
+
+    @app.post("/v1/previews")
+    def preview(request: PreviewRequest) -> dict[str, Any]:
+        """Return the messages of a small scenario in several protocols, which no Kafka gets."""
+        return service.preview(request)
 
 
 def _add_reading(app: FastAPI, service: Service) -> None:

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from ticdc_producer.errors import EnvironmentFailure, ProducerError, RefusedRequest
 from ticdc_producer.serve.settings import ServeSettings
+from ticdc_producer.serve.static_page import PAGE_PATH, is_of_page
 from ticdc_producer.serve.tasks.task_errors import ReportedError
 
 if TYPE_CHECKING:
@@ -70,8 +71,8 @@ class Guard:
         if accepted and _host_name(host) not in accepted:
             hint = "start the service with --host-name NAME if this is its name"
             raise RefusedRequest(f"the service has no name {host[:80]!r}", status=403, hint=hint)
-        _check_origin(headers, host)
-        if self._settings.token and scope["path"] not in WITHOUT_TOKEN:
+        _check_origin(headers, host, is_link=scope["path"] == PAGE_PATH and scope["method"] == "GET")
+        if self._settings.token and scope["path"] not in WITHOUT_TOKEN and not is_of_page(scope["path"]):
             self._check_token(headers.get("authorization", ""))
         if scope["method"] in _WITH_BODY:
             self._check_content(headers)
@@ -135,9 +136,15 @@ def _check_json(body: bytes, most_values: int | None) -> None:
         raise RefusedRequest(f"objects and lists of the request are {_MOST_DEPTH} deep", status=413)
 
 
-def _check_origin(headers: Mapping[str, str], host: str) -> None:
+def _check_origin(headers: Mapping[str, str], host: str, *, is_link: bool) -> None:
+    """Check which page has sent a request.
+
+    :param is_link: whether the request is for the page itself, to which other pages may link.
+    """
     origin = headers.get("origin")
     other = origin is not None and urlsplit(origin).netloc.lower() != host.lower()
+    if is_link and not other and headers.get("sec-fetch-mode") == "navigate":
+        return
     if other or headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
         raise RefusedRequest("requests of web pages of other origins are not served", status=403)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ticdc_producer.errors import EnvironmentFailure, RefusedRequest
+from ticdc_producer.errors import EnvironmentFailure, ProducerError, RefusedRequest
 from ticdc_producer.model.event_line import DecodedRow, event_line, event_text, json_line
 from ticdc_producer.runs.decode import decode
 from ticdc_producer.serve.posted import (
@@ -28,7 +28,7 @@ from ticdc_producer.serve.tasks.child_messages import News, Result, Tell
 from ticdc_producer.serve.tasks.child_process import ChildProcess
 from ticdc_producer.serve.tasks.limits import limited
 from ticdc_producer.serve.tasks.task_errors import TaskInterrupted, TaskOutOfMemory
-from ticdc_producer.serve.tasks.work import Work, config_file
+from ticdc_producer.serve.tasks.work import Texts, Work, config_file
 from ticdc_producer.serve.uploads import PostedScenario
 
 _MOST_WAITING = 30
@@ -42,11 +42,14 @@ class RequestProcess:
     :param seconds: time of one work.
     :param memory_bytes: resident memory of the process.
     :param purpose: what it does, such as ``reading the scenario``.
+    :param texts: are printed once before the first work, see ``run_child``.
     """
 
-    def __init__(self, folder: Path, seconds: float, memory_bytes: int, purpose: str) -> None:
+    def __init__(
+        self, folder: Path, seconds: float, memory_bytes: int, purpose: str, texts: Texts | None = None
+    ) -> None:
         self._folder, self._seconds, self._memory_bytes = folder, seconds, memory_bytes
-        self._purpose = purpose
+        self._purpose, self._texts = purpose, texts
         self._slots = threading.Semaphore(_MOST_WAITING)
         self._turn, self._lock = threading.Lock(), threading.Lock()
         self._child: ChildProcess | None = None
@@ -67,8 +70,19 @@ class RequestProcess:
         finally:
             self._slots.release()
 
+    def start(self) -> None:
+        """Start the process before the first work."""
+        with suppress(ProducerError), self._turn:  # the first work reports it
+            self._running()
+
     def _result_of(self, work: Work) -> Result:
-        child, ends = self._running(), list[TaskInterrupted]()
+        ends = list[TaskInterrupted]()
+        try:
+            child = self._running()
+        except EnvironmentFailure:
+            if self._closed:
+                raise _the_service_ends() from None
+            raise
 
         def end(error: TaskInterrupted) -> None:
             ends.append(error)
@@ -95,17 +109,19 @@ class RequestProcess:
         return RefusedRequest(f"{self._purpose} {limit}", status=422, hint=hint)
 
     def _running(self) -> ChildProcess:
-        ended = None
+        ended, starts = None, False
         with self._lock:
             if self._closed:
                 raise _the_service_ends()
             if self._child is not None and self._child.ended:
                 ended, self._child = self._child, None
             if self._child is None:
-                self._child = ChildProcess(self._folder)
+                self._child, starts = ChildProcess(self._folder, self._texts), True
             child = self._child
         if ended is not None:
             ended.close()
+        if starts:
+            child.wait_until_ready()
         return child
 
     def stop(self) -> None:

@@ -20,7 +20,13 @@ from ticdc_producer.model.event_line import from_json
 from ticdc_producer.runs.decode import decode
 from ticdc_producer.serve.request_process import decoded_lines
 from ticdc_producer.serve.settings import Limits
-from ticdc_producer.serve.submission import DecodeRequest, RunRequest, TablesRequest, VerifyRequest
+from ticdc_producer.serve.submission import (
+    DecodeRequest,
+    PreviewRequest,
+    RunRequest,
+    TablesRequest,
+    VerifyRequest,
+)
 from ticdc_producer.serve.tasks.child_messages import Result
 from ticdc_producer.serve.tasks.task import Task
 from ticdc_producer.testing.state_diff import Rows, cell, state_diff
@@ -181,7 +187,8 @@ def _cases() -> dict[str, DecodeCase]:
 
 _LONGEST_INPUT = 60
 _BODIES: Mapping[str, type[BaseModel]] = {
-    "/v1/runs": RunRequest, "/v1/verifications": VerifyRequest, "/v1/decoded": DecodeRequest,
+    "/v1/runs": RunRequest, "/v1/previews": PreviewRequest, "/v1/verifications": VerifyRequest,
+    "/v1/decoded": DecodeRequest,
 }  # fmt: skip
 _TABLES = '{"tables": {"test.orders": [{"id": 1, "item": "lamp"}]}}'
 _FORMS = {

@@ -15,6 +15,7 @@ from typing import Any
 from ticdc_producer.errors import ProducerError, RefusedRequest
 from ticdc_producer.kafka.embedded.broker import StartingKafka
 from ticdc_producer.serve.posted import PostedFiles, allowed_cluster, with_variables
+from ticdc_producer.serve.preview import Preview
 from ticdc_producer.serve.request_process import (
     CheckRun,
     CheckScenario,
@@ -23,7 +24,7 @@ from ticdc_producer.serve.request_process import (
     RequestProcess,
 )
 from ticdc_producer.serve.settings import ServeSettings
-from ticdc_producer.serve.submission import DecodeRequest, RunRequest, VerifyRequest
+from ticdc_producer.serve.submission import DecodeRequest, PreviewRequest, RunRequest, VerifyRequest
 from ticdc_producer.serve.tasks.child_messages import TopicsNews
 from ticdc_producer.serve.tasks.child_process import Children
 from ticdc_producer.serve.tasks.task import Task
@@ -74,6 +75,9 @@ class Service:
         self._decodes = RequestProcess(
             self._folder, limits.seconds, limits.memory_bytes, "decoding the topic"
         )
+        self._previews = RequestProcess(
+            self._folder, limits.check_seconds, limits.memory_bytes, "the preview", texts
+        )
         self._written: set[str] = set()
         self.worker = Worker(
             self._folder,
@@ -88,11 +92,12 @@ class Service:
     def start(self) -> None:
         """Start the processes, Kafka and the worker, in the background; ``ready`` is set when they run."""
         self.worker.start(self._prepare)
+        threading.Thread(target=self._previews.start, name="previews", daemon=True).start()
 
     def stop(self) -> None:
         """End the tasks, the processes and the Kafka of the service."""
         self._stopping = True
-        for process in (self._checks, self._decodes):
+        for process in (self._checks, self._decodes, self._previews):
             process.stop()
         if self.ready.is_set():
             self.worker.stop(STOP_SECONDS)
@@ -145,6 +150,18 @@ class Service:
         check = CheckRun(request=request, scenario=scenario, settings=self._own_settings)
         name = str(self._checks.do(check).content["name"])
         return self.worker.submit("run", name, partial(self._run_work, request, scenario, reports))
+
+    def preview(self, request: PreviewRequest) -> dict[str, object]:
+        """Return the messages of a small scenario, or the problems of the scenario.
+
+        :raises RefusedRequest: for a scenario that is not allowed or too large.
+        :raises ProducerError: for an invalid changefeed.
+        """
+        scenario = self.uploads.scenario_of(request)
+        if scenario is None:
+            raise RefusedRequest("a preview requires a scenario", status=422)
+        work = Preview(request=request, scenario=scenario, settings=self._own_settings)
+        return self._previews.do(work).content
 
     def upload(self, name: str, text: bytes) -> None:
         """Store a scenario, with the errors of ``run``.

@@ -35,6 +35,10 @@ class Limits:
     :param queued: runs that wait.
     :param runs: finished runs that are available; the oldest are removed.
     :param scenarios: uploaded scenarios.
+    :param preview_rows: row changes of a preview.
+    :param preview_events: events of a preview in one protocol.
+    :param preview_bytes: bytes of its row images, and of its messages in one protocol.
+    :param preview_messages: messages of a preview in one protocol that are returned.
     """
 
     body_bytes: int = 4 << 20
@@ -50,6 +54,10 @@ class Limits:
     queued: int = 50
     runs: int = 100
     scenarios: int = 100
+    preview_rows: int = 2500
+    preview_events: int = 10_000
+    preview_bytes: int = 8 << 20
+    preview_messages: int = 500
 
 
 @dataclass(frozen=True, kw_only=True)

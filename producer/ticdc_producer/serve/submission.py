@@ -71,6 +71,11 @@ class ScenarioOf(_Body):
         return sum(part is not None for part in (self.scenario, self.sql, self.yaml))
 
 
+_PARTITION_NUM: Any = Field(default=None, ge=1, le=100, description="Partitions of the topic.")
+_DISPATCH: Any = Field(default=None, description="Partition rule of all tables.", examples=["index-value"])
+_MOST_PREVIEWED = 10
+
+
 class RunRequest(ScenarioOf):
     """A run: the messages to write, and their destination."""
 
@@ -83,10 +88,8 @@ class RunRequest(ScenarioOf):
         description="Further parameters of the sink URI.",
         examples=[{"enable-tidb-extension": "true"}],
     )
-    partitions: int | None = Field(default=None, ge=1, le=100, description="Partitions of the topic.")
-    dispatch: _Name | None = Field(
-        default=None, description="Partition rule of all tables.", examples=["index-value"]
-    )
+    partitions: int | None = _PARTITION_NUM
+    dispatch: _Name | None = _DISPATCH
     topic: _Name | None = Field(default=None, description="Default: a new topic of this run alone.")
     scenario_topic: bool = Field(
         default=False,
@@ -120,6 +123,44 @@ class RunRequest(ScenarioOf):
             if any(part is not None for part in parts) or self.options:
                 raise ValueError("sink_uri cannot be combined with protocol, options, partitions and topic")
         return self
+
+
+class PreviewRequest(ScenarioOf):
+    """A preview: the messages of a small scenario in several protocols, which no Kafka gets."""
+
+    protocols: Annotated[tuple[_Name, ...], Field(max_length=_MOST_PREVIEWED)] = Field(
+        default=(), description="Default: the scenario's own.", examples=[["canal-json"]]
+    )
+    options: dict[_Name, dict[_Name, _Name]] = Field(
+        default_factory=dict,
+        max_length=_MOST_PREVIEWED,
+        description="Further parameters of the sink URI, by protocol.",
+        examples=[{"canal-json": {"enable-tidb-extension": "true"}}],
+    )
+    partitions: int | None = _PARTITION_NUM
+    dispatch: _Name | None = _DISPATCH
+    config: _Text | None = _of_run("config", description=_CONTENT)
+    seed: int | None = _of_run("seed", ge=0, lt=1 << 63)
+    traps: _Names = _of_run("traps", examples=[["duplicate-message:rate=0.1"]])
+    start_ts: _Time = _of_run("start_ts")
+    target_ts: _Time = _of_run("target_ts")
+    state_at: int | None = Field(
+        default=None, ge=1, lt=1 << 63, description="Also return the rows of all tables at this TSO."
+    )
+    verify: bool = Field(default=False, description="Also verify the messages.")
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> PreviewRequest:
+        if self.given != 1:
+            raise ValueError("a preview has exactly one of scenario, sql and yaml")
+        return self
+
+    def run_request(self, protocol: str | None) -> RunRequest:
+        """Return the run of one protocol, to the topic that the scenario names."""
+        others = {"protocols", "options", "state_at", "verify"}
+        given = {name: getattr(self, name) for name in type(self).model_fields if name not in others}
+        options = self.options.get(protocol or "", {})
+        return RunRequest(**given, protocol=protocol, options=options, scenario_topic=True)
 
 
 class VerifyRequest(ScenarioOf):

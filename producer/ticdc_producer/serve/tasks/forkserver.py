@@ -9,7 +9,8 @@ from multiprocessing.context import ForkServerContext
 
 from ticdc_producer.protocols.registry import BUILT_IN
 
-_MODULES = tuple(f"ticdc_producer.serve.{name}" for name in ("tasks.child", "tasks.work", "request_process"))
+_NAMES = ("tasks.child", "tasks.work", "request_process", "preview")
+_MODULES = tuple(f"ticdc_producer.serve.{name}" for name in _NAMES)
 
 
 def started_forkserver() -> ForkServerContext:

@@ -1,0 +1,63 @@
+// View: the rows that a consumer must have that has read up to a time.
+
+import { cellNodes, empty, h, replace, shown, timeOf } from './dom.js'
+
+/** @typedef {import('./types.js').Image} Image */
+
+/**
+ * @param {HTMLElement} view
+ * @param {{times: (string | number)[], resolved: boolean, at: string, onTime: (ts: string) => void,
+ *   tables: Record<string, Image[]> | null, before: Record<string, Image[]> | null}} input
+ */
+export function renderTables(view, input) {
+  const { times } = input
+  if (!times.length) {
+    replace(view, empty('No times', 'After a commit, this view shows the rows that a consumer must have.'))
+    return
+  }
+  const index = Math.max(0, times.map(String).indexOf(input.at))
+  const chosen = String(times[input.at === '' ? times.length - 1 : index])
+  const number = input.at === '' ? times.length - 1 : index
+  /** @param {number} to */
+  const go = (to) => { if (to >= 0 && to < times.length) input.onTime(String(times[to])) }
+  let bar = view.querySelector('.time')
+  if (bar === null || bar.getAttribute('data-times') !== String(times.length)) {
+    const slider = h('input', { type: 'range', id: 'time', min: 0, max: times.length - 1, step: 1, value: number })
+    slider.addEventListener('input', () => go(Number(slider.value)))
+    bar = h('div', { class: 'bar time', 'data-times': times.length },
+      h('label', { for: 'time' }, input.resolved ? 'As of resolved-ts' : 'As of commit-ts'),
+      h('button', { type: 'button', 'aria-label': 'Earlier', onclick: () => go(Number(slider.value) - 1) }, '‹'),
+      slider,
+      h('button', { type: 'button', 'aria-label': 'Later', onclick: () => go(Number(slider.value) + 1) }, '›'),
+      h('output', { class: 'mono small' }))
+    replace(view, bar, h('div', { class: 'states' }))
+  }
+  const slider = /** @type {HTMLInputElement} */ (bar.querySelector('input'))
+  slider.value = String(number)
+  slider.setAttribute('aria-valuetext', `${chosen}, ${timeOf(chosen)}`)
+  replace(/** @type {Element} */ (bar.querySelector('output')), chosen, ' ', h('span', { class: 'null' }, timeOf(chosen)))
+  const states = /** @type {Element} */ (view.querySelector('.states'))
+  if (input.tables === null) return
+  const names = Object.keys(input.tables)
+  replace(states, names.length
+    ? names.map((name) => tableView(name, input.tables?.[name] ?? [], input.before?.[name] ?? null))
+    : empty('No tables yet', 'Up to this time, no table has been created that TiCDC replicates.'))
+}
+
+const MOST_ROWS = 500
+
+/** @param {string} name @param {Image[]} rows @param {Image[] | null} before */
+export function tableView(name, rows, before) {
+  const columns = Object.keys(rows[0] ?? {})
+  const known = new Set((before ?? []).map((row) => JSON.stringify(row)))
+  return h('section', { class: 'state' },
+    h('h3', {}, shown(name), h('span', { class: 'null' }, ` ${rows.length} rows`)),
+    rows.length
+      ? h('div', { class: 'scroll' }, h('table', { class: 'columns' },
+        h('thead', {}, h('tr', {}, columns.map((column) => h('th', { scope: 'col' }, shown(column))))),
+        h('tbody', {}, rows.slice(0, MOST_ROWS).map((row) => h('tr', { class: before !== null && !known.has(JSON.stringify(row)) ? 'new' : '' },
+          columns.map((column) => h('td', { class: 'value' }, cellNodes(row[column]))))))))
+      : h('p', { class: 'null' }, 'empty'),
+    rows.length > MOST_ROWS && h('p', { class: 'null' }, `${rows.length - MOST_ROWS} more rows`))
+}
+

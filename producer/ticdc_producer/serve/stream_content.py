@@ -1,0 +1,121 @@
+"""Messages, events and rows as JSON for the page: long values are cut, and long numbers are texts.
+
+JavaScript has no whole numbers above 2^53, and a commit-ts is larger.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import groupby
+from typing import Any, TypeAlias
+
+from ticdc_producer.model.event_line import DecodedRow, RowImage, StateRow, event_line, to_json
+from ticdc_producer.protocols.spans import ByteSpan
+
+MOST_MESSAGE_BYTES = 64 << 10
+"""Bytes of a key or value; the rest is cut."""
+_MOST_VALUE = 2000
+"""Characters of a column's value in an event."""
+_MOST_EXACT = 1 << 53
+_ERROR = ("error", "error_byte", "error_expected")
+
+SpansOf: TypeAlias = Callable[[bytes | None, bytes | None], Sequence[ByteSpan]]
+"""Key and value to named ranges of their bytes."""
+
+
+def exact(value: Any) -> Any:
+    """Return JSON in which numbers that JavaScript would round are texts."""
+    if isinstance(value, Mapping):
+        return {str(name): exact(member) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [exact(member) for member in value]
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _MOST_EXACT:
+        return str(value)
+    return value
+
+
+def bytes_content(value: bytes | None) -> dict[str, object] | None:
+    """Return the first bytes of a key or value, and its size."""
+    if value is None:
+        return None
+    head = value[:MOST_MESSAGE_BYTES]
+    size = {"size": len(value)}
+    try:
+        return {"text": head.decode(), **size}
+    except UnicodeDecodeError:
+        return {"b64": b64encode(head).decode("ascii"), **size}
+
+
+def event_object(row: DecodedRow) -> dict[str, object]:
+    """Return an event without its topic, partition and offset, which its message has."""
+    line = event_line(row)
+    if row["kind"] == "error":
+        line |= {name: row.get(name) for name in _ERROR}
+    for name in ("before", "after"):
+        image = line[name]
+        if isinstance(image, dict):
+            line[name] = {column: _cut(value) for column, value in image.items()}
+    line["query"] = _cut(line["query"])
+    members = {name: value for name, value in line.items() if name not in ("topic", "partition", "offset")}
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def _cut(value: object) -> object:
+    text = value.get("b64") if isinstance(value, dict) else value
+    if not isinstance(text, str) or len(text) <= _MOST_VALUE:
+        return value
+    kind = "b64" if isinstance(value, dict) else "text"
+    return {kind: text[:_MOST_VALUE], "length": len(text)}
+
+
+def message_objects(
+    messages: Iterable[Mapping[str, Any]],
+    events: Iterable[DecodedRow],
+    spans_of: SpansOf,
+    extra: Callable[[DecodedRow], Mapping[str, object]] = lambda _row: {},
+) -> Iterator[dict[str, object]]:
+    """Yield messages with their events.
+
+    :param messages: shape ``MESSAGES``, in the order of topic, partition and offset.
+    :param events: shape ``DECODED``, in the same order; those of other messages are left out.
+    :param extra: further members of an event.
+    """
+    groups = groupby(events, key=_position)
+    group = next(groups, None)
+    for message in messages:
+        position = _position(message)
+        while group is not None and group[0] < position:
+            group = next(groups, None)
+        of_message = [*group[1]] if group is not None and group[0] == position else []
+        key, value = message["key"], message["value"]
+        small = len(key or b"") + len(value or b"") <= MOST_MESSAGE_BYTES
+        yield {
+            "topic": message["topic"],
+            "partition": message["partition"],
+            "offset": message["offset"],
+            "timestamp": message["timestamp"],
+            "key": bytes_content(key),
+            "value": bytes_content(value),
+            "headers": [
+                {"key": header["key"], "value": bytes_content(header["value"])}
+                for header in message["headers"] or ()
+            ],
+            "events": [{**event_object(row), **extra(row)} for row in of_message],
+            "spans": [asdict(span) for span in spans_of(key, value)] if small else [],
+        }
+
+
+def _position(row: Mapping[str, Any]) -> tuple[str, int, int]:
+    return row["topic"], row["partition"], row["offset"]
+
+
+def table_objects(tables: Mapping[str, Sequence[StateRow]]) -> dict[str, list[dict[str, object]]]:
+    """Return the rows of tables, each with its columns in their order."""
+    return {name: [_row_object(row["row"]) for row in rows] for name, rows in tables.items()}
+
+
+def _row_object(image: RowImage) -> dict[str, object]:
+    pairs = image.items() if isinstance(image, Mapping) else image
+    return {name: _cut(to_json(None if value is None else bytes(value))) for name, value in pairs}

@@ -1,0 +1,270 @@
+"""The page in a real browser: each view, the keyboard, a phone, and hostile messages."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+import uvicorn
+
+from tests.serve.browser import MISSING, Browser, browser
+from tests.serve.service_app import application
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=MISSING)]
+
+SQL = """CREATE TABLE orders (id INT PRIMARY KEY, item VARCHAR(20), price DECIMAL(8,2));
+INSERT INTO orders VALUES (1, 'lamp', 19.90), (2, 'bench', 80);
+UPDATE orders SET price = 75 WHERE id = 2;
+DELETE FROM orders WHERE id = 1;
+"""
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """The address of a service without a Kafka."""
+    with application() as app, socket.socket() as listener:
+        server = uvicorn.Server(uvicorn.Config(app.asgi, log_config=None, access_log=False))
+        listener.bind(("127.0.0.1", 0))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.should_exit = True
+        thread.join(60)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as session:
+        yield session
+
+
+@pytest.fixture
+def page(chromium: Browser, url: str) -> Iterator[Browser]:
+    """The page with the messages of ``SQL``; at the end it must have reported no errors."""
+    chromium.resize(1400)
+    chromium.open(url)
+    chromium.until_text("#badge", "correct")
+    chromium.type_text(SQL)
+    chromium.until("return document.querySelector('.list')?.innerText.includes('bench')")
+    chromium.until_text("#badge", "correct")
+    yield chromium
+    assert [error for error in chromium.errors() if "favicon" not in error] == []
+
+
+def _select(page: Browser, kind: str) -> None:
+    page.until(
+        "const one = [...document.querySelectorAll('.message')].find((message) =>"
+        "message.querySelector('.kind').innerText === arguments[0]); one?.click(); return one !== undefined",
+        kind,
+    )
+
+
+def test_a_message_beside_its_columns_and_its_statement(page: Browser) -> None:
+    assert any(text.startswith("partition 0") for text in page.texts(".partition h3"))
+    _select(page, "update")
+    assert "UPDATE orders SET price = 75 WHERE id = 2" in page.text(".cause")
+    changed = page.texts(".changed-before, .changed-after")
+    assert changed == ["80.00", "75.00"]
+    assert '"price":"75.00"' in page.text(".bytes-of .text")
+    page.click(".cause .link")
+    selected = page.script(
+        "const area = document.activeElement; return area.value.slice(area.selectionStart, area.selectionEnd)"
+    )
+    assert selected == "UPDATE orders SET price = 75 WHERE id = 2;"
+
+
+def test_folded_json_keeps_the_digits_of_long_numbers(page: Browser) -> None:
+    _select(page, "update")
+    page.click('.bytes-of [data-form="folded"]')
+    time = page.text(".event .mono").split()[0]
+    assert len(time) > 16
+    assert time in page.text(".tree")
+    page.click('.bytes-of [data-form="hex"]')
+    assert page.text(".hexdump .hex").startswith("7b 22 69 64 22")
+
+
+def test_problems_are_at_their_line_and_the_stream_stays(page: Browser) -> None:
+    page.type_text(SQL + "INSERT INTO orders VALUES ('x', 'y', 1);\n")
+    assert "Incorrect integer value" in page.until_text("#problems", "line 5")
+    assert page.texts('.gutter [data-mark="problem"]') == ["5"]
+    assert page.texts(".message")
+    assert page.script("return document.getElementById('text').getAttribute('aria-invalid')") == "true"
+
+
+def test_one_change_in_all_protocols(page: Browser) -> None:
+    _select(page, "update")
+    page.click("#tab-compare")
+    page.until("return document.querySelectorAll('.card .bytes').length >= 14")
+    assert "UPDATE orders SET price = 75" in page.text(".view-compare .sql")
+    cards = dict(zip(page.texts(".card h3"), page.texts(".card"), strict=True))
+    assert {"canal-json", "open-protocol", "avro", "simple", "debezium", "craft", "maxwell"} <= set(cards)
+    assert all("offset" in text for text in cards.values())
+
+
+def test_the_history_of_a_row(page: Browser) -> None:
+    _select(page, "update")
+    page.click(".event .link")
+    page.until("return document.querySelectorAll('.history li').length === 2")
+    assert [text.split()[0] for text in page.texts(".history li")] == ["insert", "update"]
+
+
+def test_a_click_in_the_timeline_opens_the_message(page: Browser) -> None:
+    page.click("#tab-timeline")
+    page.until("return document.querySelectorAll('.chart').length === 3")
+    page.until(
+        "const one = [...document.querySelectorAll('.mark')].find((mark) =>"
+        "mark.getAttribute('aria-label').startsWith('delete'));"
+        "one?.dispatchEvent(new MouseEvent('click', {bubbles: true})); return one !== undefined"
+    )
+    assert page.until_text(".event h4", "delete")
+    page.click("#tab-timeline")
+    count = "document.querySelectorAll('.mark').length"
+    before = page.until(f"return {count}")
+    page.click('[aria-label="Zoom in"]')
+    page.until(f"return {count} < arguments[0]", before)
+    page.click('[aria-label="Everything"]')
+    page.until(f"return {count} === arguments[0]", before)
+
+
+def test_the_tables_move_with_the_slider(page: Browser) -> None:
+    page.click("#tab-tables")
+    page.until("return document.querySelectorAll('.state tbody tr').length === 1")
+    page.click('[aria-label="Earlier"]')
+    page.until("return document.querySelectorAll('.state tbody tr').length === 2")
+    assert "75.00" in page.text(".state")
+    page.click('[aria-label="Earlier"]')
+    page.until_text(".state", "80.00")
+
+
+def test_the_findings_of_a_trap_lead_to_their_messages(page: Browser) -> None:
+    page.click("#tab-verdict")
+    page.click("#traps summary")
+    page.click("#trap-early-resolved")
+    page.until_text(".finding", "Usual cause")
+    assert page.text("#badge") == "traps found"
+    page.until(
+        "const one = document.querySelector('.finding .example .link'); one?.click(); return one !== null"
+    )
+    page.until("return document.querySelector('.detail h3') !== null")
+
+
+def test_a_link_has_the_scenario_and_the_options(page: Browser, url: str) -> None:
+    page.script(
+        "const select = document.getElementById('protocol'); select.value = 'craft';"
+        "select.dispatchEvent(new Event('change'))"
+    )
+    page.until("return document.querySelector('.hexdump') !== null")
+    before = page.script("return location.hash")
+    _select(page, "delete")
+    page.until("return location.hash !== arguments[0]", before)
+    link = str(page.script("return location.href"))
+    page.open(link)
+    page.until("return document.querySelector('.hexdump') !== null")
+    assert page.script("return document.getElementById('text').value") == SQL
+    assert "delete" in page.until_text(".event h4", "delete")
+    page.open(f"{url}/#s=AAAA")
+    page.until("return document.querySelector('.message') !== null")
+
+
+def test_what_can_be_taken_away(page: Browser) -> None:
+    page.click("#take")
+    value = "return document.querySelector('dialog textarea').value"
+    assert "ticdc-producer run scenario.sql --sink-uri 'kafka:///scenario?protocol=canal-json" in page.script(
+        value
+    )
+    for name, part in (
+        ("pytest", "@pytest.mark.ticdc("), ("JUnit 5", "TicdcTopic.ofSql(SCENARIO)"),
+        ("Go", "ticdctest.Fill(t, ticdctest.Run{"), ("Node", "await fill(t, run)"), ("scenario.sql", SQL),
+    ):  # fmt: skip
+        page.click(f'[data-take="{name}"]')
+        assert part in page.script(value)
+
+
+def test_the_keyboard_reaches_messages_and_views(page: Browser) -> None:
+    page.script("document.querySelector('.message[aria-selected=true]').focus()")
+    before = page.script("return document.querySelector('.message[aria-selected=true]').dataset.position")
+    page.keys("down")
+    after = page.script("return document.activeElement.dataset.position")
+    assert after != before
+    assert after == page.script(
+        "return document.querySelector('.message[aria-selected=true]').dataset.position"
+    )
+    page.script("document.getElementById('tab-messages').focus()")
+    page.keys("right")
+    assert page.script("return document.activeElement.id") == "tab-compare"
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_wider_than_the_screen(page: Browser, width: int, scheme: str) -> None:
+    page.resize(width)
+    page.prefer(scheme)
+    for view in ("messages", "compare", "history", "timeline", "tables", "verdict"):
+        page.click(f"#tab-{view}")
+        page.until("return document.getElementById('views').childElementCount > 0")
+        assert page.script("return document.documentElement.scrollWidth") <= width, view
+    background = page.script("return getComputedStyle(document.body).backgroundColor")
+    light = sum(map(int, background.removeprefix("rgb(").rstrip(")").split(","))) > 380
+    assert light == (scheme == "light")
+
+
+HOSTILE = {
+    "a script": ("<script>window.ran = 1</script>", "<script>window.ran = 1</script>"),
+    "an image": ("<img src=x onerror='window.ran = 1'>", "<img src=x onerror='window.ran = 1'>"),
+    "an end of an element": ("</textarea></pre><svg onload='window.ran=1'>", "</textarea></pre><svg onload="),
+    "a template": ("${window.ran = 1} {{window.ran = 1}}", "${window.ran = 1} {{window.ran = 1}}"),
+    "a link": (
+        "<a href='javascript:window.ran = 1'>link</a>",
+        "<a href='javascript:window.ran = 1'>link</a>",
+    ),
+    "a direction": ("\u202egpj.exe \u2066x\u2069", "\\u202Egpj.exe \\u2066x\\u2069"),
+    "invisible characters": ("a\u200b\u00ad\ufeffb", "a\\u200B\\xAD\\uFEFFb"),
+    "control characters": ("\x01\x08\x1b[31m", "\\x01\\x08\\x1B[31m"),
+    "line separators": ("a\u2028b\u2029c", "a\\u2028b\\u2029c"),
+}
+"""Texts in a message, and what the page shows of them."""
+
+
+@pytest.mark.parametrize(("text", "displayed"), HOSTILE.values(), ids=HOSTILE)
+def test_hostile_text_is_displayed_and_does_nothing(page: Browser, text: str, displayed: str) -> None:
+    table = "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(200))"
+    page.type_text(f"{table};\nINSERT INTO t VALUES (1, 0x{text.encode().hex()});\n")
+    page.until_text(".list", "test.t id=1")
+    _select(page, "insert")
+    assert displayed in page.text(".decoded")
+    for view in ("compare", "history", "timeline", "tables", "verdict", "messages"):
+        page.click(f"#tab-{view}")
+        page.until("return document.getElementById('views').childElementCount > 0")
+    assert page.script("return window.ran === undefined")
+    assert page.script("return document.querySelector('#views script, #views img, #views a') === null")
+
+
+def test_a_hostile_scenario_name_and_link_do_nothing(page: Browser, url: str) -> None:
+    state = {
+        "scenario": "<img src=x onerror=window.ran=1>",
+        "protocol": "<b>",
+        "view": "<b>",
+        "options": {"__proto__": 1},
+    }
+    script = (
+        "const [state, done] = arguments;"
+        "import('/page/permalink.js').then((module) => module.fragmentOf(state)).then(done)"
+    )
+    fragment = page.command("execute/async", {"script": script, "args": [state]})
+    page.open(f"{url}/#{fragment}")
+    page.until_text("#problems", "there is no such scenario")
+    assert page.script("return window.ran === undefined && document.querySelector('img') === null")
+    page.errors()  # of the request for the scenario, which the service refuses
+
+
+def test_a_large_text_does_not_stall_the_page(page: Browser) -> None:
+    page.type_text(
+        "CREATE TABLE t (id INT PRIMARY KEY, v LONGTEXT);\n"
+        "INSERT INTO t VALUES (1, REPEAT('{\"a\":[', 300000));\n"
+    )
+    page.until_text(".list", "test.t id=1")
+    _select(page, "insert")
+    assert "the first 65536 are displayed" in page.until_text(".bytes-of", "are displayed")
+    assert len(page.text(".decoded")) < 5000

@@ -1,0 +1,174 @@
+"""Previews: the messages of a scenario as a run writes them, without a Kafka."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.serve.service_app import App, application
+from ticdc_producer import api
+from ticdc_producer.serve.settings import Limits, ServeSettings
+from ticdc_producer.testing.topic import Golden
+
+SQL = """CREATE TABLE orders (id INT PRIMARY KEY, item VARCHAR(20), price DECIMAL(8,2));
+INSERT INTO orders VALUES (1, 'lamp', 19.90), (2, 'chair', 80);
+BEGIN;
+UPDATE orders SET price = 75 WHERE id = 2;
+UPDATE orders SET item = 'seat' WHERE id = 2;
+COMMIT;
+UPDATE orders SET id = 4 WHERE id = 1;
+"""
+SIX = ("canal-json", "open-protocol", "avro", "simple", "debezium", "craft")
+
+
+@pytest.fixture(scope="module")
+def app() -> Iterator[App]:
+    with application(ServeSettings(limits=Limits(preview_rows=50, preview_messages=20))) as started:
+        yield started
+
+
+def preview(app: App, **body: Any) -> dict[str, Any]:
+    answer = app("POST", "/v1/previews", content=body)
+    assert answer.status == 200, answer.body
+    return dict(answer.json)
+
+
+def _bytes(content: dict[str, Any] | None) -> bytes | None:
+    if content is None:
+        return None
+    return content["text"].encode() if "text" in content else b64decode(content["b64"])
+
+
+@pytest.mark.parametrize("protocol", ["craft", "canal-json"])
+def test_the_messages_are_those_of_a_run(app: App, tmp_path: Path, protocol: str) -> None:
+    file = tmp_path / "scenario.sql"
+    file.write_text(SQL, "utf-8")
+    uri = f"kafka:///scenario?protocol={protocol}&partition-num=2"
+    api.run(str(file), sink_uri=uri, inject=["duplicate-message:rate=1"], out=tmp_path / "golden")
+    written = [
+        (message.partition, message.offset, message.key, message.value)
+        for message in Golden(tmp_path / "golden").records
+    ]
+    (of_protocol,) = preview(
+        app, sql=SQL, protocols=[protocol], partitions=2, traps=["duplicate-message:rate=1"]
+    )["previews"]
+    displayed = [
+        (message["partition"], message["offset"], _bytes(message["key"]), _bytes(message["value"]))
+        for message in of_protocol["messages"]
+    ]
+    assert displayed == written[:20], "at most as many as the limit allows"
+    assert of_protocol["total"] == len(written)
+    assert of_protocol["faults"]
+
+
+def test_each_event_names_its_statements_and_its_change(app: App) -> None:
+    content = preview(app, sql=SQL, protocols=SIX, options={"canal-json": {"enable-tidb-extension": "true"}})
+    assert [of_protocol["protocol"] for of_protocol in content["previews"]] == list(SIX)
+    statements = {entry["line"]: entry["text"] for entry in content["statements"]}
+    assert statements[4] == "UPDATE orders SET price = 75 WHERE id = 2"
+    changes = []
+    for of_protocol in content["previews"]:
+        events = [event for message in of_protocol["messages"] for event in message["events"]]
+        lines = {tuple(event["lines"]) for event in events if event["kind"] == "row"}
+        assert lines == {(2,), (4, 5), (7,)}
+        changes.append({event["change"] for event in events if event["kind"] == "row"})
+    assert all(of_one == changes[0] for of_one in changes), "a change has one name in all protocols"
+
+
+def test_times_are_texts_because_javascript_would_round_them(app: App) -> None:
+    (of_protocol,) = preview(app, sql=SQL, protocols=["open-protocol"])["previews"]
+    resolved = {
+        event["commit_ts"]
+        for message in of_protocol["messages"]
+        for event in message["events"]
+        if event["kind"] == "resolved"
+    }
+    assert of_protocol["resolved"]
+    assert resolved <= set(of_protocol["times"])
+    assert all(int(ts) > 1 << 53 for ts in resolved)
+
+
+def test_the_tables_as_of_a_time(app: App) -> None:
+    request = {"sql": SQL, "protocols": ["open-protocol"]}
+    times = preview(app, **request)["previews"][0]["times"]
+    states = [preview(app, **request, state_at=ts)["previews"][0]["tables"]["test.orders"] for ts in times]
+    assert [[row["id"] for row in rows] for rows in states] == [[], ["1", "2"], ["1", "2"], ["2", "4"]]
+    assert states[2][1] == {"id": "2", "item": "seat", "price": "75.00"}
+
+
+def test_a_verdict_with_the_findings_of_a_trap(app: App) -> None:
+    request = {"sql": SQL, "protocols": ["open-protocol"], "verify": True}
+    (correct,) = preview(app, **request)["previews"]
+    assert correct["ok"]
+    assert correct["verdict"]["findings"] == []
+    (faulty,) = preview(app, **request, traps=["missing-ddl:times=1"])["previews"]
+    assert "INV-DDL-BROADCAST" in {finding["id"] for finding in faulty["verdict"]["findings"]}
+    assert faulty["ok"], "it finds what was injected"
+
+
+def test_problems_have_the_lines_of_the_text(app: App) -> None:
+    (problem,) = preview(app, sql="CREATE TABLE t (id INT PRIMARY KEY);\nINSERT INTO t VALUES ('x')")[
+        "problems"
+    ]
+    assert (problem["line"], "Incorrect integer value" in problem["what"]) == (2, True)
+    of_yaml = preview(app, yaml="version: 1\nstepz: []\n")["problems"]
+    assert {problem["line"] for problem in of_yaml} == {1, 2}
+
+
+def test_the_error_of_a_protocol_leaves_the_others(app: App) -> None:
+    nothing, craft = preview(app, sql=SQL, protocols=["nothing", "craft"])["previews"]
+    assert "'nothing' is not known" in nothing["error"]["what"]
+    assert craft["messages"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "what"),
+    [
+        ({}, 422, "exactly one of scenario, sql and yaml"),
+        ({"sql": SQL, "scenario": "bank"}, 422, "exactly one of scenario, sql and yaml"),
+        ({"scenario": "/etc/passwd"}, 404, "there is no such scenario"),
+        ({"sql": SQL, "protocl": "avro"}, 422, "unknown key 'protocl'"),
+        ({"sql": SQL, "config": '[sink.kafka-config]\nca="/etc/x"'}, 200, "ca is set"),
+        ({"sql": SQL, "options": {"avro": {"schema-registry": "http://x"}}, "protocols": ["avro"]}, 200,
+            "schema-registry is set where the service is started"),
+        ({"scenario": "bank"}, 200, "the run has 2100 row changes"),
+        ({"sql": "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1)",
+            "overrides": ["clock.every=10h", "resolved.every=1ms"]}, 200, "events"),
+        ({"yaml": "version: 1\n"
+            "steps: [{data: {table: t, transactions: 1, format: text, order: n, path: /x}}]"},
+            403, "`data` steps read files"),
+        ({"yaml": "x: &a [*a, *a]"}, 200, "aliases are not supported"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(app: App, body: dict[str, Any], status: int, what: str) -> None:
+    answer = app("POST", "/v1/previews", content=body)
+    assert answer.status == status, answer.body
+    assert what in str(answer.json)
+    assert not any(of_protocol.get("messages") for of_protocol in answer.json.get("previews", ()))
+
+
+def test_sql_that_makes_too_many_rows_ends_while_it_runs(app: App) -> None:
+    values = ", ".join(f"({number})" for number in range(51))
+    sql = f"CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES {values}"
+    answer = app("POST", "/v1/previews", content={"sql": sql})
+    assert "more than 50 row changes" in str(answer.json)
+
+
+def test_the_choices_of_the_forms(app: App) -> None:
+    choices = app("GET", "/v1/choices").json
+    canal = next(entry for entry in choices["protocols"] if entry["name"] == "canal-json")
+    names = {parameter["name"] for parameter in canal["parameters"]}
+    assert {"enable-tidb-extension", "content-compatible"} <= names
+    assert not {"sasl-password", "ca", "schema-registry", "partition-num"} & names
+    for parameter in canal["parameters"]:  # what the form offers, the service accepts
+        schema = parameter["schema"]
+        values = schema.get("enum") or ([True] if schema.get("type") == "boolean" else [])
+        for value in values:
+            profile = {"profile": parameter["profiles"][0]} if parameter["profiles"] else {}
+            options = {canal["name"]: {**profile, parameter["name"]: str(value).lower()}}
+            (displayed,) = preview(app, sql=SQL, protocols=[canal["name"]], options=options)["previews"]
+            assert "error" not in displayed, displayed
