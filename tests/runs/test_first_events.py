@@ -12,7 +12,7 @@ from ticdc_producer.config import resolve
 from ticdc_producer.model.event_line import event_text
 from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
-from ticdc_producer.runs.preview import MAX_LINES, FirstMessages
+from ticdc_producer.runs.targets.first_messages import MAX_LINES, FirstMessages
 from ticdc_producer.targets.decode import event_decoder
 
 SQL = """CREATE TABLE test.t (id INT PRIMARY KEY, v VARCHAR(9));

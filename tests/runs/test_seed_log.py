@@ -11,7 +11,7 @@ import ticdc_producer
 from ticdc_producer.config import resolve
 from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
-from ticdc_producer.runs.preview import FirstMessages
+from ticdc_producer.runs.targets.first_messages import FirstMessages
 from ticdc_producer.targets.decode import event_decoder
 
 OLDER_FORMS = (

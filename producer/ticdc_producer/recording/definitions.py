@@ -124,16 +124,16 @@ def described_tables(
     """
     oldest: dict[TableName, TableInfo] = {}
     messages = [*map(describe, descriptions)]
-    made = {(table.schema, table.name, table.update_ts) for tables in messages for table in tables.after}
+    new = {(table.schema, table.name, table.update_ts) for tables in messages for table in tables.after}
     for table in (table for tables in messages for table in tables.before):
         name = table.schema, table.name
         known = oldest.setdefault(name, table)
-        if (*name, table.update_ts) not in made and table.update_ts < known.update_ts:
+        if (*name, table.update_ts) not in new and table.update_ts < known.update_ts:
             oldest[name] = table
     return [
         EarlierTable(*name, create_table_text(table), table.update_ts + 1)
         for name, table in oldest.items()
-        if accepts(*name) and name not in created and (*name, table.update_ts) not in made
+        if accepts(*name) and name not in created and (*name, table.update_ts) not in new
     ]
 
 

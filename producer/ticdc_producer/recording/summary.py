@@ -126,8 +126,8 @@ class Summary:
     def start_ts(self, selection: Selection) -> int | None:
         """Return the TSO after which everything is known; None: from the beginning.
 
-        A partition that begins in the middle lacks what commits before its first event. Of the transaction of
-        that event it may lack some rows.
+        A partition that begins in the middle lacks what commits before its first event, and
+        perhaps rows of the transaction of that event.
         """
         cut = (ts for offset, ts in self.begins.values() if offset > 0)
         return max((selection.after, self.before, *cut)) or None

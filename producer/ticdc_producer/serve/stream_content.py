@@ -9,7 +9,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 from ticdc_producer.model.event_line import DecodedRow, RowImage, StateRow, event_line, to_json
 from ticdc_producer.protocols.spans import ByteSpan
@@ -25,12 +25,17 @@ SpansOf: TypeAlias = Callable[[bytes | None, bytes | None], Sequence[ByteSpan]]
 """Key and value to named ranges of their bytes."""
 
 
-def exact(value: Any) -> Any:
+def exact(members: Mapping[str, object]) -> dict[str, object]:
+    """Return a JSON object in which numbers that JavaScript would round are texts."""
+    return {name: _exact(member) for name, member in members.items()}
+
+
+def _exact(value: object) -> object:
     """Return JSON in which numbers that JavaScript would round are texts."""
     if isinstance(value, Mapping):
-        return {str(name): exact(member) for name, member in value.items()}
+        return {str(name): _exact(member) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        return [exact(member) for member in value]
+        return [_exact(member) for member in value]
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _MOST_EXACT:
         return str(value)
     return value
@@ -70,8 +75,27 @@ def _cut(value: object) -> object:
     return {kind: text[:_MOST_VALUE], "length": len(text)}
 
 
+class HeaderRow(TypedDict):
+    """A header of a message."""
+
+    key: str
+    value: bytes | None
+
+
+class MessageRow(TypedDict):
+    """A row of the shape ``MESSAGES``."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: object
+    key: bytes | None
+    value: bytes | None
+    headers: Sequence[HeaderRow] | None
+
+
 def message_objects(
-    messages: Iterable[Mapping[str, Any]],
+    messages: Iterable[MessageRow],
     events: Iterable[DecodedRow],
     spans_of: SpansOf,
     extra: Callable[[DecodedRow], Mapping[str, object]] = lambda _row: {},

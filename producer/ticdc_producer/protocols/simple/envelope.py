@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import msgspec
 
@@ -132,7 +132,7 @@ class SchemaColumnJSON(msgspec.Struct, rename="camel"):
     name: str
     data_type: DataType
     nullable: bool
-    default: Any = None
+    default: object = None
 
 
 class IndexJSON(msgspec.Struct):

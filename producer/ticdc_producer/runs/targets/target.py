@@ -11,9 +11,9 @@ from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.oracle import Oracle
 from ticdc_producer.rows.origin import Origin
-from ticdc_producer.runs.preview import FirstMessages, first_messages
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
+from ticdc_producer.runs.targets.first_messages import FirstMessages, first_messages
 from ticdc_producer.runs.verification import verify_messages
 from ticdc_producer.simulate.counts import Counts
 from ticdc_producer.simulate.job import Job

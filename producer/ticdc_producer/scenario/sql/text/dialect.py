@@ -105,7 +105,7 @@ class TiDB(MySQL):
                 return negation
             return self.expression(exp.Not(this=self._parse_unary()))
 
-        UNARY_PARSERS: ClassVar[dict[TokenType, Callable[..., Any]]] = {
+        UNARY_PARSERS: ClassVar[dict[TokenType, Callable[..., object]]] = {
             **MySQLParser.UNARY_PARSERS,
             TokenType.NOT: lambda self: self._parse_negation(),
         }
