@@ -49,9 +49,8 @@ def test_spark_repeats_a_micro_batch_with_the_same_rows(
     last = stream.forget_last_commit()
     assert stream.read() == batches[-1:]
     assert list(stream.rows) == [last]
-    assert [[*map(tuple, batch)] for batch in batches] == [
-        [tuple(row.values()) for row in batch] for batch in _with_maps(MicroBatches(**options).read())
-    ]
+    rows = [[row.asDict(recursive=True) for row in batch] for batch in batches]
+    assert rows == _with_maps(MicroBatches(**options).read())
 
 
 def _with_maps(batches: list[list[dict[str, object]]]) -> list[list[dict[str, object]]]:
