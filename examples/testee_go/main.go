@@ -1,4 +1,4 @@
-// A testee of `ticdc-producer conformance` at both levels: a consumer of Canal-JSON, without packages.
+// A testee of `ticdc-producer conformance`: a consumer of Canal-JSON, without packages.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 )
 
 type request struct {
-	Hello int
+	Hello                 int
 	Case, Level, Protocol string
 	Options               map[string]any
 	Value                 []byte
@@ -25,6 +25,11 @@ type request struct {
 	FollowsDDL            bool    `json:"follows_ddl"`
 	Claims                map[string]string
 	Snapshot              []loadedTable
+	Do, Directory         string
+	Step, Stop            int
+	Partitions            map[string]int
+	Assigned              []string
+	Committed             map[string]int
 }
 
 // loadedTable is a table that the consumer has from a dump.
@@ -35,6 +40,7 @@ type loadedTable struct {
 }
 
 type message struct {
+	Topic             string
 	Partition, Offset int
 	Value             []byte
 }
@@ -243,14 +249,25 @@ func tablesOf(from request) (map[string][]image, error) {
 	return found, nil
 }
 
+// unsupported returns why a case is skipped; it is empty if it is not.
+func unsupported(from request) string {
+	compression := from.Options["large-message-handle-compression"]
+	compressed := compression != nil && compression != "none"
+	if from.Protocol != "canal-json" || compressed || from.FollowsDDL || from.Claims != nil {
+		return "not implemented"
+	}
+	return ""
+}
+
 func answer(from request) map[string]any {
 	if from.Hello == 1 {
 		return map[string]any{"hello": 1}
 	}
-	compression := from.Options["large-message-handle-compression"]
-	compressed := compression != nil && compression != "none"
-	if from.Protocol != "canal-json" || compressed || from.FollowsDDL || from.Claims != nil {
-		return map[string]any{"case": from.Case, "skipped": "not implemented"}
+	if from.Level == "restart" {
+		return restartAnswer(from)
+	}
+	if reason := unsupported(from); reason != "" {
+		return map[string]any{"case": from.Case, "skipped": reason}
 	}
 	var found any
 	var err error

@@ -1,5 +1,6 @@
-// A testee of `ticdc-producer conformance` at both levels: a consumer of Canal-JSON, without packages.
+// A testee of `ticdc-producer conformance`: a consumer of Canal-JSON, without packages.
 import { Buffer } from 'node:buffer'
+import { restarted } from './restart.mjs'
 
 const DDL_TYPES = { CREATE: 3, ERASE: 4, TRUNCATE: 11, RENAME: 14 }
 const CLEARS = ['ERASE', 'TRUNCATE']
@@ -38,7 +39,7 @@ function image(row, types) {
 }
 
 /** The event of a message, with the columns of its key. */
-function decoded(value) {
+export function decoded(value) {
   const body = parsed(value)
   const extension = body._tidb ?? {}
   if (body.type === 'TIDB_WATERMARK') {
@@ -60,7 +61,7 @@ function decoded(value) {
 }
 
 /** A change of the key is a delete and an insert: another row may get the old key. */
-function steps(event) {
+export function steps(event) {
   const { op, before, after } = event.fields
   if (op !== 'update') return [event]
   const whole = Object.assign(Object.create(null), after, before) // an old image may have changed columns only
@@ -71,12 +72,12 @@ function steps(event) {
   ]
 }
 
-function keyOf(event, row) {
+export function keyOf(event, row) {
   return JSON.stringify([...event.keys].sort().map((name) => row[name]))
 }
 
 /** Position of an event among those of its commit-ts: deletes, other rows, DDLs. */
-function rank(event) {
+export function rank(event) {
   return event.kind === 'ddl' ? 2 : event.fields.op === 'delete' ? 0 : 1
 }
 
@@ -113,11 +114,13 @@ function tablesOf(request) {
   return Object.fromEntries(request.tables.map((name) => [name, [...(tables.get(name)?.values() ?? [])]]))
 }
 
+function unsupported(request) {
+  const compressed = (request.options?.['large-message-handle-compression'] ?? 'none') !== 'none'
+  return request.protocol !== 'canal-json' || compressed || request.claims || request.follows_ddl
+}
+
 function answer(request) {
-  const compressed = (request.options['large-message-handle-compression'] ?? 'none') !== 'none'
-  if (request.protocol !== 'canal-json' || compressed || request.claims || request.follows_ddl) {
-    return '"skipped":"not implemented"'
-  }
+  if (unsupported(request)) return '"skipped":"not implemented"'
   try {
     if (request.level === 'apply') return `"tables":${JSON.stringify(tablesOf(request))}`
     const { kind, ts, fields } = decoded(request.value)
@@ -134,6 +137,10 @@ for await (const chunk of process.stdin) {
   rest = lines.pop()
   for (const line of lines) {
     const request = JSON.parse(line)
+    if (request.level === 'restart') {
+      process.stdout.write(`${JSON.stringify(restarted(request, unsupported(request)))}\n`)
+      continue
+    }
     process.stdout.write(request.hello ? '{"hello":1}\n' : `{"case":${JSON.stringify(request.case)},${answer(request)}}\n`)
   }
 }

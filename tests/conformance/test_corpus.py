@@ -16,7 +16,7 @@ from ticdc_producer.conformance.case import Case, build_decode_case
 from ticdc_producer.conformance.case_spec import PROTOCOLS, decode_cases
 from ticdc_producer.conformance.damage import DAMAGES
 from ticdc_producer.conformance.stream import run_spec
-from ticdc_producer.conformance.wire import wire_schema
+from ticdc_producer.conformance.wire_schema import wire_schema
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.resources import bundled_dir
 
@@ -104,7 +104,7 @@ def test_the_expected_events_are_the_committed_changes(cases: list[Case]) -> Non
 def test_the_published_schema_is_current_and_accepts_every_line(cases: list[Case]) -> None:
     published = json.loads((bundled_dir("schemas") / "conformance.schema.json").read_text("utf-8"))
     assert published == wire_schema(), (
-        "python -m ticdc_producer.conformance.wire > schemas/conformance.schema.json"
+        "python -m ticdc_producer.conformance.wire_schema > schemas/conformance.schema.json"
     )
     validator = jsonschema.Draft202012Validator(published)
     for line in _lines(cases):

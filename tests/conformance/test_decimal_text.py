@@ -8,7 +8,8 @@ import jsonschema
 import msgspec
 import pytest
 
-from ticdc_producer.conformance.wire import ApplyRequest, InvalidResponse, answer_of, wire_schema
+from ticdc_producer.conformance.wire import ApplyRequest, InvalidResponse, answer_of
+from ticdc_producer.conformance.wire_schema import wire_schema
 
 TS = 429918008428724226
 

@@ -34,6 +34,7 @@ def test_it_has_the_rows_of_every_topic(java_testee: str, capsys: pytest.Capture
     assert set(outcomes.values()) == {"passed", "skipped"}
 
 
-def test_it_is_one_short_file() -> None:
-    (source,) = (EXAMPLE / "src").rglob("*.java")
-    assert len(source.read_text("utf-8").splitlines()) < 155
+def test_it_is_two_short_files() -> None:
+    sources = {path.stem: path.read_text("utf-8") for path in (EXAMPLE / "src").rglob("*.java")}
+    assert sources.keys() == {"Testee", "Restarts"}
+    assert max(len(text.splitlines()) for text in sources.values()) < 200

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ticdc_producer.cli.options import AnyProtocol, Json, ProtocolName, refuse_options
-from ticdc_producer.conformance.case_spec import Level
+from ticdc_producer.conformance.case_spec import LEVELS_OF_FILES, Level
 from ticdc_producer.hints import counted
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def conformance(
     ] = None,
     level: Annotated[
         list[Level] | None,
-        typer.Option("--level", help="Events of messages, rows of topics, or of files; may be repeated."),
+        typer.Option("--level", help="Events of messages, rows of topics or files, restarts; repeatable."),
     ] = None,
     only: Annotated[
         list[str] | None,
@@ -96,6 +96,13 @@ def conformance(
             help="Cut a golden folder or a scenario that fails down to a few statements.",
         ),
     ] = None,
+    reset: Annotated[
+        bool,
+        typer.Option(
+            "--reset",
+            help="At level restart, let the process go on: each start resets it. Default: kill it.",
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> int:
     """Test how your consumer decodes messages. Exit code 1 if a case does not have the expected outcome.
@@ -123,6 +130,7 @@ def conformance(
             protocols=protocol or (),
             levels=level or (),
             save=save,
+            reset=reset,
             as_json=as_json,
         )
         return random_histories(histories, options)
@@ -142,7 +150,7 @@ def conformance(
         _list(cases, as_json)
         return 0
     _check(testee, junit_xml)
-    outcomes = _outcomes(cases, testee or "", seconds_of(timeout), known, save)
+    outcomes = _outcomes(cases, testee or "", seconds_of(timeout), known, save, reset=reset)
     if junit_xml is not None:
         from ticdc_producer.conformance.runner import write_junit
 
@@ -152,20 +160,41 @@ def conformance(
 
 
 def _outcomes(
-    cases: Sequence[CaseSpec], command: str, seconds: float, failures: FailureList, save: Path | None
+    cases: Sequence[CaseSpec],
+    command: str,
+    seconds: float,
+    failures: FailureList,
+    save: Path | None,
+    *,
+    reset: bool,
 ) -> Sequence[CaseOutcome]:
     """Run the cases; failed ones are saved as golden folders below ``save``, if it is given."""
     from ticdc_producer.conformance import runner as report
+    from ticdc_producer.conformance.restart.case import RestartCase
     from ticdc_producer.conformance.runner import run
 
     typer.echo(f"running {counted(len(cases), 'case')}", err=True)
 
     def save_failure(outcome: CaseOutcome) -> None:
-        if save is not None and outcome.status == "failed":
+        if save is None or outcome.status != "failed":
+            return
+        if isinstance(outcome.case, RestartCase):
+            from ticdc_producer.conformance.fuzz.recorded import save_restart
+            from ticdc_producer.conformance.fuzz.testee import Wrong
+
+            wrong = Wrong(outcome.case, outcome.reasons, outcome.answer)
+            save_restart(save, wrong, command, reset=reset)
+        else:
             report.save(save, outcome, command)
 
     return run(
-        cases, command, timeout=seconds, failures=failures, on_outcome=save_failure, on_status=_print_status
+        cases,
+        command,
+        timeout=seconds,
+        failures=failures,
+        reset=reset,
+        on_outcome=save_failure,
+        on_status=_print_status,
     )
 
 
@@ -237,7 +266,10 @@ def golden(
     if out is None:
         raise FolderError("--out is required", path="golden", hint="--out DIR")
     protocols = set() if not protocol or "all" in protocol else set(protocol)
-    cases = selected(case_specs(level or tuple(Level)), protocols, only or ())
+    if Level.RESTART in (level or ()):
+        what, hint = "a case of the level restart is a conversation, not files", "leave --level restart out"
+        raise FolderError(what, path="golden", hint=hint)
+    cases = selected(case_specs(level or LEVELS_OF_FILES), protocols, only or ())
     write_corpus(out, cases, lambda line: typer.echo(line, err=True))
     typer.echo(f"wrote {len(cases)} cases into {out}")
     return 0

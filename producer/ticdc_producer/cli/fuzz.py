@@ -84,6 +84,7 @@ class FuzzOptions:
     :param timeout: for one answer, as given.
     :param levels: levels of the requests; empty for both.
     :param save: folder of failures; None: the default one.
+    :param reset: whether the process goes on at a restart.
     """
 
     command: str
@@ -91,6 +92,7 @@ class FuzzOptions:
     protocols: Sequence[str]
     levels: Sequence[Level]
     save: Path | None
+    reset: bool
     as_json: bool
 
     @property
@@ -107,17 +109,17 @@ class FuzzOptions:
 
     @property
     def chosen_levels(self) -> tuple[Level, ...]:
-        """The levels of requests, by default both."""
-        from ticdc_producer.conformance.case_spec import Level
+        """The levels of requests, by default those without restarts."""
+        from ticdc_producer.conformance.case_spec import LEVELS_OF_HISTORIES, Level
 
-        return tuple(level for level in Level if not self.levels or level in self.levels)
+        return tuple(level for level in Level if level in (self.levels or LEVELS_OF_HISTORIES))
 
     def testee(self) -> FuzzTestee:
         """Return the program under test. It starts with the first request."""
         from ticdc_producer.conformance.catalog import seconds_of
         from ticdc_producer.conformance.fuzz.testee import Process
 
-        return Process(self.command, seconds_of(self.timeout))
+        return Process(self.command, seconds_of(self.timeout), reset=self.reset)
 
 
 def random_histories(histories: RandomHistories, options: FuzzOptions) -> int:
@@ -133,7 +135,7 @@ def fuzz(histories: RandomHistories, options: FuzzOptions) -> int:
     """Send random histories until one fails; 1 if one does."""
     from ticdc_producer.conformance.catalog import seconds_of
     from ticdc_producer.conformance.fuzz.campaign import CampaignLimits, run_campaign
-    from ticdc_producer.conformance.fuzz.recorded import regressions, save_failure
+    from ticdc_producer.conformance.fuzz.recorded import regressions
     from ticdc_producer.conformance.fuzz.stream import Settings
 
     seconds = None if histories.time is None else seconds_of(histories.time, argument="time")
@@ -152,11 +154,11 @@ def fuzz(histories: RandomHistories, options: FuzzOptions) -> int:
         regressions=[*regressions(options.folder)],
         on_status=_print_status,
     )
-    folder = save_failure(options.folder, report.failure, options.command) if report.failure else None
+    folder = _save(options, report.failure) if report.failure else None
     if options.as_json:
         typer.echo(json.dumps(_report_json(report, folder), ensure_ascii=False, indent=2))
     else:
-        for line in _report_lines(report, options.command, folder):
+        for line in _report_lines(report, options, folder):
             typer.echo(line)
     return 0 if report.failure is None else 1
 
@@ -178,7 +180,6 @@ def replay(options: FuzzOptions, folder: Path) -> int:
 
 def shrink(options: FuzzOptions, path: Path) -> int:
     """Cut a golden folder or a scenario down to a few statements that fail, too; 0 if it passes."""
-    from ticdc_producer.conformance.fuzz.recorded import save_failure
     from ticdc_producer.conformance.fuzz.shrink import first_wrong, shrunk
 
     example = _example(options, path)
@@ -191,8 +192,8 @@ def shrink(options: FuzzOptions, path: Path) -> int:
     if failure is None:
         typer.echo("passed: there is nothing to shrink")
         return 0
-    folder = save_failure(options.folder, failure, options.command)
-    for line in _failure_lines(failure, options.command, folder):
+    folder = _save(options, failure)
+    for line in _failure_lines(failure, options, folder):
         typer.echo(line)
     return 1
 
@@ -214,20 +215,21 @@ async def _with_testee(options: FuzzOptions, use: Callable[[FuzzTestee], Awaitab
         await testee.close()
 
 
-def _report_lines(report: Report, command: str, folder: Path | None) -> list[str]:
+def _report_lines(report: Report, options: FuzzOptions, folder: Path | None) -> list[str]:
     times = f"{report.seconds:.0f} s; the testee waited {report.idle:.0f} of {report.exchange:.0f} s"
-    lines = [f"{counted(report.examples, 'example')}, {counted(report.cases, 'case')} in {times}"]
+    restarts = f", {counted(report.restarts, 'restart')}" if report.restarts else ""
+    lines = [f"{counted(report.examples, 'example')}, {counted(report.cases, 'case')}{restarts} in {times}"]
     if report.regressions:
         lines.append(f"{report.regressions} examples of earlier failures")
     if report.skipped:
         lines.append(f"skipped: {', '.join(report.skipped)}")
     lines += report.steering.text_lines()
     if report.failure is not None and folder is not None:
-        lines += _failure_lines(report.failure, command, folder)
+        lines += _failure_lines(report.failure, options, folder)
     return lines
 
 
-def _failure_lines(failure: Failure, command: str, folder: Path) -> list[str]:
+def _failure_lines(failure: Failure, options: FuzzOptions, folder: Path) -> list[str]:
     from ticdc_producer.conformance.fuzz.recorded import replay_command
 
     example = failure.smallest
@@ -243,14 +245,24 @@ def _failure_lines(failure: Failure, command: str, folder: Path) -> list[str]:
         *([f"options: {json.dumps(dict(example.options))}"] if example.options else []),
         *_reasons(failure.wrong),
         f"saved: {folder}",
-        f"replay: {replay_command(command, folder)}",
+        f"replay: {replay_command(options.command, folder, reset=options.reset)}",
     ]
 
 
+def _save(options: FuzzOptions, failure: Failure) -> Path:
+    from ticdc_producer.conformance.fuzz.recorded import save_failure
+
+    return save_failure(options.folder, failure, options.command, reset=options.reset)
+
+
 def _delivery(wrong: Wrong) -> list[str]:
-    """Return the line with the order of the messages; none for a request of one message."""
-    from ticdc_producer.conformance.fuzz.example import delivery_text
+    """Return the line with the order of the messages, or one per life; none for a request of one message."""
+    from ticdc_producer.conformance.delivery import delivery_text
+    from ticdc_producer.conformance.restart.case import RestartCase
     from ticdc_producer.conformance.wire import ApplyRequest
+
+    if isinstance(wrong.case, RestartCase):
+        return list(wrong.case.log)
 
     request = wrong.case.request
     return [f"delivered: {delivery_text(request.messages)}"] if isinstance(request, ApplyRequest) else []
@@ -268,6 +280,7 @@ def _report_json(report: Report, folder: Path | None) -> dict[str, object]:
         "ok": failure is None,
         "examples": report.examples,
         "cases": report.cases,
+        "restarts": report.restarts,
         "regressions": report.regressions,
         "rejected": report.rejected,
         "seconds": round(report.seconds, 1),

@@ -228,12 +228,18 @@ def _topic(topic_spec: TopicSpec) -> object:
 
 
 class Level(StrEnum):
-    """The part that a testee returns: the events of a message, or the rows of tables of a topic or folder."""
+    """The part that a testee returns: the events of a message, or the rows of tables of a topic or folder.
+
+    At the level ``restart`` it is stopped on the way.
+    """
 
     DECODE = "decode"
     APPLY = "apply"
     STORAGE = "storage"
+    RESTART = "restart"
 
 
 LEVELS_OF_HISTORIES = (Level.DECODE, Level.APPLY)
-"""The levels of random histories, whose messages are in no files."""
+"""The levels of random histories without ``--level``; their messages are in no files."""
+LEVELS_OF_FILES = (Level.DECODE, Level.APPLY, Level.STORAGE)
+"""The levels whose cases can be written as files: a case of the others is a conversation."""

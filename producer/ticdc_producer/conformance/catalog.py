@@ -1,8 +1,8 @@
-"""All cases of both levels, the selection of some, and the list of those that a testee is known to fail."""
+"""All cases of all levels, the selection of some, and the list of those that a testee is known to fail."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from difflib import get_close_matches
@@ -23,22 +23,32 @@ from ticdc_producer.scenario.spec import read_duration
 
 if TYPE_CHECKING:
     from ticdc_producer.conformance.case import ApplyCase
+    from ticdc_producer.conformance.restart.case import RestartCase
+    from ticdc_producer.conformance.restart_case import RestartCaseSpec
     from ticdc_producer.conformance.storage_case import StorageCase, StorageCaseSpec
 
 
-CaseSpec: TypeAlias = "DecodeCase | ApplyCaseSpec | StorageCaseSpec"
-AnyCase: TypeAlias = "Case | ApplyCase | StorageCase"
+CaseSpec: TypeAlias = "DecodeCase | ApplyCaseSpec | StorageCaseSpec | RestartCaseSpec"
+AnyCase: TypeAlias = "Case | ApplyCase | StorageCase | RestartCase"
 
 
 def case_specs(levels: Collection[Level]) -> tuple[CaseSpec, ...]:
     """Return all cases of some levels, not built yet. Cases of single messages come first."""
     decode = decode_cases() if Level.DECODE in levels else ()
     apply = apply_case_specs() if Level.APPLY in levels else ()
-    if Level.STORAGE not in levels:
-        return (*decode, *apply)
-    from ticdc_producer.conformance.storage_case import storage_case_specs
+    return (*decode, *apply, *_further_specs(levels))
 
-    return (*decode, *apply, *storage_case_specs())
+
+def _further_specs(levels: Collection[Level]) -> Iterator[StorageCaseSpec | RestartCaseSpec]:
+    """Yield the cases of the levels whose modules only they need."""
+    if Level.STORAGE in levels:
+        from ticdc_producer.conformance.storage_case import storage_case_specs
+
+        yield from storage_case_specs()
+    if Level.RESTART in levels:
+        from ticdc_producer.conformance.restart_case import restart_case_specs
+
+        yield from restart_case_specs()
 
 
 def build_case(spec: CaseSpec, on_status: Callable[[str], None]) -> AnyCase:
@@ -53,6 +63,10 @@ def build_case(spec: CaseSpec, on_status: Callable[[str], None]) -> AnyCase:
         from ticdc_producer.conformance.case import build_apply_case
 
         return build_apply_case(spec, on_status)
+    from ticdc_producer.conformance.restart_case import RestartCaseSpec, build_restart_case
+
+    if isinstance(spec, RestartCaseSpec):
+        return build_restart_case(spec)
     from ticdc_producer.conformance.storage_case import build_storage_case
 
     return build_storage_case(spec, on_status)

@@ -6,15 +6,23 @@ import json
 import struct
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 
 import msgspec
 
 from ticdc_producer.conformance.wire import Event, EventValue, Image
+from ticdc_producer.protocols.registry import fidelity
 
 FLOATS = frozenset({"float", "double"})
 _ALWAYS = ("kind", "commit_ts", "schema", "table", "op", "query", "handle_key_only")
 _OPTIONAL = ("columns", "table_id", "ddl_type")
 _LONGEST = 80
+
+
+@cache
+def float_types(protocol: str) -> frozenset[str]:
+    """Return the SQL types that arrive as floating point numbers; with Debezium also DECIMAL."""
+    return FLOATS | {"decimal"} if fidelity(protocol, {}).float_decimals else FLOATS
 
 
 def differences(

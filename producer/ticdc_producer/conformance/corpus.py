@@ -16,6 +16,7 @@ import msgspec
 from ticdc_producer.conformance.case import ApplyCase, Case, changefeed_of
 from ticdc_producer.conformance.catalog import AnyCase, CaseSpec, build_case
 from ticdc_producer.conformance.compare import ExpectedRows
+from ticdc_producer.conformance.restart.case import RestartCase
 from ticdc_producer.conformance.wire import Event
 from ticdc_producer.errors import FolderError
 from ticdc_producer.installation import own_version
@@ -39,7 +40,10 @@ def write_case(folder: Path, case: AnyCase) -> None:
     """Write a case into a folder. The same case gives the same bytes.
 
     :param folder: an existing, empty folder.
+    :raises ValueError: for a case of the restart level, which is a conversation.
     """
+    if isinstance(case, RestartCase):
+        raise ValueError(f"{case.id} has no files")
     if isinstance(case, Case):
         changefeed = _write_message(folder, case)
     elif isinstance(case, ApplyCase):
@@ -49,7 +53,7 @@ def write_case(folder: Path, case: AnyCase) -> None:
     sink.write_manifest(folder, {"case": _request_summary(case), "changefeed": changefeed})
 
 
-def _request_summary(case: AnyCase) -> dict[str, object]:
+def _request_summary(case: Case | ApplyCase | StorageCase) -> dict[str, object]:
     """Return the description and the request without its messages."""
     request = msgspec.to_builtins(case.request)
     messages = ("key", "value", "described", "messages", "schemas", "folder")

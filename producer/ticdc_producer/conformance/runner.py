@@ -11,7 +11,6 @@ from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -19,12 +18,13 @@ from junitparser import TestCase
 
 from ticdc_producer.conformance.case import Case
 from ticdc_producer.conformance.catalog import AnyCase, CaseSpec, FailureList, build_case
-from ticdc_producer.conformance.compare import FLOATS, differences, table_differences
+from ticdc_producer.conformance.compare import differences, float_types, table_differences
 from ticdc_producer.conformance.corpus import write_case
 from ticdc_producer.conformance.process import Testee, TesteeCrashed
+from ticdc_producer.conformance.restart.case import RestartCase
+from ticdc_producer.conformance.restart.conversation import Restarter, RestartResult
 from ticdc_producer.conformance.wire import Answer, InvalidResponse, answer_of
 from ticdc_producer.errors import ReportError
-from ticdc_producer.protocols.registry import fidelity
 from ticdc_producer.reports.junit import (
     junit_text,
     passed_case,
@@ -35,7 +35,8 @@ from ticdc_producer.reports.junit import (
 from ticdc_producer.reports.report import write_text
 
 if TYPE_CHECKING:
-    from ticdc_producer.conformance.case import RowsCase
+    from ticdc_producer.conformance.case import ApplyCase, RowsCase
+    from ticdc_producer.conformance.storage_case import StorageCase
 
 
 Status: TypeAlias = Literal["passed", "failed", "skipped"]
@@ -75,6 +76,7 @@ def run(
     *,
     timeout: float,
     failures: FailureList,
+    reset: bool = False,
     on_outcome: Callable[[CaseOutcome], None] = lambda _: None,
     on_status: Callable[[str], None] = lambda _: None,
 ) -> list[CaseOutcome]:
@@ -82,30 +84,46 @@ def run(
 
     :param command: the command that starts the testee.
     :param timeout: seconds for one answer.
+    :param reset: whether the process goes on at a restart, instead of being killed.
     :param on_outcome: called with the outcome of each case.
     :param on_status: called before a case that takes long to build.
     :raises TesteeStartError: if the testee does not start, or does not start again after a crash.
     """
     built = (build_case(spec, on_status) for spec in cases)
-    return asyncio.run(_run(built, Testee(command, timeout), failures, on_outcome))
+    restarter = Restarter(Testee(command, timeout), reset=reset)
+    return asyncio.run(_run(built, restarter, failures, on_outcome))
 
 
 async def _run(
-    cases: Iterable[AnyCase], testee: Testee, failures: FailureList, on_outcome: Callable[[CaseOutcome], None]
+    cases: Iterable[AnyCase],
+    restarter: Restarter,
+    failures: FailureList,
+    on_outcome: Callable[[CaseOutcome], None],
 ) -> list[CaseOutcome]:
     outcomes = []
     try:
         for case in cases:
-            outcome = await _outcome(case, testee, failures.expects(case.id))
+            listed = failures.expects(case.id)
+            if isinstance(case, RestartCase):
+                outcome = _of_restarts(await restarter.run(case), listed)
+            else:
+                outcome = await _outcome(case, restarter.testee, listed)
             outcomes.append(outcome)
             on_outcome(outcome)
-        await testee.finish()
+        await restarter.testee.finish()
     finally:
-        await testee.close()
+        await restarter.close()
     return outcomes
 
 
-async def _outcome(case: AnyCase, testee: Testee, listed: bool) -> CaseOutcome:
+def _of_restarts(result: RestartResult, listed: bool) -> CaseOutcome:
+    reasons = (*result.case.log, *result.reasons) if result.status == "failed" else result.reasons
+    return CaseOutcome(
+        case=result.case, status=result.status, reasons=reasons, answer=result.answer, listed=listed
+    )
+
+
+async def _outcome(case: Case | ApplyCase | StorageCase, testee: Testee, listed: bool) -> CaseOutcome:
     line: str | None = None
     try:
         raw = await testee.ask(case.request)
@@ -128,21 +146,15 @@ def verify_answer(case: Case | RowsCase, answer: Answer) -> tuple[Status, list[s
     elif answer.error is not None:
         wrong = [f"an error, expected {expected_part(case)}: {answer.error}"]
     elif isinstance(case, Case):
-        wrong = differences(case.expected or (), answer.events or [], _floats(case.request.protocol))
+        wrong = differences(case.expected or (), answer.events or [], float_types(case.request.protocol))
     else:
-        wrong = table_differences(case.expected, answer.tables or {}, _floats(case.request.protocol))
+        wrong = table_differences(case.expected, answer.tables or {}, float_types(case.request.protocol))
     return ("failed" if wrong else "passed"), wrong
 
 
 def expected_part(case: Case | RowsCase) -> Literal["events", "tables"]:
     """Return the part of an answer that a case requests."""
     return "events" if isinstance(case, Case) else "tables"
-
-
-@cache
-def _floats(protocol: str) -> frozenset[str]:
-    """Return the SQL types that arrive as floating point numbers; with Debezium also DECIMAL."""
-    return FLOATS | {"decimal"} if fidelity(protocol, {}).float_decimals else FLOATS
 
 
 _OUTCOME = "outcome.json"

@@ -1,13 +1,11 @@
 """The wire format between runner and testee: one JSON object per line in each direction.
 
-The published JSON Schema is generated from these types: ``python -m ticdc_producer.conformance.wire``.
+The published JSON Schema is generated from these types (``conformance/wire_schema.py``).
 """
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal, TypeAlias
 
@@ -165,9 +163,9 @@ class StorageRequest(msgspec.Struct, frozen=True, kw_only=True):
 AnyRequest: TypeAlias = Request | ApplyRequest | StorageRequest
 
 
-_LARGE = ("commit_ts", "table_id")
+LARGE = ("commit_ts", "table_id")
 """Integers that may be text: many JSON writers, such as JavaScript's, have only float64 numbers."""
-_DECIMAL_TEXT = "^[0-9]{1,20}$"
+DECIMAL_TEXT = "^[0-9]{1,20}$"
 Image: TypeAlias = dict[str, EventValue]
 
 
@@ -287,9 +285,9 @@ def _read_large(event: object) -> bool:
     """Replace the decimal texts of large integers; return whether there were some."""
     if not isinstance(event, dict):
         return False
-    values = {name: event.get(name) for name in _LARGE}
+    values = {name: event.get(name) for name in LARGE}
     texts = {name: value for name, value in values.items() if isinstance(value, str)}
-    numbers = {name: int(text) for name, text in texts.items() if re.fullmatch(_DECIMAL_TEXT, text)}
+    numbers = {name: int(text) for name, text in texts.items() if re.fullmatch(DECIMAL_TEXT, text)}
     event.update(numbers)
     return bool(numbers)
 
@@ -297,31 +295,3 @@ def _read_large(event: object) -> bool:
 def event_of(line: Mapping[str, object]) -> Event:
     """Return the event of a parsed line of ``events.jsonl``."""
     return msgspec.convert(line, Event)
-
-
-_OPTION_VALUE: dict[str, object] = {"type": ["boolean", "integer", "string", "null"]}
-
-
-def wire_schema() -> dict[str, object]:
-    """Return the JSON Schema. A line matches one of the definitions."""
-    references, definitions = msgspec.json.schema_components(
-        [Hello, Request, ApplyRequest, StorageRequest, Answer],
-        schema_hook=lambda _object: _OPTION_VALUE,
-        ref_template="#/$defs/{name}",
-    )
-    for name in _LARGE:
-        integer = definitions["Event"]["properties"][name]
-        text = {"type": "string", "pattern": _DECIMAL_TEXT}
-        forms = integer.pop("anyOf", None) or [{"type": integer.pop("type")}]
-        integer["anyOf"] = [*forms, text]
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Conformance runner and testee",
-        "description": "One JSON object per line: Hello and requests to the testee, Hello and answers back.",
-        "anyOf": list(references),
-        "$defs": definitions,
-    }
-
-
-if __name__ == "__main__":
-    sys.stdout.write(json.dumps(wire_schema(), indent=2, ensure_ascii=False) + "\n")

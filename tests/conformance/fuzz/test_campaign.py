@@ -13,8 +13,9 @@ import pytest
 from tests.conformance.fuzz.reference import Streaming, consumer
 from tests.conformance.fuzz.wrong import WRONG, WrongConsumer
 from ticdc_producer.conformance.case_spec import Level
+from ticdc_producer.conformance.delivery import ORDERS
 from ticdc_producer.conformance.fuzz.campaign import CampaignLimits, Report, run_campaign
-from ticdc_producer.conformance.fuzz.example import ORDERS, FuzzExample
+from ticdc_producer.conformance.fuzz.example import FuzzExample
 from ticdc_producer.conformance.fuzz.random_example import PROTOCOLS
 from ticdc_producer.conformance.fuzz.shrink import first_wrong
 from ticdc_producer.conformance.fuzz.stream import Settings

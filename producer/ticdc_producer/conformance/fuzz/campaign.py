@@ -40,6 +40,7 @@ class Report:
 
     :param regressions: number of examples of earlier failures.
     :param cases: number of cases that the testee did not skip.
+    :param restarts: number of starts of the testee after a stop, at the restart level.
     :param rejected: number of drawn examples without a valid topic.
     :param seconds: time in all.
     :param idle: the part of ``exchange`` in which the testee had no request to answer.
@@ -51,6 +52,7 @@ class Report:
     regressions: int = 0
     examples: int = 0
     cases: int = 0
+    restarts: int = 0
     rejected: int = 0
     seconds: float = 0.0
     idle: float = 0.0
@@ -149,6 +151,7 @@ class _Campaign:
     def _record(self, built: BuiltExample, verdict: ExampleResult) -> None:
         protocol = built.example.protocol
         self._report.cases += verdict.answered
+        self._report.restarts += verdict.restarts
         if verdict.answered:
             self._report.steering.record(built.example, built.traps)
             self._stream.survived(built)

@@ -8,7 +8,8 @@ from random import Random
 from typing import Any
 
 from ticdc_producer.conformance.case_spec import LEVELS_OF_HISTORIES, Level
-from ticdc_producer.conformance.fuzz.example import MAX_COMMIT, ORDERS, FuzzExample, Order, TopicRequest
+from ticdc_producer.conformance.delivery import ORDERS, Order
+from ticdc_producer.conformance.fuzz.example import MAX_COMMIT, FuzzExample, TopicRequest
 from ticdc_producer.conformance.fuzz.random_ddl import (
     add_column,
     change_definitions,
@@ -123,6 +124,8 @@ _OF_STATEMENTS = "scenario"
 _REBALANCE: Order = "rebalance"
 _EARLIER = 0.15
 """Share of deliveries whose rows are requested as of a time stamp."""
+_BATCHES = (1, 1, 2, 5)
+"""Numbers of messages that a consumer receives at once."""
 _DDL_SHARES = (0, 0.1, 0.1, 0.3)
 _OF_DDLS = frozenset({"ddl-zoo", "duplicate-ddl", "ddl-at-resolved-ts"})
 _RAW = 0.12
@@ -171,6 +174,7 @@ def random_example(
         inject=inject,
         seed=random.randrange(1000),
         deliveries=_random_deliveries(random, partitions),
+        batch=random.choice(_BATCHES) if Level.RESTART in levels else 1,
         follows_ddl=follows_ddl,
         traps=tuple(sorted((history.traps | raw) & set(drawn_traps(protocol)))),
     )

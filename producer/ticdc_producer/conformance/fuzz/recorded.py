@@ -23,7 +23,10 @@ from ticdc_producer.conformance.fuzz.example import FuzzExample
 from ticdc_producer.conformance.fuzz.random_example import PROTOCOLS
 from ticdc_producer.conformance.fuzz.shrink import Failure
 from ticdc_producer.conformance.fuzz.sql_edits import statements_of
+from ticdc_producer.conformance.fuzz.testee import Wrong
 from ticdc_producer.conformance.fuzz.topic import NAME, build_topic
+from ticdc_producer.conformance.restart.case import RestartCase
+from ticdc_producer.conformance.restart_case import restart_case_specs
 from ticdc_producer.errors import ConformanceError, ReportError
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, NUMBERED, MySQLType, type_names
 from ticdc_producer.reports.report import write_text
@@ -39,19 +42,32 @@ _OUTCOME, _REQUEST = "outcome.json", "request.json"
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
-def save_failure(folder: Path, failure: Failure, command: str) -> Path:
+def save_failure(folder: Path, failure: Failure, command: str, *, reset: bool = False) -> Path:
     """Write the smallest example of a failure as a golden folder, and add it to the regression file.
 
     :param folder: contains the golden folder and the regression file; created if it is missing.
     :param command: the command of the testee.
+    :param reset: whether the process of the testee goes on at a restart.
     :returns: the golden folder.
     :raises ReportError: if it cannot be written.
     """
     example = failure.smallest
+    path = folder / f"{example.protocol}-{sha256(_ENCODER.encode(example)).hexdigest()[:12]}"
+    save_example(path, example, failure.wrong, replay_command(command, path, reset=reset))
+    _add_regression(folder / REGRESSIONS, example)
+    return path
+
+
+def save_example(path: Path, example: FuzzExample, wrong: Wrong, replay: str) -> None:
+    """Write an example that fails as a golden folder.
+
+    :param path: the folder; created if it is missing.
+    :param replay: the command that sends it again.
+    :raises ReportError: if it cannot be written.
+    """
     line = _ENCODER.encode(example)
-    path = folder / f"{example.protocol}-{sha256(line).hexdigest()[:12]}"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         if (path / _OUTCOME).exists():  # written by an earlier run
             shutil.rmtree(path)
         write_small_folder(path, build_topic(example).job)
@@ -59,21 +75,37 @@ def save_failure(folder: Path, failure: Failure, command: str) -> Path:
         what = f"the failing example cannot be written: {error.strerror}"
         raise ReportError(what, path=str(path)) from None
     outcome = {
-        "replay": replay_command(command, path),
-        "reasons": list(failure.wrong.reasons),
-        "answer": failure.wrong.answer,
+        "replay": replay,
+        "reasons": list(wrong.reasons),
+        "answer": wrong.answer,
     }
     write_text(path / SCENARIO, example.text)
     write_text(path / EXAMPLE, msgspec.json.format(line, indent=2).decode() + "\n")
-    write_text(path / _REQUEST, msgspec.json.encode(failure.wrong.case.request).decode() + "\n")
+    write_text(path / _REQUEST, msgspec.json.encode(wrong.case.request).decode() + "\n")
     write_text(path / _OUTCOME, json.dumps(outcome, indent=2, ensure_ascii=False) + "\n")
-    _add_regression(folder / REGRESSIONS, example)
+
+
+def save_restart(folder: Path, wrong: Wrong, command: str, *, reset: bool) -> Path:
+    """Write a failed written case of the restart level, with the stops at which it fails.
+
+    :param folder: contains the golden folder, which is named by the case.
+    :returns: the golden folder.
+    :raises ReportError: if it cannot be written.
+    """
+    spec = next(spec for spec in restart_case_specs() if spec.id == wrong.case.id)
+    lives = wrong.case.lives if isinstance(wrong.case, RestartCase) else None
+    path = folder / spec.id
+    replay = replay_command(command, path, reset=reset)
+    save_example(path, msgspec.structs.replace(spec.example, lives=lives or ()), wrong, replay)
     return path
 
 
-def replay_command(command: str, folder: Path) -> str:
+def replay_command(command: str, folder: Path, *, reset: bool = False) -> str:
     """Return the command that sends an example again."""
-    return shlex.join(["ticdc-producer", "conformance", "--testee", command, "--replay", str(folder)])
+    options = ["--reset"] if reset else []
+    return shlex.join(
+        ["ticdc-producer", "conformance", "--testee", command, "--replay", str(folder), *options]
+    )
 
 
 def stored_example(folder: Path) -> FuzzExample | None:

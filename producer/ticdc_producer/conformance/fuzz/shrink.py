@@ -12,6 +12,8 @@ from ticdc_producer.conformance.fuzz import sql_edits
 from ticdc_producer.conformance.fuzz.example import FuzzExample, TopicRequest
 from ticdc_producer.conformance.fuzz.testee import FuzzTestee, Wrong
 from ticdc_producer.conformance.fuzz.topic import build_topic
+from ticdc_producer.conformance.restart.case import RestartCase
+from ticdc_producer.conformance.restart.plan import without_lives
 from ticdc_producer.errors import ProducerError
 
 Fails = Callable[[FuzzExample], Awaitable[bool]]
@@ -55,9 +57,13 @@ async def shrunk(testee: FuzzTestee, example: FuzzExample, wrong: Wrong, *, numb
         last = failure or last
         return failure is not None
 
-    one_level = replace(example, levels=(Level(wrong.case.request.level),), traps=())
+    one_level = replace(example, levels=(Level(wrong.case.request.level),), traps=(), lives=())
+    if isinstance(wrong.case, RestartCase):
+        one_level = replace(one_level, max_stops=len(wrong.case.lives or ()))
     shrinker = Shrinker(fails)
     smallest = await shrinker.smallest(one_level)
+    if isinstance(last.case, RestartCase):
+        smallest = await shrinker.fewest_lives(replace(smallest, lives=last.case.lives or ()))
     return Failure(number=number, original=example, smallest=smallest, wrong=last, tries=shrinker.tries)
 
 
@@ -90,6 +96,10 @@ class Shrinker:
             for variants in _PASSES:
                 example = await self._pass(example, variants)
         return example
+
+    async def fewest_lives(self, example: FuzzExample) -> FuzzExample:
+        """Return the failing variant with the fewest stops. The example itself fails, with its stops."""
+        return await self._pass(example, _fewer_lives)
 
     async def _pass(self, example: FuzzExample, variants: _Variants) -> FuzzExample:
         """Replace the example by its first variant that fails, as long as there is one."""
@@ -132,6 +142,8 @@ def _plainer_delivery(example: FuzzExample) -> Iterator[FuzzExample]:
         yield replace(example, deliveries=(delivery,))
     if len(example.deliveries) == 1:
         yield from (replace(example, deliveries=(plainer,)) for plainer in _plainer(example.deliveries[0]))
+    if example.batch > 1:
+        yield replace(example, batch=1)
     if example.partitions > 1:
         yield replace(example, partitions=1)
         yield replace(example, partitions=example.partitions - 1)
@@ -146,6 +158,10 @@ def _plainer_delivery(example: FuzzExample) -> Iterator[FuzzExample]:
             yield replace(
                 example, options={key: value for key, value in example.options.items() if key != name}
             )
+
+
+def _fewer_lives(example: FuzzExample) -> Iterator[FuzzExample]:
+    return (replace(example, lives=plan) for plan in without_lives(example.lives) if plan)
 
 
 def _plainer(delivery: TopicRequest) -> Iterator[TopicRequest]:

@@ -9,10 +9,12 @@ from typing import TypeAlias
 
 from ticdc_producer.conformance.case import Case, TopicCase
 from ticdc_producer.conformance.process import Testee
+from ticdc_producer.conformance.restart.case import RestartCase
+from ticdc_producer.conformance.restart.conversation import Restarter
 from ticdc_producer.conformance.runner import expected_part, verify_answer
 from ticdc_producer.conformance.wire import Answer, ApplyRequest, InvalidResponse, Request, answer_of
 
-FuzzCase: TypeAlias = Case | TopicCase
+FuzzCase: TypeAlias = Case | TopicCase | RestartCase
 Respond: TypeAlias = Callable[[Request | ApplyRequest], Answer]
 
 
@@ -35,10 +37,12 @@ class ExampleResult:
 
     :param wrong: the first case that the testee answers wrongly; None if there is none.
     :param answered: number of cases that it did not skip.
+    :param restarts: number of its starts after a stop.
     """
 
     wrong: Wrong | None
     answered: int
+    restarts: int = 0
 
 
 class FuzzTestee(ABC):
@@ -72,6 +76,8 @@ class InProcess(FuzzTestee):
     async def answer(self, cases: Sequence[FuzzCase]) -> ExampleResult:
         answered = 0
         for case in cases:
+            if isinstance(case, RestartCase):  # a function has no process that could be stopped
+                continue
             try:
                 answer = self._respond(case.request)
             except Exception as error:  # a testee is foreign code, and may do anything
@@ -90,12 +96,29 @@ class Process(FuzzTestee):
 
     :param command: the command that starts it.
     :param timeout: seconds for one answer.
+    :param reset: whether the process goes on at a restart, instead of being killed.
     """
 
-    def __init__(self, command: str, timeout: float) -> None:
+    def __init__(self, command: str, timeout: float, *, reset: bool = False) -> None:
         self._testee = Testee(command, timeout)
+        self._restarter = Restarter(self._testee, reset=reset)
 
     async def answer(self, cases: Sequence[FuzzCase]) -> ExampleResult:
+        result = await self._answer([case for case in cases if not isinstance(case, RestartCase)])
+        for case in cases:
+            if isinstance(case, RestartCase) and result.wrong is None:
+                outcome = await self._restarter.run(case)
+                wrong = Wrong(outcome.case, outcome.reasons, outcome.answer)
+                result = ExampleResult(
+                    wrong if outcome.status == "failed" else None,
+                    result.answered + (outcome.status != "skipped"),
+                    result.restarts + outcome.restarts,
+                )
+        return result
+
+    async def _answer(self, cases: Sequence[Case | TopicCase]) -> ExampleResult:
+        if not cases:
+            return ExampleResult(None, 0)
         lines, failure = await self._testee.ask_all([case.request for case in cases])
         answered = 0
         for case, raw in zip(cases, lines, strict=False):
@@ -118,3 +141,4 @@ class Process(FuzzTestee):
 
     async def close(self) -> None:
         await self._testee.finish()
+        await self._restarter.close()

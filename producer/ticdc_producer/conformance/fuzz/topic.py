@@ -17,7 +17,10 @@ from ticdc_producer.config import Changefeed, resolve
 from ticdc_producer.conformance.case import Case, TopicCase
 from ticdc_producer.conformance.case_spec import Level
 from ticdc_producer.conformance.compare import ExpectedRows
-from ticdc_producer.conformance.fuzz.example import MAX_COMMIT, FuzzExample, TopicRequest, delivered
+from ticdc_producer.conformance.delivery import delivered
+from ticdc_producer.conformance.fuzz.example import MAX_COMMIT, FuzzExample, TopicRequest
+from ticdc_producer.conformance.fuzz.restarts import MAX_STATES, restart_cases
+from ticdc_producer.conformance.restart.case import RestartCase
 from ticdc_producer.conformance.wire import ApplyRequest, Event, KafkaRecord, Request, event_of
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.column import ColumnFlag
@@ -69,6 +72,16 @@ class FuzzTopic:
     example: FuzzExample
     job: Job
     simulation: SimulatedTopic
+
+    @property
+    def records(self) -> list[KafkaRecord]:
+        """All messages; each partition is in the order of its offsets."""
+        return [record for record, _ in self._messages]
+
+    @property
+    def claims(self) -> dict[str, str] | msgspec.UnsetType:
+        """All claim-check objects by their file name; unset if there are none."""
+        return _objects(claim for _, message in self._messages for claim in message.claims)
 
     @cached_property
     def _messages(self) -> list[tuple[KafkaRecord, Message]]:
@@ -133,7 +146,7 @@ class FuzzTopic:
             traps.add("changed-dispatch-column")
         return frozenset(traps)
 
-    def cases(self, name: str) -> Iterator[Case | TopicCase]:
+    def cases(self, name: str) -> Iterator[Case | TopicCase | RestartCase]:
         """Yield the requests with the expected answers.
 
         :param name: prefix of the ids.
@@ -142,10 +155,12 @@ class FuzzTopic:
             yield from self._decode_cases(name)
         if Level.APPLY in self.example.levels:
             yield from self._apply_cases(name)
+        if Level.RESTART in self.example.levels:
+            yield from restart_cases(self, f"{name}.restart")
 
     def _decode_cases(self, name: str) -> Iterator[Case]:
         """Yield a case per message. Equal messages, such as a DDL in every partition, are one case."""
-        events, known = self._events(), set()
+        events, known = self.events(), set()
         described: dict[int, list[str]] = {}
         describes = BUILT_IN[self.example.protocol].described_versions is not None
         for record, message in self._messages:
@@ -162,14 +177,14 @@ class FuzzTopic:
                     key=record.key,
                     value=record.value,
                     described=list(before) or msgspec.UNSET,
-                    schemas=self._schemas,
+                    schemas=self.schemas,
                     claims=_objects(message.claims),
                 )
                 yield Case(id=request.case, description="", request=request, expected=tuple(events[position]))
             if describes and message.type in _DESCRIBES and record.value is not None:
                 before.append(record.value)
 
-    def _events(self) -> Mapping[tuple[str, int, int], list[Event]]:
+    def events(self) -> Mapping[tuple[str, int, int], list[Event]]:
         """Return the expected events by the position of their message."""
         events: dict[tuple[str, int, int], list[Event]] = {}
         for row in self._expected:
@@ -180,11 +195,11 @@ class FuzzTopic:
 
     def _apply_cases(self, name: str) -> Iterator[TopicCase]:
         """Yield a case of the whole topic per delivery. Equal requests are one case."""
-        example, records, known = self.example, [record for record, _ in self._messages], list[Any]()
+        example, records, known = self.example, self.records, list[Any]()
         for number, delivery in enumerate(example.deliveries):
             resolved_ts = self._resolved_ts(delivery)
             messages = delivered(records, delivery.order, delivery.seed)
-            tables = self._expected_tables(resolved_ts)
+            tables = self.expected_tables(resolved_ts)
             if not tables or (resolved_ts, messages) in known:
                 continue
             known.append((resolved_ts, messages))
@@ -195,8 +210,8 @@ class FuzzTopic:
                 options=example.consumer_options,
                 messages=messages,
                 tables=[table.name for table in tables],
-                schemas=self._schemas,
-                claims=_objects(claim for _, message in self._messages for claim in message.claims),
+                schemas=self.schemas,
+                claims=self.claims,
                 resolved_ts=resolved_ts,
                 follows_ddl=example.follows_ddl or msgspec.UNSET,
             )
@@ -209,7 +224,8 @@ class FuzzTopic:
             return None
         return _ts_of(delivery.at_commit)
 
-    def _expected_tables(self, resolved_ts: int | None) -> tuple[ExpectedRows, ...]:
+    def expected_tables(self, resolved_ts: int | None) -> tuple[ExpectedRows, ...]:
+        """Return the rows that a consumer must have as of a time stamp; None: at the end."""
         if resolved_ts not in self._tables:
             tables = consumer_state_of_sql(
                 self.job,
@@ -226,7 +242,7 @@ class FuzzTopic:
         return {}
 
     @cached_property
-    def _schemas(self) -> dict[str, str] | msgspec.UnsetType:
+    def schemas(self) -> dict[str, str] | msgspec.UnsetType:
         """The schemas of a registry; unset for protocols without one."""
         return {str(number): schema for number, schema in self.job.known_schemas.items()} or msgspec.UNSET
 
@@ -237,7 +253,8 @@ def build_topic(example: FuzzExample) -> FuzzTopic:
     :raises ProducerError: if a statement fails, or a trap cannot be injected.
     """
     changefeed = changefeed_of(example)
-    plain, history = _executed(example.text, changefeed.force_replicate, changefeed.profile)
+    states = MAX_STATES if Level.RESTART in example.levels else MAX_COMMIT
+    plain, history = _executed(example.text, changefeed.force_replicate, changefeed.profile, states)
     scenario, traps = with_traps(replace(plain, seed=example.seed), example.inject)
     moments = sorted(
         {_ts_of(delivery.at_commit) for delivery in example.deliveries if delivery.at_commit is not None}
@@ -252,14 +269,19 @@ def _ts_of(commit: int) -> int:
 
 
 @lru_cache(maxsize=8)
-def _executed(text: str, force_replicate: bool, profile: Profile) -> tuple[ScenarioFile, History]:
-    """Execute a script, and retain the states after its first commits. Examples share scripts."""
+def _executed(
+    text: str, force_replicate: bool, profile: Profile, states: int
+) -> tuple[ScenarioFile, History]:
+    """Execute a script, and retain the states after its first commits. Examples share scripts.
+
+    :param states: number of commits.
+    """
     scenario = _scenario(text)
     history = execute(
         scenario,
         force_replicate=force_replicate,
         profile=profile,
-        state_after=range(1, MAX_COMMIT + 1),
+        state_after=range(1, states + 1),
         statements=_STATEMENTS,
     )
     return scenario, history

@@ -16,7 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** A testee of `ticdc-producer conformance`, both levels: Canal-JSON, parsed by canal's own message class. */
+/** A testee of `ticdc-producer conformance`: Canal-JSON, parsed by canal's own message class. */
 public final class Testee {
     private static final Map<String, String> OPERATIONS = Map.of("INSERT", "insert", "UPDATE", "update", "DELETE", "delete");
 
@@ -31,7 +31,7 @@ public final class Testee {
     }
 
     /** An event in the form of the answers, and its key columns. */
-    private record Event(JSONObject fields, List<String> key, boolean removes) {
+    record Event(JSONObject fields, List<String> key, boolean removes) {
         long ts() {
             return fields.getLongValue("commit_ts");
         }
@@ -40,6 +40,11 @@ public final class Testee {
             return value.equals(fields.getString(key));
         }
     }
+
+    /** By commit-ts: first removes old rows, then writes new ones, then applies DDLs. */
+    static final Comparator<Event> ORDER = Comparator.comparingLong(Event::ts)
+            .thenComparing(event -> event.is("kind", "ddl"))
+            .thenComparing(event -> !event.removes());
 
     public static void main(String[] arguments) throws IOException {
         PrintStream answers = new PrintStream(System.out, false, StandardCharsets.UTF_8);
@@ -55,9 +60,13 @@ public final class Testee {
 
     private static JSONObject answer(JSONObject request) {
         JSONObject answer = JSONObject.of("case", request.getString("case"));
-        boolean compressed = request.getJSONObject("options").containsKey("large-message-handle-compression");
-        boolean altered = request.getBooleanValue("follows_ddl");
-        if (!request.getString("protocol").equals("canal-json") || compressed || altered) {
+        JSONObject options = request.containsKey("options") ? request.getJSONObject("options") : new JSONObject();
+        boolean compressed = options.containsKey("large-message-handle-compression");
+        boolean skips = compressed || request.getBooleanValue("follows_ddl") || !"canal-json".equals(request.getString("protocol"));
+        if (request.getString("level").equals("restart")) {
+            return Restarts.answer(request, skips);
+        }
+        if (skips) {
             return answer.fluentPut("skipped", "not implemented");
         }
         try {
@@ -69,7 +78,7 @@ public final class Testee {
         }
     }
 
-    private static Event event(JSONObject record) {
+    static Event event(JSONObject record) {
         byte[] value = Base64.getDecoder().decode(record.getString("value"));
         Message message = JSON.parseObject(new String(value, StandardCharsets.UTF_8), Message.class);
         if (message.getType().equals("TIDB_WATERMARK")) {
@@ -112,14 +121,12 @@ public final class Testee {
         return isText ? read : JSONObject.of("b64", Base64.getEncoder().encodeToString(bytes));
     }
 
-    /** The rows of a topic: by commit-ts, first removes old rows, then writes new ones, then applies DDLs. */
+    /** The rows of a topic. */
     private static JSONObject tables(JSONObject request) {
         List<Event> events = new ArrayList<>();
         request.getJSONArray("messages").forEach(record -> events.add(event((JSONObject) record)));
         List.copyOf(events).forEach(event -> events.add(new Event(event.fields(), event.key(), true)));
-        events.sort(Comparator.comparingLong(Event::ts)
-                .thenComparing(event -> event.is("kind", "ddl"))
-                .thenComparing(event -> !event.removes()));
+        events.sort(ORDER);
         Long until = request.getLong("resolved_ts");
         Map<String, Map<List<Object>, Object>> tables = new LinkedHashMap<>();
         request.getJSONArray("tables").forEach(name -> tables.put((String) name, new LinkedHashMap<>()));
@@ -144,7 +151,7 @@ public final class Testee {
         return key.stream().sorted().map(row::get).toList();
     }
 
-    private static void apply(Map<List<Object>, Object> rows, Event event) {
+    static void apply(Map<List<Object>, Object> rows, Event event) {
         if (event.is("type", "ERASE") || event.is("type", "TRUNCATE")) {
             rows.clear();
         } else if (event.is("kind", "row")) {

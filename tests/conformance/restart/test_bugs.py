@@ -1,0 +1,81 @@
+"""Bugs that only restarts reveal are found in random histories; right consumers in four languages survive."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.restart.bugs import BUGS, TESTEES, RestartBug, bug, command
+from tests.conformance.restart.survival import failures
+from tests.conformance.restart.table import EXAMPLES, SEEDS, settings
+from ticdc_producer.conformance.fuzz.campaign import CampaignLimits, Report, run_campaign
+from ticdc_producer.conformance.fuzz.shrink import first_wrong
+from ticdc_producer.conformance.fuzz.testee import Process
+
+
+def campaign(testee: str, seed: int, examples: int) -> Report:
+    return run_campaign(Process(testee, 120, reset=True), settings(seed), CampaignLimits(examples=examples))
+
+
+def is_wrong(testee: str, report: Report) -> bool:
+    """Whether a testee gets the shrunk example of a report wrong."""
+    assert report.failure is not None
+    example = report.failure.smallest
+
+    async def answer() -> bool:
+        process = Process(testee, 120, reset=True)
+        try:
+            return await first_wrong(process, example) is not None
+        finally:
+            await process.close()
+
+    return asyncio.run(answer())
+
+
+def assert_is_found(change: RestartBug, seed: int, folder: Path) -> None:
+    """A bug is found and shrunk; the failure is that of a restart, and not of the right consumer."""
+    wrong = command(change.language, folder / "wrong", change)
+    report = campaign(wrong, seed, EXAMPLES)
+    assert report.failure is not None
+    assert report.failure.smallest.lives
+    assert report.failure.smallest.statements <= report.failure.original.statements
+    assert is_wrong(wrong, report)
+    assert not is_wrong(command(change.language, folder / "right"), report)
+
+
+def test_a_bug_in_python_is_found(tmp_path: Path) -> None:
+    assert_is_found(bug("commits the offsets of rows that wait"), 1, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("change", BUGS, ids=lambda change: f"{change.language}: {change.name}")
+def test_every_bug_is_found(change: RestartBug, seed: int, tmp_path: Path) -> None:
+    assert_is_found(change, seed, tmp_path)
+
+
+@pytest.mark.slow
+def test_offsets_before_effects_are_shrunk_to_two_statements_and_a_stop(tmp_path: Path) -> None:
+    wrong = command("go", tmp_path, bug("commits the offsets before the effects"))
+    failure = campaign(wrong, 1, EXAMPLES).failure
+    assert failure is not None
+    assert (failure.smallest.statements, len(failure.smallest.lives)) == (2, 1)
+
+
+def test_the_bugs_are_in_four_languages_and_half_of_them_come_from_users_threads() -> None:
+    assert len({one.name for one in BUGS}) == len(BUGS) == 20
+    assert {one.language for one in BUGS} == set(TESTEES)
+    assert len({one.source for one in BUGS if one.source}) == 10
+
+
+@pytest.mark.parametrize("language", ["python", "go", "node"])
+def test_a_right_consumer_survives_fifty_restarts(language: str, tmp_path: Path) -> None:
+    assert asyncio.run(failures(command(language, tmp_path), 1, 50))[1] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", TESTEES)
+def test_a_right_consumer_survives_two_thousand_restarts(language: str, tmp_path: Path) -> None:
+    assert asyncio.run(failures(command(language, tmp_path), 2, 2000))[1] == []
