@@ -266,5 +266,5 @@ def test_a_large_text_does_not_stall_the_page(page: Browser) -> None:
     )
     page.until_text(".list", "test.t id=1")
     _select(page, "insert")
-    assert "the first 65536 are displayed" in page.until_text(".bytes-of", "are displayed")
+    assert "the first 65536 are shown" in page.until_text(".bytes-of", "are shown")
     assert len(page.text(".decoded")) < 5000

@@ -11,13 +11,12 @@ export function bytesOf(content) {
   return Uint8Array.from(atob(content.b64 ?? ''), (character) => character.charCodeAt(0))
 }
 
-/** @param {Uint8Array} bytes Whether they are better read as hex: text has no control characters. */
+/** @param {Uint8Array} bytes Whether they are better read as hex: most text has few control characters. */
 export function isBinary(bytes) {
   const head = bytes.subarray(0, 512)
-  let control = 0
-  for (const byte of head) if (byte < 9 || (byte > 13 && byte < 32)) control++
-  const text = new TextDecoder().decode(head.length < bytes.length ? head.subarray(0, -3) : head)
-  return text.includes('\ufffd') || control > head.length / 3 || (control > 24)
+  const text = new TextDecoder().decode(head)
+  const unreadable = text.match(/[\u0000-\u0008\u000e-\u001f\ufffd]/g)?.length ?? 0
+  return unreadable > head.length / 6
 }
 
 /** @param {Span} span */

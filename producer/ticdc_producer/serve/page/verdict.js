@@ -39,7 +39,7 @@ function comparisons(verdict) {
   const { comparison, state } = verdict
   const parts = []
   if (comparison !== null) parts.push(`${comparison.expected} events are expected, ${comparison.missing} are missing, ${comparison.unexpected} are unexpected.`)
-  if (state !== null) parts.push(`${state.rows} rows in ${state.tables} tables are expected, ${state.missing} are missing, ${state.unexpected} are unexpected.`)
+  if (state !== null) parts.push(`Of ${state.tables === 1 ? 'the table' : `the ${state.tables} tables`}, ${state.rows} rows are expected, ${state.missing} are missing, ${state.unexpected} are unexpected.`)
   return parts.map((text) => h('p', {}, text))
 }
 
