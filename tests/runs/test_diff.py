@@ -175,3 +175,23 @@ def test_spark_compares_alike(folders: Path, kafka: EmbeddedKafka, spark: SparkS
     for a, b in ((folders / "open", folders / "other"), (uri, uri)):
         in_spark, here = (ticdc_producer.diff(a, b, engine=engine) for engine in ("spark", "local"))
         assert in_spark.to_json() | {"engine": None} == here.to_json() | {"engine": None}
+
+
+def test_a_scenario_against_a_folder(folders: Path, tmp_path: Path) -> None:
+    file = tmp_path / "items.sql"
+    file.write_text(SQL)
+    assert ticdc_producer.diff(file, folders / "open", engine="local").equal
+    different = ticdc_producer.diff(folders / "other", file, engine="local")
+    (difference,) = different.tables[0].examples
+    assert (difference.column, difference.a, difference.b) == ("price", "1.85", "1.75")
+    ticdc_producer.record(folder=folders / "other", out=tmp_path / "recording")
+    assert ticdc_producer.diff(tmp_path / "recording", folders / "other", engine="local").equal
+    with pytest.raises(ProducerError, match="`config_a` cannot be combined with a scenario"):
+        ticdc_producer.diff(file, folders / "open", config_a=folders / "csv.toml")
+
+
+def test_a_scenario_that_writes_a_storage_is_refused(folders: Path, tmp_path: Path) -> None:
+    file = Scenario("items", changefeed={"sink-uri": f"file://{tmp_path}?protocol=csv"}).sql(SQL)
+    file.write(tmp_path / "items.yaml")
+    with pytest.raises(ProducerError, match="the scenario writes a storage"):
+        ticdc_producer.diff(tmp_path / "items.yaml", folders / "open")

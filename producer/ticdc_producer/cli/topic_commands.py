@@ -109,7 +109,7 @@ def record(
     return 0
 
 
-_SOURCE = "A sink URI, a golden folder or a storage folder."
+_SOURCE = "A sink URI, a golden folder, a storage folder or a scenario."
 
 
 @with_options(DIFF)

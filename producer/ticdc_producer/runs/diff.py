@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -12,20 +13,23 @@ from ticdc_producer.config.kafka_properties import parse_kafka_properties
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine, translate_worker_errors
 from ticdc_producer.engine.dataset import Engine
-from ticdc_producer.errors import ArgumentError, FolderError
+from ticdc_producer.errors import ArgumentError, ChangefeedError, FolderError
 from ticdc_producer.local_path import local_path
 from ticdc_producer.masking import masked
 from ticdc_producer.model.catalog import Action
+from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.spec import Options
-from ticdc_producer.rows.origin import KnownTable, folder_tables, selected_names
+from ticdc_producer.rows.origin import KnownTable, folder_tables, known_tables, selected_names
 from ticdc_producer.runs.decode import folder_source
-from ticdc_producer.runs.options import BROKER, GOLDEN, STORAGE, check_options
+from ticdc_producer.runs.options import BROKER, GOLDEN, SCENARIO, STORAGE, check_options
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.golden import folder_messages, folder_size
 from ticdc_producer.runs.targets.run_topics import brokers_of, topic_messages, whole_topics
 from ticdc_producer.runs.verify import max_rows
-from ticdc_producer.simulate.prepare import changefeed_of
+from ticdc_producer.scenario.load import SCENARIO_ENDINGS, SCENARIO_FILE, shipped
+from ticdc_producer.simulate.prepare import changefeed_of, prepare
+from ticdc_producer.simulate.simulate import estimate_of, simulate
 from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.targets.kafka.read import file_messages, file_ranges
@@ -61,7 +65,8 @@ def diff(
     nor does the division into partitions and messages. Values are compared as far as both protocols carry
     them.
 
-    :param a, b: TiCDC's sink URI of a topic or storage, a golden folder, or the folder of a storage sink.
+    :param a, b: TiCDC's sink URI of a topic or storage, a golden folder, the folder of a storage sink, or a
+        scenario: what its changefeed would send.
     :param config_a, config_b: a changefeed TOML, or its content as a mapping: protocol and its options.
     :param messages_a, messages_b: a file with the messages of the topic that the sink URI names, read in
         place of it: lines of ``messages.jsonl``, of ``kcat -J``, or of Kafka's console consumer.
@@ -92,16 +97,17 @@ def diff(
         rows=sum(size.rows for size in sizes),
     )
     start = EngineStart(choose_engine(engine, estimate), estimate.rows, on_status)
-    first, second = (source.side(start()) for source in sources)
-    on_status(f"comparing {first.name} with {second.name}")
-    return diff_histories(start(), (first, second), tables=tables, examples=examples, choice=start.choice)
+    with ExitStack() as stack:
+        first, second = (source.side(start(), stack) for source in sources)
+        on_status(f"comparing {first.name} with {second.name}")
+        return diff_histories(start(), (first, second), tables=tables, examples=examples, choice=start.choice)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Source:
     """One of the two, before an engine starts.
 
-    :param messages: reads the messages with an engine.
+    :param messages: reads the messages with an engine, as long as a block of contexts lasts.
     :param claims: location of the claim-check objects; empty if unknown.
     :param schemas: the Avro schemas stored in a folder.
     :param listing: the files of a storage folder; None: messages.
@@ -110,15 +116,15 @@ class _Source:
     name: str
     changefeed: Changefeed
     size: Callable[[], Estimate]
-    messages: Callable[[Engine], Messages]
+    messages: Callable[[Engine, ExitStack], Messages]
     claims: str = ""
     schemas: Mapping[int, str] = field(default_factory=dict)
     tables: Mapping[str, KnownTable] = field(default_factory=dict)
     listing: Listing | None = None
 
-    def side(self, engine: Engine) -> HistorySide:
+    def side(self, engine: Engine, stack: ExitStack) -> HistorySide:
         """Return the messages, and what is known of them."""
-        changefeed, messages, listing = self.changefeed, self.messages(engine), self.listing
+        changefeed, messages, listing = self.changefeed, self.messages(engine, stack), self.listing
         options: Options = changefeed.codec_options()
         if listing is None:
             own = changefeed.model_copy(update={"schema_registry": ""}) if self.schemas else changefeed
@@ -172,9 +178,15 @@ def _source(
     sink_uri = name
     if "://" not in name:
         path = Path(name)
+        if _is_scenario(path):
+            check_options("diff", given, SCENARIO)
+            return _scenario(name)
         if not path.is_dir():
             what = "this is no folder" if path.exists() else "there is no such folder"
-            hint = f"a folder, or a sink URI; a file of messages is `messages_{side}` beside the sink URI"
+            hint = (
+                "a folder, a scenario, or a sink URI;"
+                f" a file of messages is `messages_{side}` beside the sink URI"
+            )
             raise FolderError(what, path=name, hint=hint).about(f"messages_{side}")
         likely = folder_source(path)
         if "folder" in likely:
@@ -202,10 +214,37 @@ def _golden(folder: Path) -> _Source:
         name=str(folder),
         changefeed=changefeed,
         size=size,
-        messages=lambda engine: Messages(folder_messages(engine, folder)),
+        messages=lambda engine, _: Messages(folder_messages(engine, folder)),
         claims=golden.claims(folder),
         schemas=golden.schemas(folder),
         tables=folder_tables(folder, manifest),
+    )
+
+
+def _is_scenario(path: Path) -> bool:
+    if path.is_dir():
+        return (path / SCENARIO_FILE).is_file()
+    return path.suffix in SCENARIO_ENDINGS or str(path) in shipped()
+
+
+def _scenario(name: str) -> _Source:
+    """Return what the changefeed of a scenario would send."""
+    job = prepare(name)
+    if job.changefeed.sink_uri.kind is SinkKind.STORAGE:
+        what = "the scenario writes a storage, and `diff` takes the messages of scenarios"
+        raise ChangefeedError(what, parameter="sink-uri", hint="run it, and compare its folder")
+
+    def messages(engine: Engine, stack: ExitStack) -> Messages:
+        simulation = stack.enter_context(simulate(job, engine, expected_events=False))
+        return Messages(simulation.encoded.messages.select(*MESSAGES.names))
+
+    return _Source(
+        name=name,
+        changefeed=job.changefeed.model_copy(update={"schema_registry": ""}),
+        size=partial(estimate_of, job),
+        messages=messages,
+        schemas=job.known_schemas if job.schemas else {},
+        tables=known_tables(job.catalog),
     )
 
 
@@ -220,7 +259,7 @@ def _storage(name: str, changefeed: Changefeed) -> _Source:
         name=name,
         changefeed=changefeed,
         size=lambda: Estimate(events=0, nbytes=listing.nbytes),
-        messages=lambda engine: Messages(storage_rows(engine, listing, changefeed.protocol, options)),
+        messages=lambda engine, _: Messages(storage_rows(engine, listing, changefeed.protocol, options)),
         listing=listing,
     )
 
@@ -232,7 +271,7 @@ def _topic(name: str, changefeed: Changefeed) -> _Source:
         name=name,
         changefeed=changefeed,
         size=partial(_size, changefeed, sum(part.end - part.start for part in ranges)),
-        messages=lambda engine: topic_messages(engine, brokers, ranges),
+        messages=lambda engine, _: topic_messages(engine, brokers, ranges),
         claims=changefeed.claim_check_storage_uri,
     )
 
@@ -244,7 +283,7 @@ def _file(file: Path, changefeed: Changefeed) -> _Source:
         name=str(file),
         changefeed=changefeed,
         size=partial(_size, changefeed, sum(part.end - part.start for part in ranges)),
-        messages=lambda engine: Messages(file_messages(engine, file, topic).reused()),
+        messages=lambda engine, _: Messages(file_messages(engine, file, topic).reused()),
         claims=changefeed.claim_check_storage_uri,
     )
 

@@ -235,7 +235,7 @@ def _apart(
     options: Iterable[str], others: Iterable[str], hint: str = "", key: str = ""
 ) -> Iterator[OptionRule]:
     for option, other in product(options, others):
-        name = other if other in (STORAGE, GOLDEN) else f"`{other}`"
+        name = other if other in (STORAGE, GOLDEN, SCENARIO) else f"`{other}`"
         yield OptionRule(f"`{option}` cannot be combined with {name}", (option, other), (), hint, key)
 
 
@@ -260,7 +260,7 @@ def _of_command(*options: Option) -> Iterator[OptionRule]:
 
 STORAGE, BROKER, EMBEDDED = "a storage sink", "a broker", "an embedded broker"
 """The kinds of sinks."""
-GOLDEN = "a golden folder"
+GOLDEN, SCENARIO = "a golden folder", "a scenario"
 _OF_TOPICS = "it applies to topics and golden folders"
 _EMPTY = "kafka://HOST:PORT/TOPIC; an embedded broker starts empty"
 # fmt: off
@@ -307,8 +307,8 @@ RULES: dict[str, tuple[OptionRule, ...]] = {
     ),
     "coverage": tuple(_sources("sink_uri", "folder")),
     "diff": (
-        *_apart(["config_a", "config_b"], [GOLDEN], "it contains its changefeed"),
-        *_apart(["messages_a", "messages_b"], [GOLDEN, STORAGE], "name the topic by its sink URI"),
+        *_apart(["config_a", "config_b"], [GOLDEN, SCENARIO], "it contains its changefeed"),
+        *_apart(["messages_a", "messages_b"], [GOLDEN, SCENARIO, STORAGE], "name the topic by its sink URI"),
     ),
     "decode": (*_of_command(SCHEMA_REGISTRY, KAFKA_PROPERTIES), *_sources("sink_uri", "folder", "file")),
 }

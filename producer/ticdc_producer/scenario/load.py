@@ -55,7 +55,7 @@ def _description(entry: Traversable) -> str:
 
 
 MAX_BYTES = 64 << 20
-_ENDINGS = (".yaml", ".yml", ".sql")
+SCENARIO_ENDINGS = (".yaml", ".yml", ".sql")
 SCENARIO_FILE = "scenario.yaml"
 """The scenario of a folder, such as a recording."""
 
@@ -273,7 +273,7 @@ def _frame_in_file(path: str, file: str, line: int) -> Frame:
 
 
 def _find(name: str) -> Traversable:
-    if local_path(name).name.endswith(_ENDINGS):
+    if local_path(name).name.endswith(SCENARIO_ENDINGS):
         return Path(name)
     library = shipped()
     if name in library:
@@ -284,7 +284,7 @@ def _find(name: str) -> Traversable:
         what = f"a scenario is a .yaml or a .sql file, or a folder with {SCENARIO_FILE}"
         hint = "JSON is YAML: rename the file to .yaml" if name.endswith(".json") else ""
         raise ScenarioError(what, file=name, hint=hint)
-    files = (f"{name}{ending}" for ending in _ENDINGS if Path(f"{name}{ending}").is_file())
+    files = (f"{name}{ending}" for ending in SCENARIO_ENDINGS if Path(f"{name}{ending}").is_file())
     hint = next((f"did you mean the file {file}?" for file in files), nearest(name, library))
     raise ScenarioError(f"there is no shipped scenario {name!r}", hint=hint)
 
