@@ -10,6 +10,8 @@ from ticdc_producer.conformance.fuzz.random_rows import insert
 from ticdc_producer.conformance.fuzz.random_tables import Draft, random_table
 
 _MAX_TABLES = 3
+_LENIENT = "SET sql_mode = 'STRICT_TRANS_TABLES'"
+"""The mode for zero dates."""
 
 
 def change_definitions(draft: Draft) -> None:
@@ -21,13 +23,18 @@ def change_definitions(draft: Draft) -> None:
 
 
 def create_table(draft: Draft) -> None:
-    """Create one more table, as long as there are few."""
+    """Create one more table, as long as there are few.
+
+    The first statement sets the mode for zero dates, whenever a table has them.
+    """
     if len(draft.tables) < _MAX_TABLES:
         table = random_table(draft.random, draft.created, draft.focus if not draft.tables else frozenset())
         draft.created = (draft.created + 1) % _MAX_TABLES
         if table.sql_name not in {existing.sql_name for existing in draft.tables}:
             draft.tables.append(table)
             draft.add(table.definition, "create")
+            if any(column.type.sql_mode for column in table.columns) and _LENIENT not in draft.statements:
+                draft.statements.insert(0, _LENIENT)
 
 
 def truncate(draft: Draft) -> None:

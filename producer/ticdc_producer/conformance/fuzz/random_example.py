@@ -26,8 +26,6 @@ from ticdc_producer.faults.event_traps import SegmentTrap
 from ticdc_producer.model.parameter import PROTOCOLS as PROTOCOL_NAMES
 from ticdc_producer.protocols.registry import BUILT_IN
 
-_LENIENT = "SET sql_mode = 'STRICT_TRANS_TABLES'"
-"""The mode for zero dates."""
 _DDL_KINDS = 5
 """Different DDLs from which on a history is a ``ddl-zoo``."""
 _TRANSACTIONS = 0.3
@@ -56,8 +54,6 @@ def random_history(random: Random, focus: frozenset[str], *, ddl: float, length:
     draft = Draft(random, focus)
     for _ in range(max(1 + bool(focus & _OF_SEVERAL_TABLES), random.choice((1, 1, 1, 2, 3)))):
         create_table(draft)
-    if any(column.type.sql_mode for table in draft.tables for column in table.columns):
-        draft.statements.insert(0, _LENIENT)
     insert(draft, draft.table())
     while length > 0:
         if random.random() < ddl:
