@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import CaseInsensitiveDict
 
 import ticdc_producer
+from pyspark_ticdc import DefaultSource
+from ticdc_producer.errors import ArgumentError
 from ticdc_producer.targets.golden import read as golden
 
 SQL = """
@@ -34,6 +37,11 @@ PROTOCOLS = (
     "open-protocol", "canal-json&enable-tidb-extension=true", "canal-json", "debezium", "craft", "simple",
     "simple&encoding-format=avro", "avro&enable-tidb-extension=true&avro-enable-watermark=true",
 )  # fmt: skip
+FAST = ("open-protocol", "debezium", "avro&enable-tidb-extension=true&avro-enable-watermark=true")
+"""Those that the fast tier reads in Spark: deletes with all columns, with a commit-ts, and with neither."""
+some_protocols = pytest.mark.parametrize(
+    "protocol", [pytest.param(name, marks=() if name in FAST else pytest.mark.slow) for name in PROTOCOLS]
+)
 SCD1 = """
 SELECT * EXCEPT (newest, _change_type, _commit_version, _commit_timestamp) FROM (
   SELECT *, row_number() OVER (
@@ -91,7 +99,7 @@ def test_updates_have_both_images_and_key_updates_are_split(spark: SparkSession,
     ]
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@some_protocols
 def test_changes_give_the_golden_state(
     spark: SparkSession, scenario: Path, tmp_path: Path, protocol: str
 ) -> None:
@@ -199,9 +207,7 @@ def test_a_table_that_no_message_has(spark: SparkSession, folder: Path) -> None:
     ],
     ids=["no table", "a table for events", "duplicates of messages", "no schema"],
 )
-def test_options_without_effect(
-    spark: SparkSession, folder: Path, options: dict[str, str], error: str
-) -> None:
-    with pytest.raises(PySparkException) as refusal:
-        spark.read.format("ticdc").options(**options).load(str(folder))
+def test_options_without_effect(folder: Path, options: dict[str, str], error: str) -> None:
+    with pytest.raises(ArgumentError) as refusal:
+        DefaultSource(CaseInsensitiveDict({**options, "path": str(folder)})).schema()
     assert error in str(refusal.value)

@@ -10,27 +10,34 @@ from pathlib import Path
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql.datasource import CaseInsensitiveDict
 
 import ticdc_producer
+from pyspark_ticdc import DefaultSource
+from ticdc_producer.errors import ArgumentError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 
 PASSWORD = "correct-horse"
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"sink-uri": f"kafka://user:{PASSWORD}@localhost:1/t"},
-        {"sink-uri": f"kafka://localhost:1/t?sasl-mechanism=plain&sasl-user=u&sasl-password={PASSWORD}"},
-        {"sink-uri": f"kafka://localhost:1/t?protocol=avro&schema-registry=http://u:{PASSWORD}@localhost:1"},
-        {"schema-registry": f"http://u:{PASSWORD}@localhost:1", "subscribe": "t"},
-    ],
-)
-def test_a_password_where_spark_would_show_it_is_refused(
-    spark: SparkSession, options: dict[str, str]
-) -> None:
+WITH_PASSWORD = [
+    {"sink-uri": f"kafka://user:{PASSWORD}@localhost:1/t"},
+    {"sink-uri": f"kafka://localhost:1/t?sasl-mechanism=plain&sasl-user=u&sasl-password={PASSWORD}"},
+    {"sink-uri": f"kafka://localhost:1/t?protocol=avro&schema-registry=http://u:{PASSWORD}@localhost:1"},
+    {"schema-registry": f"http://u:{PASSWORD}@localhost:1", "subscribe": "t"},
+]
+
+
+@pytest.mark.parametrize("options", WITH_PASSWORD)
+def test_a_password_where_spark_would_show_it_is_refused(options: dict[str, str]) -> None:
+    with pytest.raises(ArgumentError, match="Spark would write it") as refusal:
+        DefaultSource(CaseInsensitiveDict(options)).schema()
+    assert PASSWORD not in str(refusal.value)
+
+
+def test_the_error_of_spark_does_not_show_it_either(spark: SparkSession) -> None:
     with pytest.raises(PySparkException, match="Spark would write it") as refusal:
-        spark.read.format("ticdc").options(**options).load()
+        spark.read.format("ticdc").options(**WITH_PASSWORD[0]).load()
     assert PASSWORD not in str(refusal.value)
 
 

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.datasource import CaseInsensitiveDict
 
 import ticdc_producer
+from pyspark_ticdc import DefaultSource
 from pyspark_ticdc.options import READS, given_options
 from pyspark_ticdc.reader import origin
-from ticdc_producer.errors import ArgumentError
+from ticdc_producer.errors import ArgumentError, ProducerError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.targets.golden import read as golden
 
@@ -107,10 +109,16 @@ def test_columns_that_the_user_names(spark: SparkSession, folder: Path) -> None:
     ],
     ids=["unknown option", "unknown value", "no topic", "no source", "no broker"],
 )
-def test_options_that_are_refused(spark: SparkSession, options: dict[str, str], error: str) -> None:
-    with pytest.raises(PySparkException) as refusal:
-        spark.read.format("ticdc").options(**options).load().collect()
+def test_options_that_are_refused(options: dict[str, str], error: str) -> None:
+    source = DefaultSource(CaseInsensitiveDict(options))
+    with pytest.raises(ProducerError) as refusal:
+        source.reader(source.schema()).partitions()
     assert error in str(refusal.value)
+
+
+def test_spark_passes_the_error_on(spark: SparkSession) -> None:
+    with pytest.raises(PySparkException, match="give exactly one source"):
+        spark.read.format("ticdc").load()
 
 
 def test_a_parameter_without_effect_on_a_golden_folder_is_refused(folder: Path) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql.datasource import CaseInsensitiveDict
 
 import ticdc_producer
+from pyspark_ticdc import DefaultSource
 from tests.pyspark_ticdc.streams import MicroBatches, SparkBatches, events_of
+from ticdc_producer.errors import ProducerError
 
 GENERATED = """
 version: 1
@@ -98,7 +100,8 @@ def test_spark_reads_a_scenario_as_a_stream(spark: SparkSession, tmp_path: Path)
     ],
     ids=["unknown", "two sources", "pace of a batch"],
 )
-def test_options_that_are_refused(spark: SparkSession, options: dict[str, str], error: str) -> None:
-    with pytest.raises(PySparkException) as refusal:
-        spark.read.format("ticdc").options(**options).load().collect()
+def test_options_that_are_refused(options: dict[str, str], error: str) -> None:
+    source = DefaultSource(CaseInsensitiveDict(options))
+    with pytest.raises(ProducerError) as refusal:
+        source.reader(source.schema()).partitions()
     assert error in str(refusal.value)

@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 import ticdc_producer
-from tests.pyspark_ticdc.test_changes import PROTOCOLS, SQL
+from tests.pyspark_ticdc.test_changes import SQL, some_protocols
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 
 BY_KEY = 'changefeed.sink.dispatchers=[{matcher: ["*.*"], partition: index-value}]'
@@ -26,7 +26,7 @@ def _state(spark: SparkSession, folder: Path, table: str = "test.a", **options: 
     return spark.read.format("ticdc").options(rows="state", table=table, **options).load(str(folder))
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@some_protocols
 def test_the_state_is_the_golden_state(
     spark: SparkSession, scenario: Path, tmp_path: Path, protocol: str
 ) -> None:
