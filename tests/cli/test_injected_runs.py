@@ -39,10 +39,20 @@ def test_an_illegal_fault_that_is_reported_is_a_success(
     assert (code, ok, failures, badge) == (0, True, 0, "ok")
 
 
+UNSPLIT = "unsplit was not injected, because the stream lacks what it requires: an update of a"
+
+
+def test_a_trap_without_an_occurrence_is_a_failure_everywhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, line, ok, failures, badge = results(tmp_path, capsys, "unsplit")
+    assert line.startswith(f"FAILED: {UNSPLIT}")
+    assert (code, ok, failures, badge) == (1, False, 1, "bad")
+
+
 @pytest.mark.parametrize(
     ("inject", "reason"),
     [
-        ("unsplit", "unsplit was not injected, because the stream lacks what it requires: an update of a"),
         ("duplicate-event:rate=0.001", "because the rate 0.001 drew none of the 7 events"),
         ("raw-key-update", "raw-key-update was not injected, because the stream lacks what it requires: an"),
         ("handle-key-only", "handle-key-only was not injected, because the stream lacks what it requires: a"),
@@ -51,10 +61,10 @@ def test_an_illegal_fault_that_is_reported_is_a_success(
 def test_a_trap_without_an_occurrence_is_a_failure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], inject: str, reason: str
 ) -> None:
-    code, line, ok, failures, badge = results(tmp_path, capsys, inject)
+    assert main(["run", "seed_t1", "-q", "--out", str(tmp_path / "out"), "--inject", inject]) == 1
+    line = capsys.readouterr().out.splitlines()[-1]
     assert line.startswith("FAILED: ")
     assert reason in line
-    assert (code, ok, failures, badge) == (1, False, 1, "bad")
 
 
 @pytest.mark.parametrize("options", [["--dry-run"], ["--no-verify"], ["--only", "messages"]])
