@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from random import Random
 from threading import Thread
@@ -24,6 +25,7 @@ import pytest
 
 import ticdc_producer
 from ticdc_producer.cli import main
+from ticdc_producer.cli.terminal.standard_output import guard_standard_streams
 from ticdc_producer.errors import ENVIRONMENT, USAGE, RegistryError
 from ticdc_producer.kafka.client import SETTABLE, InvalidValue, check_property
 from ticdc_producer.targets.golden.write import MANIFEST
@@ -150,12 +152,13 @@ def test_a_full_disk_with_spark_leaves_no_folder(tmp_path: Path, large_script: P
 
 
 def test_a_report_that_cannot_be_written_is_a_failure_of_the_environment(
-    tmp_path: Path, script: Path
+    tmp_path: Path, script: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report = tmp_path / "report.xml"
     report.symlink_to("/dev/full")
     run = ["run", str(script), "-q", "--out", str(tmp_path / "out"), "--junit-xml", str(report)]
-    _, errors = _process(run, code=ENVIRONMENT)
+    assert main(run) == ENVIRONMENT
+    errors = capsys.readouterr().err
     assert f"{report}: the report cannot be written: No space left on device" in errors
     assert report.is_symlink(), "a device is not replaced by a file"
 
@@ -184,24 +187,24 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "out"
 
 
-@pytest.mark.parametrize(
-    ("name", "encoding"),
-    [
-        pytest.param(
-            name,
-            encoding,
-            marks=() if name == "decode" or (encoding == "ascii" and name in PRINTS) else pytest.mark.slow,
-        )
-        for name in OUTPUTS
-        for encoding in ("ascii", "latin-1")
-    ],
-)
+def _printed(arguments: list[str], encoding: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What a command prints to a terminal with an encoding."""
+    written = BytesIO()
+    with monkeypatch.context() as replaced:
+        terminal = TextIOWrapper(written, encoding=encoding)
+        replaced.setattr(sys, "stdout", terminal)
+        guard_standard_streams()
+        assert main(arguments) == 0
+        sys.stdout.flush()
+        return written.getvalue().decode(encoding)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.parametrize("name", OUTPUTS)
 def test_a_terminal_without_utf8_gets_escapes(
-    tmp_path: Path, script: Path, golden: Path, name: str, encoding: str
+    tmp_path: Path, script: Path, golden: Path, monkeypatch: pytest.MonkeyPatch, name: str, encoding: str
 ) -> None:
-    arguments = OUTPUTS[name](script, golden, tmp_path / "again")
-    written, _ = _process(arguments, environment={"PYTHONIOENCODING": encoding})
-    text = written.decode(encoding)
+    text = _printed(OUTPUTS[name](script, golden, tmp_path / "again"), encoding, monkeypatch)
     if "decode" in name:
         assert "\\u65e5\\ud83d\\ude00" in text
     if name.endswith("as JSON"):
@@ -209,18 +212,13 @@ def test_a_terminal_without_utf8_gets_escapes(
         assert [json.loads(document) for document in documents]
 
 
-def test_json_with_escapes_has_the_same_values(golden: Path) -> None:
+def test_json_with_escapes_has_the_same_values(golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     decode = ["decode", "--in", str(golden), "--format", "jsonl"]
-    lines = {
-        encoding: [
-            json.loads(line)
-            for line in _process(decode, environment={"PYTHONIOENCODING": encoding})[0]
-            .decode(encoding)
-            .splitlines()
-        ]
-        for encoding in ("ascii", "utf-8")
-    }
+    printed = {encoding: _printed(decode, encoding, monkeypatch) for encoding in ("ascii", "utf-8")}
+    lines = {encoding: [*map(json.loads, text.splitlines())] for encoding, text in printed.items()}
     assert lines["ascii"] == lines["utf-8"]
+    process, _ = _process(decode, environment={"PYTHONIOENCODING": "ascii"})
+    assert process.decode("ascii") == printed["ascii"]
     assert "é日😀" in str(lines["utf-8"])
 
 
