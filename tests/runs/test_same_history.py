@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
@@ -120,8 +120,20 @@ def changes_rows(history: list[Transaction]) -> bool:
     return False
 
 
-@given(create=st.sampled_from(TABLES), history=histories(), protocol=st.sampled_from(PROTOCOLS))
-def test_all_forms_have_the_same_messages(create: str, history: list[Transaction], protocol: str) -> None:
+@pytest.mark.parametrize(
+    "examples", [pytest.param(12, id="fast"), pytest.param(300, id="full", marks=pytest.mark.slow)]
+)
+def test_all_forms_have_the_same_messages(examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(create=st.sampled_from(TABLES), history=histories(), protocol=st.sampled_from(PROTOCOLS))
+    def check(create: str, history: list[Transaction], protocol: str) -> None:
+        same_messages(create, history, protocol)
+
+    check()
+
+
+def same_messages(create: str, history: list[Transaction], protocol: str) -> None:
+    """Each form of a history has the messages of the first one."""
     uri = f"kafka:///s?protocol={protocol}&partition-num=2"
     forms = [
         of_sql(create, history),
