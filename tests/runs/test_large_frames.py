@@ -29,16 +29,20 @@ def written(file: Path, out: Path, engine: EngineOption = "local", **options: An
     """What a run of a scenario writes: messages, events, and the rows at the end and at times."""
     report = ticdc_producer.run(file, sink_uri=URI, out=out, engine=engine, **options)
     assert report.ok
-    assert report.verdict is not None
-    assert report.verdict.comparison is not None
-    assert report.verdict.comparison.ok
-    assert report.verdict.state is not None
+    if options.get("verify_output", True):
+        assert report.verdict is not None
+        assert report.verdict.comparison is not None
+        assert report.verdict.comparison.ok
+        assert report.verdict.state is not None
     files = [out / "messages.jsonl", out / "events.jsonl", *out.glob("state*/**/*.jsonl")]
     return {str(file.relative_to(out)): file.read_bytes() for file in files if file.is_file()}
 
 
 def same_on(engine: EngineOption, rows: pa.Table, later: str = LATER, **changes: Any) -> None:
-    """A run of the DataFrame as a large one writes what its run as a small one writes."""
+    """A run of the DataFrame as a large one writes what its run as a small one writes.
+
+    The small one is verified. Spark would need half of its time to verify equal bytes.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         state_at = [START + 2 * SECOND + 5, START + 9 * SECOND]
@@ -46,22 +50,29 @@ def same_on(engine: EngineOption, rows: pa.Table, later: str = LATER, **changes:
         large = scenario(folder, "large", rows, later, large=True, **changes)
         expected = written(small, folder / "a", state_at=state_at)
         assert len(expected) >= 4
-        assert written(large, folder / "b", engine, state_at=state_at) == expected
+        options = {"state_at": state_at, "verify_output": engine == "local"}
+        assert written(large, folder / "b", engine, **options) == expected
     gc.collect()
 
 
-@given(
-    seed=st.integers(0, 1 << 32),
-    number=st.sampled_from(("txn", "commit_ts")),
-    images=st.sampled_from(("json", "struct", "map")),
+@pytest.mark.parametrize(
+    "examples", [pytest.param(3, id="fast"), pytest.param(200, id="full", marks=pytest.mark.slow)]
 )
-@example(seed=1, number="commit_ts", images="struct")
-@example(seed=2, number="txn", images="map")
-@settings(deadline=None)
-def test_a_random_history_is_the_same(
-    seed: int, number: Literal["txn", "commit_ts"], images: histories.Images
-) -> None:
-    same_on("local", frame(seed, number, images))
+def test_a_random_history_is_the_same(examples: int) -> None:
+    """An example is two whole runs, each with the rows at three times."""
+
+    @settings(max_examples=examples)
+    @given(
+        seed=st.integers(0, 1 << 32),
+        number=st.sampled_from(("txn", "commit_ts")),
+        images=st.sampled_from(("json", "struct", "map")),
+    )
+    @example(seed=1, number="commit_ts", images="struct")
+    @example(seed=2, number="txn", images="map")
+    def check(seed: int, number: Literal["txn", "commit_ts"], images: histories.Images) -> None:
+        same_on("local", frame(seed, number, images))
+
+    check()
 
 
 @pytest.mark.parametrize("before", [True, False])
