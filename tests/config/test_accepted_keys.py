@@ -253,6 +253,7 @@ def test_what_cannot_be_simulated_is_refused_by_name(uri: str, text: str, messag
          "schema-registry has no effect: canal-json registers no schemas"),
         ("[sink.kafka-config.codec-config]\noutput-row-key = true",
          "codec-config.output-row-key has no effect: TiCDC reads it in the sink URI only"),
+        ("bdr-mode = true", "bdr-mode has no effect: no other changefeed wrote rows of a scenario"),
     ],
 )  # fmt: skip
 def test_keys_without_effect_are_reported(text: str, word: str) -> None:
@@ -275,8 +276,20 @@ def test_keys_without_effect_are_reported(text: str, word: str) -> None:
             "the sink URI and the changefeed file have different values",
         ),
         (KAFKA, "event-collector-batch-count = 8193", "a whole number from 0 to 8192"),
-        (KAFKA, "bdr-mode = true", "true is not supported: rows that come back from another cluster"),
-        (KAFKA, "enable-active-active = true", "true is not supported"),
+        (KAFKA, "bdr-mode = true", "profile classic has no option bdr-mode"),
+        (STORAGE, "enable-active-active = true", "profile classic has no option enable-active-active"),
+        (f"{KAFKA}&profile=new", "enable-active-active = true", "only supports tidb sink and storage sink"),
+        (
+            f"{STORAGE}&profile=new",
+            "enable-active-active = true\n[consistent]\nlevel = 'eventual'",
+            "incompatible with redo logs",
+        ),
+        (KAFKA, "enable-sync-point = true", "MySQL and TiDB sinks only"),
+        (STORAGE, "enable-sync-point = true", "MySQL and TiDB sinks only"),
+        (KAFKA, "changefeed-error-stuck-duration = '29m'", "at least 30m"),
+        (KAFKA, "active-active-progress-interval = '0s'", "at least 1ms"),
+        (KAFKA, "[integrity]\nintegrity-check-level = 'strict'", "'strict' is not known"),
+        (KAFKA, "[sink]\ndispatchers = [{matcher = ['a.*'], target-schema = 'b'}]", "renames tables with it"),
         (KAFKA, "enable-old-value = true", "TiCDC removed it in v7.4.0"),
         (KAFKA, "[cyclic-replication]\nenable = false", "TiCDC removed it after v6.1"),
         (

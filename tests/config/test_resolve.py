@@ -178,7 +178,7 @@ def test_the_command_line_wins_over_the_scenario() -> None:
             "whole number",
         ),
         ({"force-replicate": "true"}, "force-replicate", "neither true nor false"),
-        ({"bdr-mode": True}, "bdr-mode", "rows that come back from another cluster"),
+        ({"enable-sync-point": True}, "enable-sync-point", "MySQL and TiDB sinks only"),
         (
             {"sink": {"kafka-config": {"sasl-gssapi-user": "u"}}},
             "sink.kafka-config.sasl-gssapi-user",
@@ -328,7 +328,7 @@ def test_a_file_accepts_the_file_keys_of_the_table(option: Parameter) -> None:
     value: Any = option.default
     if value is None:
         schema = option.value.schema()
-        guesses = {"boolean": True, "integer": 1, "string": "10s", "object": {}}
+        guesses = {"boolean": True, "integer": 1, "string": "45m", "object": {}}
         guess = guesses.get(str(schema.get("type", "")), "none")
         value = schema.get("const", schema.get("enum", [guess])[0])
     for key in reversed(option.file_key.split(".")):

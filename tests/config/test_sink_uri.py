@@ -38,7 +38,6 @@ def test_without_a_host_it_means_the_embedded_broker() -> None:
         ("protocol=debezium-avro", "protocol", "'debezium-avro' is not supported"),
         ("profile=next", "profile", "'next' is not known; allowed: classic, new"),
         ("batch-by=row", "batch-by", "allowed: dispatch-key, partition"),
-        ("compression=brotli", "compression", "allowed: gzip, lz4, none, snappy, zstd"),
         ("required-acks=2", "required-acks", "'2' is not known"),
         ("time-zone=Mars/Olympus", "time-zone", "IANA time zone"),
         ("time-zone=-13:00", "time-zone", "from -12:59 to +14:00"),

@@ -13,16 +13,17 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.pipeline.small_changes import change
+from ticdc_producer import api
 from ticdc_producer.config import resolve
 from ticdc_producer.errors import ChangefeedError
-from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.pipeline.delivery import commit
-from ticdc_producer.pipeline.event_filter import event_filter, select
-from ticdc_producer.pipeline.mutations import collapse, in_key_order, split_moved
+from ticdc_producer.pipeline.event_filter import event_filter, filtered_tables, select
+from ticdc_producer.pipeline.mutations import collapse, in_key_order, net_mutations, split_moved
 from ticdc_producer.pipeline.row_images import column_values
 from ticdc_producer.pipeline.value_condition import value_condition
 from ticdc_producer.scenario.history import Change
@@ -209,6 +210,91 @@ def _rule(**rule: Any) -> dict[str, Any]:
 )
 def test_a_rule_ignores_the_rows_of_its_operations(rule: dict[str, Any], left: list[bytes]) -> None:
     assert _left(CHANGES, [SMALL], **_rule(**rule)) == left
+
+
+KEYED = TableInfo(
+    schema="test",
+    name="t",
+    table_id=100,
+    columns=(
+        ColumnInfo(name="id", type=MySQLType.LONG),
+        ColumnInfo(name="email", type=MySQLType.VARCHAR),
+        ColumnInfo(name="twice", type=MySQLType.LONG, generated="virtual"),
+        ColumnInfo(name="Version", type=MySQLType.LONG),
+        ColumnInfo(name="f", type=MySQLType.DOUBLE),
+        ColumnInfo(name="note", type=MySQLType.VARCHAR),
+    ),
+    indexes=(
+        IndexInfo(id=1, name="PRIMARY", offsets=(0,), unique=True, primary=True),
+        IndexInfo(id=2, name="email", offsets=(1,), unique=True),
+    ),
+)
+_ROW = [b"1", b"a@b", b"1", b"0", None]
+UPDATES = {
+    "version": [b"1", b"a@b", b"2", b"0", None],
+    "version and note": [b"1", b"a@b", b"2", b"0", b"new"],
+    "version and zero": [b"1", b"a@b", b"2", b"-0", None],
+    "float": [b"1", b"a@b", b"1", b"0.5", None],
+    "email": [b"1", b"c@d", b"2", b"0", None],
+    "nothing": _ROW,
+}
+
+
+@pytest.mark.parametrize(
+    ("columns", "case_sensitive", "ignored"),
+    [
+        (["version"], False, {"version", "version and zero", "nothing"}),
+        (
+            ["version", "note", "nowhere"],
+            False,
+            {"version", "version and note", "version and zero", "nothing"},
+        ),
+        (["Version", "f"], True, {"version", "version and zero", "float", "nothing"}),
+        (["version"], True, set()),
+        (["id", "email", "VERSION"], False, {"version", "version and zero", "nothing"}),
+        (["email"], False, {"nothing"}),
+        (["nowhere", "twice"], False, set()),
+    ],
+)
+def test_updates_that_change_listed_columns_only_are_ignored(
+    columns: list[str], case_sensitive: bool, ignored: set[str]
+) -> None:
+    rule = {"matcher": ["TEST.t" if not case_sensitive else "test.t"], "ignore-update-only-columns": columns}
+    content = {"filter": {"event-filters": [rule]}, "case-sensitive": case_sensitive}
+    changefeed = resolve("kafka:///t?profile=new", content)
+    others = (change(b"insert", None, _ROW), change(b"delete", _ROW, None))
+    changes = (*(change(name.encode(), _ROW, after) for name, after in UPDATES.items()), *others)
+    committed = commit(change_batch(changes), CommitClock())
+    filtered = event_filter(net_mutations(split_moved(committed)), [KEYED], changefeed)
+    left = {key.decode() for key in filtered["row_key"].to_pylist()}
+    assert left == UPDATES.keys() - ignored | {"insert", "delete"}
+    assert list(filtered_tables([KEYED], changefeed)) == [KEYED]
+
+
+VERSIONS = """
+CREATE TABLE test.user (id INT PRIMARY KEY, email VARCHAR(20), seen INT, UNIQUE KEY (email));
+INSERT INTO test.user VALUES (1, 'a', 1), (2, 'b', 1), (3, 'c', 1);
+UPDATE test.user SET seen = 2 WHERE id = 1;
+UPDATE test.user SET seen = 3, email = 'bb' WHERE id = 2;
+UPDATE test.user SET id = 30, seen = 9 WHERE id = 3;
+DELETE FROM test.user WHERE id = 1;
+"""
+
+
+@pytest.mark.parametrize("protocol", ["open-protocol", "canal-json", "debezium", "simple"])
+def test_a_run_without_ignored_updates_is_verified(tmp_path: Path, protocol: str) -> None:
+    script, config = tmp_path / "versions.sql", tmp_path / "changefeed.toml"
+    script.write_text(VERSIONS)
+    config.write_text(
+        "[[filter.event-filters]]\nmatcher = ['test.*']\nignore-update-only-columns = ['email', 'seen']\n"
+        "[sink.kafka-config]\noutput-raw-change-event = true\n"
+    )
+    uri = f"kafka:///t?protocol={protocol}&partition-num=2&profile=new"
+    report = api.run(script, sink_uri=uri, config=config, out=tmp_path / "out")
+    assert report.ok
+    rows = [event for event in api.decode(folder=tmp_path / "out") if event["kind"] == Kind.ROW.label]
+    assert sorted(str(row["op"]) for row in rows) == sorted(["insert"] * 4 + ["delete"] * 2 + ["update"])
+    assert api.verify(folder=tmp_path / "out", scenario=script).ok
 
 
 def test_only_replicated_versions_of_matching_tables_are_concerned() -> None:

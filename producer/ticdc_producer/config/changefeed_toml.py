@@ -19,10 +19,10 @@ from pydantic import ValidationError
 from ticdc_producer.config.changefeed import Changefeed
 from ticdc_producer.config.changefeed_file import ChangefeedFile
 from ticdc_producer.config.config_section import ConfigSection, FilterSection, explain
-from ticdc_producer.config.parameters import OF_MESSAGES, REJECTED_KEYS, has_parameter
+from ticdc_producer.config.parameters import ACKNOWLEDGEMENTS, OF_MESSAGES, REJECTED_KEYS, has_parameter
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.local_path import local_path
-from ticdc_producer.model.option_type import Plain
+from ticdc_producer.model.option_type import GoDuration, Plain
 from ticdc_producer.model.parameter import KAFKA, STORAGE, Parameter, SinkKind
 
 
@@ -131,7 +131,7 @@ def changefeed_toml(changefeed: Changefeed) -> str:
         value, key = getattr(changefeed, option.field), _file_key(option, changefeed)
         default = changefeed.spec.defaults.get(option.name, option.default)
         if key and value is not None and (option.name in _ALWAYS or value != default):
-            _put(content, key, value)
+            _put(content, key, _file_value(option, value))
     sink = content.setdefault("sink", {})
     for name, entries in (
         ("dispatchers", changefeed.dispatchers),
@@ -174,6 +174,13 @@ def _file_key(option: Parameter, changefeed: Changefeed) -> str:
     if option.name == "output-raw-change-event" and changefeed.sink_uri.kind is SinkKind.STORAGE:
         return option.file_key.replace(KAFKA, STORAGE)
     return option.file_key
+
+
+def _file_value(option: Parameter, value: Plain) -> Plain:
+    """Return a value in the type that TiCDC's file has."""
+    if isinstance(option.value, GoDuration):
+        return f"{value}ms"
+    return int(value or 0) if option.value is ACKNOWLEDGEMENTS else value
 
 
 def _put(content: dict[str, Any], key: str, value: Plain) -> None:

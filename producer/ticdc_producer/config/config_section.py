@@ -167,6 +167,8 @@ class EventFilter(ConfigSection):
     :param ignore_sql: regular expressions on the text of DDL.
     :param ignore_insert_value_expr: SQL condition on the new row of inserts; the other three fields work
         the same way.
+    :param ignore_update_only_columns: columns; an update is dropped if it changes no other column and no
+        column of a primary or unique key.
     """
 
     matcher: Words
@@ -176,6 +178,7 @@ class EventFilter(ConfigSection):
     ignore_update_old_value_expr: str = Field(default="", alias="ignore-update-old-value-expr")
     ignore_update_new_value_expr: str = Field(default="", alias="ignore-update-new-value-expr")
     ignore_delete_value_expr: str = Field(default="", alias="ignore-delete-value-expr")
+    ignore_update_only_columns: Words = Field(default=(), alias="ignore-update-only-columns")
 
 
 class FilterSection(ConfigSection):
@@ -194,6 +197,13 @@ class FilterSection(ConfigSection):
     event_filters: Annotated[tuple[EventFilter, ...], Field(strict=False)] = Field(
         default=(), alias="event-filters"
     )
+
+    def of_storage(self) -> FilterSection:
+        """Return what TiCDC applies to storages: all but ``ignore-update-only-columns``."""
+        if not any(rule.ignore_update_only_columns for rule in self.event_filters):
+            return self
+        rules = [rule.model_copy(update={"ignore_update_only_columns": ()}) for rule in self.event_filters]
+        return self.model_copy(update={"event_filters": tuple(rules)})
 
 
 class ColumnSelector(ConfigSection):

@@ -12,13 +12,13 @@ from ticdc_producer.config.storage import OF_STORAGE
 from ticdc_producer.config.unused_parameters import REJECTED, WITHOUT_EFFECT
 from ticdc_producer.installation import PROTOCOLS, installed
 from ticdc_producer.model.option_type import (
+    AnyText,
     Boolean,
     Choice,
     IntRange,
     OptionType,
     Secret,
     StorageURI,
-    Text,
     TimeZone,
 )
 from ticdc_producer.model.parameter import CODEC, KAFKA, LARGE, Parameter, SinkKind, State, own_parameter
@@ -47,11 +47,14 @@ PROTOCOL = ProtocolName(
 
 INT32_MAX = (1 << 31) - 1
 MAX_PARTITIONS = 10_000
-COMPRESSION = Choice(choices=("none", "gzip", "snappy", "lz4", "zstd"))
+COMPRESSION = Choice(choices=("none", "gzip", "snappy", "lz4", "zstd"), fallback="none")
+"""TiCDC logs that it does not know a value, and compresses nothing (``pkg/sink/kafka/sarama_config.go``)."""
 ACKNOWLEDGEMENTS = Choice(choices=("-1", "0", "1"), aliases=(("all", "-1"),))
-MECHANISM = Choice(choices=("plain", "scram-sha-256", "scram-sha-512"), foreign=("gssapi", "oauthbearer"))
-LARGE_MESSAGES = Choice(choices=("none", "handle-key-only", "claim-check"))
-MESSAGE_COMPRESSION = Choice(choices=("none", "snappy", "lz4"))
+MECHANISM = Choice(
+    choices=("plain", "scram-sha-256", "scram-sha-512"), foreign=("gssapi", "oauthbearer"), optional=True
+)
+LARGE_MESSAGES = Choice(choices=("none", "handle-key-only", "claim-check"), aliases=(("", "none"),))
+MESSAGE_COMPRESSION = Choice(choices=("none", "snappy", "lz4"), aliases=(("", "none"),))
 _ONLY_KAFKA = (SinkKind.KAFKA,)
 
 _MESSAGES = (
@@ -61,12 +64,12 @@ _MESSAGES = (
     ),
     Parameter(
         name="max-message-bytes", value=IntRange(1, INT32_MAX), default=10_485_760,
-        file_key=KAFKA + "max-message-bytes", sinks=_ONLY_KAFKA,
+        file_key=KAFKA + "max-message-bytes", sinks=_ONLY_KAFKA, checked_elsewhere=True,
         effect="Largest message in bytes, as the protocol counts it.",
     ),
     Parameter(
         name="max-batch-size", value=IntRange(1, INT32_MAX), default=16, file_key=CODEC + "max-batch-size",
-        sinks=_ONLY_KAFKA,
+        sinks=_ONLY_KAFKA, checked_elsewhere=True,
         effect="Maximum number of rows in one message.",
     ),
     Parameter(
@@ -102,7 +105,7 @@ _MESSAGES = (
     Parameter(
         name="large-message-handle-option", value=LARGE_MESSAGES, default="none", in_uri=False,
         file_key=LARGE + "large-message-handle-option", of_codec=True,
-        sinks=_ONLY_KAFKA,
+        sinks=_ONLY_KAFKA, checked_elsewhere=True,
         effect="How a row that exceeds max-message-bytes is sent; none: the changefeed fails.",
     ),
     Parameter(
@@ -188,14 +191,14 @@ def _of_client(name: str, value: OptionType, effect: str) -> Parameter:
 
 
 _CLIENT = (
-    _of_client("kafka-client-id", Text(), "Name of the clients in the brokers' logs and quotas."),
+    _of_client("kafka-client-id", AnyText(), "Name of the clients in the brokers' logs and quotas."),
     _of_client("enable-tls", Boolean(), "TLS; without ca, brokers are checked against the system's CAs."),
-    _of_client("ca", Text(), "PEM file of the CAs that brokers are checked against; enables TLS."),
-    _of_client("cert", Text(), "PEM file of the client's certificate; requires ca and key."),
-    _of_client("key", Text(), "PEM file of the client's private key."),
+    _of_client("ca", AnyText(), "PEM file of the CAs that brokers are checked against; enables TLS."),
+    _of_client("cert", AnyText(), "PEM file of the client's certificate; requires ca and key."),
+    _of_client("key", AnyText(), "PEM file of the client's private key."),
     _of_client("insecure-skip-verify", Boolean(), "TLS without verification of the broker's certificate."),
     _of_client("sasl-mechanism", MECHANISM, "SASL; gssapi and oauthbearer: see -X."),
-    _of_client("sasl-user", Text(), "User of SASL."),
+    _of_client("sasl-user", AnyText(), "User of SASL."),
     _of_client(
         "sasl-password", Secret(), "Password of SASL; percent-encoded, or as ${NAME} from the environment."
     ),

@@ -13,25 +13,35 @@ from typing import Any
 from ticdc_producer.config.changefeed import Changefeed
 from ticdc_producer.config.changefeed_file import ChangefeedFile
 from ticdc_producer.config.changefeed_toml import check_changefeed_file
+from ticdc_producer.config.conditions import (
+    check_active_active,
+    check_atomicity,
+    check_csv_section,
+    check_integrity,
+    check_large_messages,
+    check_profile,
+    check_protocol,
+    check_sink,
+    check_together,
+    check_updated_columns,
+)
 from ticdc_producer.config.config_section import FilterSection
 from ticdc_producer.config.kafka_properties import parse_kafka_properties, security_properties
 from ticdc_producer.config.parameters import (
     BY_NAME,
+    COMPRESSION,
     OF_MESSAGES,
     PARAMETERS,
     has_parameter,
     parameter,
-    protocols_with,
 )
 from ticdc_producer.config.sink_uri import SinkURI, default_sink_uri, parse_sink_uri
 from ticdc_producer.config.storage import storage_limits
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.option_type import Plain
 from ticdc_producer.model.parameter import SinkKind, State
-from ticdc_producer.protocols.registry import protocol_spec, protocol_specs
+from ticdc_producer.protocols.registry import protocol_spec
 from ticdc_producer.protocols.spec import ProtocolSpec
-
-_PROGRAMS = {"classic": "classic (tiflow)", "new": "new architecture"}
 
 
 def resolve(
@@ -66,20 +76,27 @@ def resolve(
     of_others = [name for name in _of_other_protocols(spec, given) if name not in ignored]
     left_out = {*ignored, *unused, *of_others}
     used = {name: given[name] for name in given if name not in left_out}
-    options = {**_defaults(spec), **used, **_checked(used)}
-    _check_sink(spec, kind)
-    _check_atomicity(options, kind)
+    used |= _checked(used, uri.parameters)
+    options = {**_defaults(spec), **used}
+    check_sink(spec, kind)
+    check_atomicity(options, kind)
     if options["output-ddl"] is None:
         options["output-ddl"] = spec.sends_ddl(options)
-    _check_protocol(spec, options)
-    _check_together({**options, **{name: given[name] for name in of_others}})
-    _check_large_messages(options)
+    check_protocol(spec, options)
+    check_together({**options, **{name: given[name] for name in of_others}})
+    check_large_messages(spec, {**options, **{name: given[name] for name in ignored}}, kind)
+    check_active_active(options, kind)
+    check_integrity(options)
+    if kind is SinkKind.STORAGE and file.sink is not None:
+        check_csv_section(file.sink.csv)
+    rules = file.filter or FilterSection()
+    check_updated_columns(rules, options["profile"])
     spec.check(
         {**options, **{name: given[name] for name in unused}},
         [rule.topic for rule in file.dispatchers],
         not uri.target.embedded,
     )
-    _check_profile(spec, {**options, **{name: given[name] for name in of_others}})
+    check_profile(spec, {**options, **{name: given[name] for name in of_others}})
     properties = {**security_properties(options), **parse_kafka_properties(kafka_properties)}
     if kind is SinkKind.STORAGE:
         options.update(storage_limits(options))
@@ -87,7 +104,7 @@ def resolve(
     changefeed = Changefeed(
         sink_uri=uri.target,
         dispatchers=file.dispatchers if kind is SinkKind.KAFKA else (),
-        filter=file.filter or FilterSection(),
+        filter=rules if kind is SinkKind.KAFKA else rules.of_storage(),
         column_selectors=file.column_selectors if _selects_columns(options, kind) else (),
         client={**_client_id(options), **properties},
         schema_registry=str(options["schema-registry"] or ""),
@@ -101,7 +118,9 @@ def resolve(
             *_ignored_options(ignored, kind),
             *(f"{name} has no effect: {spec.name} has no such option" for name in of_others),
             *_overridden(of_file, uri.parameters),
-            *(_limited(options, given) if kind is SinkKind.STORAGE else ()),
+            *_unknown_compression(given, ignored),
+            *_unused_switches(options),
+            *(_limited(options, used) if kind is SinkKind.STORAGE else ()),
             *_ignored_rules(file, kind, selects=_selects_columns(options, kind)),
             *(f"{name} has no effect: {spec.name} registers no schemas" for name in unused),
             *uri.warnings,
@@ -155,7 +174,7 @@ def _of_other_protocols(spec: ProtocolSpec, given: Mapping[str, Plain]) -> list[
     ]
 
 
-def _checked(used: Mapping[str, Plain]) -> dict[str, Plain]:
+def _checked(used: Mapping[str, Plain], of_uri: Mapping[str, Plain]) -> dict[str, Plain]:
     """Return the canonical values of the options that are checked only if they have an effect.
 
     Source: ticdc and tiflow ``pkg/sink/codec/common/config.go`` (``Apply``, ``Validate``).
@@ -167,7 +186,8 @@ def _checked(used: Mapping[str, Plain]) -> dict[str, Plain]:
             try:
                 values[name] = option.value.read(str(value))
             except ValueError as error:
-                raise ChangefeedError(f"{name}: {error}", parameter=name) from None
+                key = name if name in of_uri else option.file_key
+                raise ChangefeedError(f"{key}: {error}", parameter=key) from None
     return values
 
 
@@ -182,6 +202,25 @@ def _overridden(of_file: Mapping[str, Plain], of_uri: Mapping[str, Plain]) -> It
                 f"{name} is {of_uri[name]}, as in the sink URI; the changefeed file has {of_file[name]}, "
                 "which has no effect"
             )
+
+
+def _unknown_compression(given: Mapping[str, Plain], ignored: Iterable[str]) -> Iterator[str]:
+    """Yield a ``compression`` that TiCDC logs as unknown, and takes as none."""
+    value = given.get("compression")
+    if isinstance(value, str) and "compression" not in ignored and not COMPRESSION.knows(value):
+        yield f"compression: {value!r} is not known; TiCDC takes {COMPRESSION.fallback}"
+
+
+_SWITCHES = {
+    "bdr-mode": "no other changefeed wrote rows of a scenario",
+    "enable-active-active": "no table of a scenario has soft deletes",
+}
+
+
+def _unused_switches(options: Mapping[str, Plain]) -> Iterator[str]:
+    for name, reason in _SWITCHES.items():
+        if options.get(name):
+            yield f"{name} has no effect: {reason}"
 
 
 def _limited(options: Mapping[str, Plain], given: Mapping[str, Plain]) -> Iterator[str]:
@@ -232,39 +271,21 @@ def _selects_columns(options: Mapping[str, Plain], kind: SinkKind) -> bool:
 def _ignored_rules(file: ChangefeedFile, kind: SinkKind, *, selects: bool) -> Iterator[str]:
     if kind is SinkKind.STORAGE and file.dispatchers:
         yield "dispatchers have no effect: a storage has no topics and partitions"
+    if (
+        kind is SinkKind.STORAGE
+        and file.filter
+        and any(rule.ignore_update_only_columns for rule in file.filter.event_filters)
+    ):
+        yield "ignore-update-only-columns has no effect: TiCDC applies it to Kafka sinks only"
     if not selects and file.column_selectors:
         yield "column-selectors have no effect: classic TiCDC applies them to Kafka sinks only"
 
 
-def _check_sink(spec: ProtocolSpec, kind: SinkKind) -> None:
-    """Reject a protocol that TiCDC does not write to this kind of sink (tiflow ``pkg/config/sink.go``)."""
-    if kind in spec.sinks:
-        return
-    written = " and ".join(
-        sorted(protocol.name for protocol in protocol_specs() if SinkKind.STORAGE in protocol.sinks)
-    )
-    raise ChangefeedError(
-        f"protocol {spec.name} is incompatible with {kind} sinks",
-        parameter="protocol",
-        hint=f"storage sinks write {written}"
-        if kind is SinkKind.STORAGE
-        else f"{spec.name} is for storage sinks: file:///DIR?protocol={spec.name}",
-    )
-
-
-def _check_atomicity(options: Mapping[str, Plain], kind: SinkKind) -> None:
-    """Reject what TiCDC rejects (``pkg/config/sink.go``, ``AtomicityLevel.validate``)."""
-    if options.get("transaction-atomicity") == "table" and kind is SinkKind.KAFKA:
-        raise ChangefeedError(
-            "table level atomicity is not supported by kafka scheme",
-            parameter="transaction-atomicity",
-            hint="it is for storages and databases; leave it out",
-        )
-
-
 def _unused_registry(spec: ProtocolSpec, given: Mapping[str, Plain]) -> list[str]:
     """Return the options of a schema registry, if the protocol has none; TiCDC ignores them."""
-    names = [name for name in ("schema-registry", "glue-schema-registry-config") if given.get(name)]
+    names = [
+        name for name in ("schema-registry", "glue-schema-registry-config") if given.get(name) is not None
+    ]
     return [] if spec.schemas else names
 
 
@@ -307,73 +328,6 @@ def _merge(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, 
         else:
             merged[key] = value
     return merged
-
-
-def _check_together(options: Mapping[str, Plain]) -> None:
-    """Reject combinations of options that TiCDC rejects (``pkg/sink/codec/common/config.go``)."""
-    if options["force-replicate"] and options["delete-only-output-handle-key-columns"]:
-        raise ChangefeedError(
-            "force-replicate must be off when delete-only-output-handle-key-columns is on",
-            parameter="force-replicate",
-            hint="a table without a handle key has no handle key columns",
-        )
-
-
-def _check_large_messages(options: Mapping[str, Plain]) -> None:
-    """Check TiCDC's conditions (``pkg/config/large_message.go``, ``pkg/sink/codec/common/config.go``)."""
-    handling = options["large-message-handle-option"]
-    if handling == "none":
-        return
-    if options["force-replicate"]:
-        raise ChangefeedError(
-            f"force-replicate must be off when large-message-handle-option is {handling}",
-            parameter="force-replicate",
-            hint="a table without a handle key has no handle key to send",
-        )
-    if handling == "claim-check" and not options["claim-check-storage-uri"]:
-        raise ChangefeedError(
-            "large-message-handle-option claim-check needs a storage",
-            parameter="claim-check-storage-uri",
-            hint="such as file:///var/claims",
-        )
-
-
-def _check_protocol(spec: ProtocolSpec, options: Mapping[str, Plain]) -> None:
-    """Reject options of other protocols that TiCDC rejects, or that are set and that only this tool has."""
-    for option in (*PARAMETERS, *spec.parameters):
-        is_set = option.state == State.HONOURED and options[option.name] != option.default
-        if is_set and not has_parameter(spec, option):
-            raise ChangefeedError(
-                f"protocol {spec.name} has no option {option.name}",
-                parameter=option.name,
-                hint=f"these have it: {', '.join(protocols_with(option))}",
-            )
-    for name in options.keys() - {option.name for option in (*PARAMETERS, *spec.parameters)}:
-        raise ChangefeedError(f"protocol {spec.name} has no option {name}", parameter=name)
-
-
-def _check_profile(spec: ProtocolSpec, options: Mapping[str, Plain]) -> None:
-    """Reject protocols and options that the profile does not have."""
-    profile = options["profile"]
-    if profile not in spec.profiles:
-        others = [
-            protocol.name
-            for protocol in protocol_specs()
-            if profile in protocol.profiles and protocol.signature
-        ]
-        raise ChangefeedError(
-            f"TiCDC {_PROGRAMS[str(profile)]} has no protocol {spec.name}",
-            parameter="protocol",
-            hint=f"leave profile={profile} out, or use {', '.join(others[:-1])} or {others[-1]}",
-        )
-    for option in PARAMETERS:
-        is_set = option.profiles and options[option.name] != option.default
-        if is_set and profile not in option.profiles:
-            raise ChangefeedError(
-                f"profile {profile} has no option {option.name}",
-                parameter=option.name,
-                hint=f"set profile={option.profiles[0]}",
-            )
 
 
 def _warnings(spec: ProtocolSpec, options: Mapping[str, Plain]) -> Iterator[str]:

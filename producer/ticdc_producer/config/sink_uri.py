@@ -17,7 +17,7 @@ from ticdc_producer.config.kafka_properties import with_environment
 from ticdc_producer.config.parameters import BY_NAME, parameter
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.hints import nearest
-from ticdc_producer.model.option_type import Plain
+from ticdc_producer.model.option_type import Choice, Plain
 from ticdc_producer.model.parameter import Parameter, SinkKind, State
 
 MAX_TOPIC_LENGTH = 249
@@ -109,7 +109,7 @@ def parse_sink_uri(text: str) -> ParsedSinkURI:
         target = SinkURI(hosts=tuple(_hosts(parts.netloc)), topic=_topic(unquote(parts.path.strip("/"))))
     else:
         target = _storage(parts.scheme, parts.netloc, unquote(parts.path))
-    parameters = _parameters(parts.query)
+    parameters = _parameters(parts.query, target.kind)
     plain = parts.scheme == "kafka+ssl" and not parameters.get("enable-tls") and not parameters.get("ca")
     return ParsedSinkURI(
         target=target,
@@ -203,13 +203,13 @@ def _storage(scheme: str, netloc: str, path: str) -> SinkURI:
     return SinkURI(topic=(parts or [netloc])[-1], scheme=scheme, path=f"{scheme}://{netloc}{folder}")
 
 
-def _parameters(query: str) -> dict[str, Plain]:
+def _parameters(query: str, kind: SinkKind) -> dict[str, Plain]:
     values: dict[str, Plain] = {}
     substituted = with_environment(query, "sink URI", partial(quote, safe=""))
     for name, text in parse_qsl(substituted, keep_blank_values=True):
         if name in values:
             raise _error(f"duplicate parameter {name!r}", parameter=name)
-        values[name] = _value(_lookup(name), text)
+        values[name] = _value(_lookup(name), text, kind)
     return values
 
 
@@ -227,8 +227,14 @@ def _lookup(name: str) -> Parameter:
     return option
 
 
-def _value(option: Parameter, text: str) -> Plain:
+def _value(option: Parameter, text: str, kind: SinkKind) -> Plain:
+    is_unread = option.sinks and kind not in option.sinks and not option.checked_elsewhere
+    is_unknown = isinstance(option.value, Choice) and option.value.fallback and not option.value.knows(text)
+    if is_unknown or (option.ignored_elsewhere and option.admits(text)):
+        return text  # ``resolve`` reads it
     try:
-        return text if option.admits(text) else option.value.read(text)
+        return option.value.read(text)
     except ValueError as error:
+        if is_unread:  # TiCDC does not look at it
+            return text
         raise _error(f"{option.name}: {error}", parameter=option.name) from None

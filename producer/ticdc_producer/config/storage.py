@@ -49,7 +49,7 @@ def _of_storage(
 OF_STORAGE = (
     _of_storage("terminator", AnyText(), "\r\n", "Text after every row."),
     _of_storage(
-        "date-separator", Choice(choices=("none", "year", "month", "day")), "day",
+        "date-separator", Choice(choices=("none", "year", "month", "day"), aliases=(("", "none"),)), "day",
         "Directories by date: date of the commit in time-zone (TiCDC: date of the write).",
     ),
     _of_storage(
@@ -57,16 +57,16 @@ OF_STORAGE = (
         "A directory for each partition of a partitioned table.",
     ),
     _of_storage(
-        "file-index-digit", IntRange(0, _INT64_MAX), MAX_INDEX_WIDTH,
+        "file-index-digit", IntRange(-_INT64_MAX, _INT64_MAX), MAX_INDEX_WIDTH,
         "Digits of a file's number; values outside of 6 to 20 become 20.",
     ),
     _of_storage(
-        "file-size", IntRange(0, _INT64_MAX), 64 * _MIB,
+        "file-size", IntRange(-_INT64_MAX, _INT64_MAX), 64 * _MIB,
         "Bytes after which a file ends, at the end of a transaction: 1 MiB (new: 1 KiB) to 512 MiB.",
         file_key=STORAGE + "file-size", in_uri=True,
     ),
     _of_storage(
-        "flush-interval", GoDuration(), None,
+        "flush-interval", GoDuration(optional=True), None,
         "A file ends at each multiple of this interval on the commit clock, from 2s (new: 100ms) to 10m; by "
         "default no file ends by time (TiCDC: 5s of its own clock).",
         file_key=STORAGE + "flush-interval", in_uri=True,

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 from ticdc_producer.model.option_type import (
+    AnyText,
     Boolean,
     Choice,
+    GoDuration,
     IntRange,
     Never,
     OptionType,
     Text,
     UnusedSection,
 )
-from ticdc_producer.model.parameter import KAFKA, STORAGE, Parameter, State
+from ticdc_producer.model.parameter import KAFKA, STORAGE, Parameter, Profile, SinkKind, State
 
 _COUNT = IntRange(0, (1 << 63) - 1)
+_NUMBER = IntRange(-(1 << 63), (1 << 63) - 1)
+_POSITIVE = IntRange(1, (1 << 63) - 1)
 _TUNING = "it tunes a running TiCDC"
 _SIMPLE = "an option of the protocol Simple; rejected with Simple"
 _NO_EXPIRY = "a run ends before its files expire"
 _SPOOL = "rows are buffered in Spark, not in spool files"
-_BIDIRECTIONAL = "rows that come back from another cluster, and DDL by its role, are not simulated"
-_ONE_WAY = f"false is the default; true is refused: {_BIDIRECTIONAL}"
+_NO_BDR = (
+    "TiCDC classic refuses true for Kafka and storages; TiCDC new architecture leaves out rows that another "
+    "changefeed wrote, and a scenario has none"
+)
+_NO_ACTIVE_ACTIVE = (
+    "TiCDC refuses true for Kafka; for storages it concerns tables with soft deletes, which no scenario has"
+)
+_SYNC_POINTS = "TiCDC has sync points for MySQL and TiDB sinks only"
 _MYSQL = "an option of MySQL sinks"
 _SCHEDULER = UnusedSection((
     "enable-table-across-nodes", "region-threshold", "region-per-span", "region-count-per-span",
@@ -51,19 +61,37 @@ _GLUE = UnusedSection(("registry-name", "region", "access-key", "secret-access-k
 
 
 def _ignored(
-    name: str, value: OptionType, reason: str, *, file_key: str = "", in_uri: bool = False
+    name: str,
+    value: OptionType,
+    reason: str,
+    *,
+    file_key: str = "",
+    in_uri: bool = False,
+    sinks: tuple[SinkKind, ...] = (),
+    profiles: tuple[Profile, ...] = (),
 ) -> Parameter:
     return Parameter(
-        name=name, value=value, in_uri=in_uri, file_key=file_key, state=State.NO_EFFECT, effect=reason
+        name=name,
+        value=value,
+        default=False if profiles else None,
+        in_uri=in_uri,
+        file_key=file_key,
+        state=State.NO_EFFECT,
+        effect=reason,
+        sinks=sinks,
+        profiles=profiles,
     )
 
 
+def _of_client(name: str, value: OptionType) -> Parameter:
+    reason = "the client of this tool has its own"
+    return _ignored(name, value, reason, file_key=KAFKA + name, in_uri=True, sinks=(SinkKind.KAFKA,))
+
+
 _CLIENT = (
-    *(
-        _ignored(name, Text(), "the client of this tool has its own", file_key=KAFKA + name, in_uri=True)
-        for name in ("kafka-version", "dial-timeout", "read-timeout", "write-timeout")
-    ),
-    _ignored("max-retry", _COUNT, "a message is retried for 60 s", in_uri=True),
+    _of_client("kafka-version", Text()),
+    *(_of_client(f"{step}-timeout", GoDuration(optional=True)) for step in ("dial", "read", "write")),
+    _ignored("max-retry", _NUMBER, "a message is retried for 60 s", in_uri=True, sinks=(SinkKind.KAFKA,)),
     _ignored("enable-kafka-sink-v2", Boolean(), "it selects another client; the messages are the same",
             file_key="sink.enable-kafka-sink-v2"),
 )  # fmt: skip
@@ -75,7 +103,8 @@ _PROGRAM = (
     _ignored("advance-timeout-in-sec", _COUNT, _TUNING, file_key="sink.advance-timeout-in-sec"),
     _ignored("memory-quota", _COUNT, _TUNING, file_key="memory-quota"),
     _ignored("check-gc-safe-point", Boolean(), _TUNING, file_key="check-gc-safe-point"),
-    _ignored("changefeed-error-stuck-duration", Text(), _TUNING, file_key="changefeed-error-stuck-duration"),
+    _ignored("changefeed-error-stuck-duration", GoDuration(low_ms=1_800_000), _TUNING,
+            file_key="changefeed-error-stuck-duration"),
     _ignored("performance-mode", Choice(choices=("throughput", "low-latency"), aliases=(("", "throughput"),)),
             _TUNING, file_key="performance-mode"),
     _ignored("event-collector-batch-count", IntRange(0, 8192), _TUNING,
@@ -90,27 +119,51 @@ _PROGRAM = (
             file_key="integrity"),
     _ignored("ignore-ineligible-table", Boolean(), "tables without a handle key are left out and reported",
             file_key="ignore-ineligible-table"),
-    _ignored("sql-mode", Text(), "the scenario's session has its own", file_key="sql-mode"),
+    _ignored("sql-mode", AnyText(), "the scenario's session has its own", file_key="sql-mode"),
 )  # fmt: skip
 _STORAGE = (
-    _ignored("worker-count", _COUNT, _TUNING, file_key=STORAGE + "worker-count", in_uri=True),
-    _ignored("flush-concurrency", _COUNT, _TUNING, file_key=STORAGE + "flush-concurrency"),
-    _ignored("file-expiration-days", _COUNT, _NO_EXPIRY, file_key=STORAGE + "file-expiration-days"),
-    _ignored("file-cleanup-cron-spec", Text(), _NO_EXPIRY, file_key=STORAGE + "file-cleanup-cron-spec"),
-    _ignored("spool-disk-quota", _COUNT, _SPOOL, file_key=STORAGE + "spool-disk-quota", in_uri=True),
-    _ignored("spool-base-dir", Text(), _SPOOL, file_key=STORAGE + "spool-base-dir", in_uri=True),
+    _ignored(
+        "worker-count",
+        _POSITIVE,
+        _TUNING,
+        file_key=STORAGE + "worker-count",
+        in_uri=True,
+        sinks=(SinkKind.STORAGE,),
+    ),
+    _ignored("flush-concurrency", _NUMBER, _TUNING, file_key=STORAGE + "flush-concurrency"),
+    _ignored("file-expiration-days", _NUMBER, _NO_EXPIRY, file_key=STORAGE + "file-expiration-days"),
+    _ignored("file-cleanup-cron-spec", AnyText(), _NO_EXPIRY, file_key=STORAGE + "file-cleanup-cron-spec"),
+    _ignored(
+        "spool-disk-quota",
+        _POSITIVE,
+        _SPOOL,
+        file_key=STORAGE + "spool-disk-quota",
+        in_uri=True,
+        sinks=(SinkKind.STORAGE,),
+    ),
+    _ignored(
+        "spool-base-dir",
+        AnyText(),
+        _SPOOL,
+        file_key=STORAGE + "spool-base-dir",
+        in_uri=True,
+        sinks=(SinkKind.STORAGE,),
+    ),
 )
 _ELSEWHERE = (
-    _ignored("enable-sync-point", Boolean(), _MYSQL, file_key="enable-sync-point"),
-    _ignored("sync-point-interval", Text(), _MYSQL, file_key="sync-point-interval"),
-    _ignored("sync-point-retention", Text(), _MYSQL, file_key="sync-point-retention"),
+    _ignored("enable-sync-point", Never(_SYNC_POINTS), f"true is refused: {_SYNC_POINTS}",
+            file_key="enable-sync-point"),
+    _ignored("sync-point-interval", GoDuration(), _MYSQL, file_key="sync-point-interval"),
+    _ignored("sync-point-retention", GoDuration(), _MYSQL, file_key="sync-point-retention"),
     _ignored("safe-mode", Boolean(), _MYSQL, file_key="sink.safe-mode"),
     _ignored("mysql-config", _MYSQL_CONFIG, _MYSQL, file_key="sink.mysql-config"),
     _ignored("pulsar-config", _PULSAR_CONFIG, "an option of Pulsar sinks", file_key="sink.pulsar-config"),
-    _ignored("bdr-mode", Never(_BIDIRECTIONAL), _ONE_WAY, file_key="bdr-mode"),
-    _ignored("enable-active-active", Never(_BIDIRECTIONAL), _ONE_WAY, file_key="enable-active-active"),
-    _ignored("active-active-progress-interval", Text(), _MYSQL, file_key="active-active-progress-interval"),
-    _ignored("active-active-sync-stats-interval", Text(), _MYSQL,
+    _ignored("bdr-mode", Boolean(), _NO_BDR, file_key="bdr-mode", profiles=("new",)),
+    _ignored("enable-active-active", Boolean(), _NO_ACTIVE_ACTIVE, file_key="enable-active-active",
+            profiles=("new",)),
+    _ignored("active-active-progress-interval", GoDuration(low_ms=1), _MYSQL,
+            file_key="active-active-progress-interval"),
+    _ignored("active-active-sync-stats-interval", GoDuration(low_ms=0), _MYSQL,
             file_key="active-active-sync-stats-interval"),
     _ignored("send-all-bootstrap-at-start", Boolean(), _SIMPLE, file_key="sink.send-all-bootstrap-at-start"),
     _ignored("glue-schema-registry-config", _GLUE, "an option of Avro; refused with Avro",
@@ -133,8 +186,7 @@ _OAUTH = "use -X sasl.mechanism=OAUTHBEARER and -X sasl.oauthbearer.…"
 _CREDENTIALS = (
     "the file system reads them from its environment, as s3fs AWS_ACCESS_KEY_ID and AWS_ENDPOINT_URL"
 )
-_ROUTES = "tables are sent under their own names"
-_UPDATES = "updates are not filtered by the columns that change"
+_ROUTES = "TiCDC new architecture renames tables with it; here all are sent under their own names"
 _OLD_VALUE = "TiCDC removed it in v7.4.0 (tiflow#9224): leave it out, or set output-old-value of the protocol"
 _CYCLIC = "TiCDC removed it after v6.1 (tiflow#5850): leave it out"
 
@@ -169,8 +221,6 @@ REJECTED = (
         _rejected(name, _ROUTES, file_key=f"sink.dispatchers.{name}", in_uri=False)
         for name in ("target-schema", "target-table")
     ),
-    _rejected("ignore-update-only-columns", _UPDATES, in_uri=False,
-              file_key="filter.event-filters.ignore-update-only-columns"),
     _rejected("enable-old-value", _OLD_VALUE, file_key="enable-old-value", in_uri=False),
     _rejected("cyclic-replication", _CYCLIC, file_key="cyclic-replication", in_uri=False),
 )  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Protocol, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -98,22 +99,35 @@ class Choice:
     :param later: values of TiCDC that are not supported yet.
     :param foreign: values of TiCDC that are not supported, without plans to do so.
     :param aliases: other spellings of ``choices``.
+    :param fallback: the choice that TiCDC takes for a value that it does not know; empty: it is an error.
+    :param optional: whether the value may be empty, as if it were not set.
     """
 
     choices: tuple[str, ...]
     later: tuple[str, ...] = ()
     foreign: tuple[str, ...] = ()
     aliases: tuple[tuple[str, str], ...] = ()
+    fallback: str = ""
+    optional: bool = False
 
     @property
     def allowed(self) -> str:
         return " or ".join(self.choices)
 
-    def read(self, text: str) -> str:
+    def _word(self, text: str) -> str:
         word = text.strip().lower()
-        word = dict(self.aliases).get(word, word)
-        if word in self.choices:
+        return dict(self.aliases).get(word, word)
+
+    def knows(self, text: str) -> bool:
+        """Return whether a text is one of the values, so that ``fallback`` does not replace it."""
+        return self._word(text) in self.choices
+
+    def read(self, text: str) -> str:
+        word = self._word(text)
+        if word in self.choices or (self.optional and not word):
             return word
+        if self.fallback:
+            return self.fallback
         if word in self.later:
             raise ValueError(f"{word!r} is not available yet; allowed now: {self.allowed}")
         if word in self.foreign:
@@ -127,8 +141,11 @@ class Choice:
         return self.read(str(value))
 
     def schema(self) -> dict[str, object]:
+        if self.fallback:
+            return {"type": "string"}
         numbers = [int(word) for word in self.choices if word.lstrip("-").isdigit()]
-        return {"enum": [*self.choices, *dict(self.aliases), *numbers]}
+        empty = [""] if self.optional else []
+        return {"enum": [*self.choices, *dict(self.aliases), *empty, *numbers]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,16 +166,6 @@ class Text:
 
     def schema(self) -> dict[str, object]:
         return {"type": "string", "minLength": 1}
-
-
-@dataclass(frozen=True, slots=True)
-class Secret(Text):
-    """A text that no error message repeats."""
-
-    def check(self, value: object) -> str:
-        if not isinstance(value, str):
-            raise ValueError("it is not a text")
-        return self.read(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,26 +310,65 @@ class AnyText:
         return {"type": "string"}
 
 
-_UNIT_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
-_DURATION = r"(?:[0-9]{1,9}(?:ms|s|m|h))+"
-
-
 @dataclass(frozen=True, slots=True)
+class Secret(AnyText):
+    """A text that no error message repeats. An empty one is as if it were not set."""
+
+    def check(self, value: object) -> str:
+        if not isinstance(value, str):
+            raise ValueError("it is not a text")
+        return value
+
+
+_UNIT_MS = {
+    "ns": Decimal("1e-6"), "us": Decimal("1e-3"), "\u00b5s": Decimal("1e-3"), "\u03bcs": Decimal("1e-3"),
+    "ms": Decimal(1), "s": Decimal(1000), "m": Decimal(60_000), "h": Decimal(3_600_000),
+}  # fmt: skip
+_AMOUNT, _UNIT = r"(?:[0-9]{1,19}(?:\.[0-9]{0,19})?|\.[0-9]{1,19})", f"(?:{'|'.join(_UNIT_MS)})"
+_DURATION = f"[+-]?(?:0|(?:{_AMOUNT}{_UNIT})+)"
+_MAX_DURATION_MS = (1 << 63) // 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GoDuration:
-    """A duration in Go's notation, in units of milliseconds or longer; the value is in milliseconds."""
+    """A duration as Go's ``time.ParseDuration`` reads it; the value is in whole milliseconds.
 
-    allowed: str = "a duration such as 5s, 1m30s or 500ms"
+    :param low_ms: the shortest duration that is allowed; None: a duration may also be negative.
+    :param optional: whether the text may be empty, as if it were not set; the value is then None.
 
-    def read(self, text: str) -> int:
+    >>> GoDuration().read("1m30.5s"), GoDuration().read("-1ms")
+    (90500, -1)
+    """
+
+    low_ms: int | None = None
+    optional: bool = False
+
+    @property
+    def allowed(self) -> str:
+        least = "" if self.low_ms is None else f", at least {_length_text(self.low_ms)}"
+        return f"a duration such as 5s, 1m30s or 500ms{least}"
+
+    def read(self, text: str) -> int | None:
+        if self.optional and not text:
+            return None
         if re.fullmatch(_DURATION, text) is None:
             raise ValueError(f"{text!r} is not {self.allowed}")
-        parts = re.findall(r"([0-9]+)(ms|s|m|h)", text)
-        return sum(int(number) * _UNIT_MS[unit] for number, unit in parts)
+        parts = re.findall(f"({_AMOUNT})({_UNIT})", text)
+        length = int(sum(Decimal(number) * _UNIT_MS[unit] for number, unit in parts))
+        length = -length if text.startswith("-") else length
+        if abs(length) > _MAX_DURATION_MS or (self.low_ms is not None and length < self.low_ms):
+            raise ValueError(f"{text!r} is not {self.allowed}")
+        return length
 
-    def check(self, value: object) -> int:
+    def check(self, value: object) -> int | None:
         if not isinstance(value, str):
             raise ValueError(f"{value!r} is not {self.allowed}")
         return self.read(value)
 
     def schema(self) -> dict[str, object]:
-        return {"type": "string", "pattern": f"^{_DURATION}$"}
+        return {"type": "string", "pattern": f"^(?:{_DURATION}){'?' if self.optional else ''}$"}
+
+
+def _length_text(length_ms: int) -> str:
+    minutes = length_ms // 60_000
+    return f"{minutes}m" if minutes and not length_ms % 60_000 else f"{length_ms}ms"

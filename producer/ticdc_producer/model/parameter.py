@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias, get_args
 
-from ticdc_producer.model.option_type import Choice, IntRange, OptionType, Plain, StorageURI
+from ticdc_producer.model.option_type import Choice, GoDuration, IntRange, OptionType, Plain, StorageURI
 
 Profile: TypeAlias = Literal["classic", "new"]
 
@@ -62,7 +62,7 @@ class Parameter:
     :param file_key: its dotted key in a changefeed file; empty if it has none.
     :param of_codec: only protocols whose codec has an option of this name support it; otherwise all do.
     :param ignored_elsewhere: whether protocols that do not have it ignore it; otherwise they refuse it.
-    :param checked_elsewhere: whether its value must be allowed also under protocols that ignore it.
+    :param checked_elsewhere: whether its value must be allowed also under protocols and sinks that ignore it.
     :param implies: the switch that it turns on under protocols that do not have it; empty: none.
     :param profiles: the profiles that support it; empty for both.
     :param sinks: the sinks that support it; empty for both. In other sinks it has its default.
@@ -87,10 +87,18 @@ class Parameter:
     of_client: bool = False
 
     def admits(self, value: object) -> bool:
-        """Return whether protocols that ignore the option accept a value that is not allowed."""
-        kind = int if isinstance(self.value, IntRange) else str
-        has_values = isinstance(self.value, Choice | IntRange | StorageURI) and type(value) is kind
-        return has_values and self.ignored_elsewhere and not self.checked_elsewhere
+        """Return whether protocols or sinks that ignore the option accept a value that is not allowed."""
+        match self.value:
+            case IntRange():
+                has_type = type(value) is int
+            case Choice():
+                has_type = type(value) in (int, str)
+            case StorageURI() | GoDuration():
+                has_type = type(value) is str
+            case _:
+                return False
+        is_ignored = self.ignored_elsewhere or bool(self.sinks)
+        return has_type and is_ignored and not self.checked_elsewhere
 
     @property
     def field(self) -> str:

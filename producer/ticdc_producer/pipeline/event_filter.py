@@ -14,13 +14,14 @@ import pyarrow as pa
 from ticdc_producer.config import Changefeed
 from ticdc_producer.config.config_section import EventFilter
 from ticdc_producer.dispatch.event_types import ignored_rows
-from ticdc_producer.dispatch.matcher import Matcher
+from ticdc_producer.dispatch.matcher import Matcher, lower
 from ticdc_producer.dispatch.table_filter import ColumnSelection, event_matcher
 from ticdc_producer.model.event import Op
+from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.shapes import MutationBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import MAX_TS
-from ticdc_producer.pipeline.row_images import Flags, column_values, numbers, selected_from
+from ticdc_producer.pipeline.row_images import Flags, column_values, numbers, same_values, selected_from
 from ticdc_producer.pipeline.value_condition import value_condition
 
 
@@ -50,6 +51,7 @@ def filtered_tables(tables: Iterable[TableInfo], changefeed: Changefeed) -> Iter
         for rule in changefeed.filter.event_filters
         for matcher, drops in (
             (event_matcher(rule, changefeed), bool(ignored_rows(rule, changefeed.profile))),
+            (event_matcher(rule, changefeed), bool(rule.ignore_update_only_columns)),
             (_row_matcher(rule), any(expression for *_, expression in _expressions(rule))),
         )
         if drops
@@ -87,6 +89,12 @@ def _ignored(
             versions, [table.version for table in _concerned(tables, event_matcher(rule, changefeed))]
         )
         yield of_tables & np.isin(ops, [int(op) for op in ignored_rows(rule, changefeed.profile)])
+        if rule.ignore_update_only_columns:
+            for table in _concerned(tables, event_matcher(rule, changefeed)):
+                updates = (versions == table.version) & (ops == int(Op.UPDATE))
+                columns = _columns_sent_for(rule, table, case_sensitive=changefeed.case_sensitive)
+                if columns is not None and updates.any():
+                    yield _unchanged(mutations, updates, table, columns)
         for table in _concerned(tables, _row_matcher(rule)):
             for op, image, expression in _expressions(rule):
                 ignored = (versions == table.version) & (ops == int(op))
@@ -95,6 +103,35 @@ def _ignored(
                     columns = partial(column_values, mutations.column(image), rows)
                     ignored[rows] = value_condition(expression, table)(columns, len(rows))
                     yield ignored
+
+
+def _columns_sent_for(rule: EventFilter, table: TableInfo, *, case_sensitive: bool) -> list[int] | None:
+    """Return the image indexes of the columns whose changes ``ignore-update-only-columns`` does not ignore.
+
+    These are the columns that it does not name, and those of a primary or unique key. Source: ticdc
+    ``pkg/filter/update_only_columns_filter.go``.
+
+    :return: None if the table has none of the columns that the rule names.
+    """
+    fold = str if case_sensitive else lower
+    names = {fold(name) for name in rule.ignore_update_only_columns}
+    named = {offset for offset in table.sent if fold(table.columns[offset].name) in names}
+    of_keys = {offset for index in table.unique_indexes for offset in index.offsets}
+    sent_for = [i for i, offset in enumerate(table.sent) if offset not in named or offset in of_keys]
+    return sent_for if named else None
+
+
+def _unchanged(mutations: MutationBatch, updates: Flags, table: TableInfo, columns: Iterable[int]) -> Flags:
+    """Return which of some updates of a table version change none of some columns."""
+    rows = np.flatnonzero(updates)
+    for index in columns:
+        before, after = (column_values(mutations.column(name), rows, index) for name in ("before", "after"))
+        if table.sent_columns[index].type in (MySQLType.FLOAT, MySQLType.DOUBLE):  # 0 is equal to -0
+            before, after = (values.cast(pa.string()).cast(pa.float64()) for values in (before, after))
+        rows = rows[same_values(before, after)]
+    unchanged = np.zeros(len(updates), bool)
+    unchanged[rows] = True
+    return unchanged
 
 
 def _concerned(tables: Iterable[TableInfo], matcher: Matcher) -> list[TableInfo]:

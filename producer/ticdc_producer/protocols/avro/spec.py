@@ -139,7 +139,7 @@ SPEC = ProtocolSpec(
     parameters=(
         Parameter(
             name="avro-decimal-handling-mode",
-            value=Choice(choices=("precise", "string")),
+            value=Choice(choices=("precise", "string"), aliases=(("", "precise"),)),
             default="precise",
             file_key=CODEC + "avro-decimal-handling-mode",
             ignored_elsewhere=True,
@@ -147,7 +147,7 @@ SPEC = ProtocolSpec(
         ),
         Parameter(
             name="avro-bigint-unsigned-handling-mode",
-            value=Choice(choices=("long", "string")),
+            value=Choice(choices=("long", "string"), aliases=(("", "long"),)),
             default="long",
             file_key=CODEC + "avro-bigint-unsigned-handling-mode",
             ignored_elsewhere=True,

@@ -59,7 +59,8 @@ class CSVOptions:
     profile: Profile = "classic"
 
     def __post_init__(self) -> None:
-        for parameter, problem in (*_rejected_by_ticdc(self), *_collisions(self)):
+        check_separators(self.delimiter, self.quote)
+        for parameter, problem in _collisions(self):
             raise ChangefeedError(problem, parameter=parameter)
         if self.binary_encoding_method not in _METHODS:
             what = f"unknown binary-encoding-method {self.binary_encoding_method!r}"
@@ -72,15 +73,20 @@ class CSVOptions:
         return self.output_handle_key and self.profile == "classic"
 
 
-def _rejected_by_ticdc(options: CSVOptions) -> Iterator[tuple[str, str]]:
-    """Yield (parameter, problem) as ``CSVConfig.validateAndAdjust``, which counts bytes."""
-    delimiter, quote = options.delimiter, options.quote
+def check_separators(delimiter: str, quote: str) -> None:
+    """Check what TiCDC checks for each storage sink (``CSVConfig.validateAndAdjust``, which counts bytes).
+
+    :raises ChangefeedError: for a text that TiCDC rejects.
+    """
+    what, parameter = "", "quote"
     if not 1 <= len(delimiter.encode()) <= _LONGEST_DELIMITER or set(delimiter) & _LINE_BREAKS:
-        yield "delimiter", "csv config delimiter must be 1 to 3 bytes, none of them CR or LF"
-    if len(quote.encode()) > 1 or quote in _LINE_BREAKS:
-        yield "quote", "csv config quote must be one ASCII character, not CR or LF, or empty"
-    if quote and quote in delimiter:
-        yield "quote", "csv config quote and delimiter cannot be the same"
+        what, parameter = "csv config delimiter must be 1 to 3 bytes, none of them CR or LF", "delimiter"
+    elif len(quote.encode()) > 1 or quote in _LINE_BREAKS:
+        what = "csv config quote must be one ASCII character, not CR or LF, or empty"
+    elif quote and quote in delimiter:
+        what = "csv config quote and delimiter cannot be the same"
+    if what:
+        raise ChangefeedError(what, parameter=parameter)
 
 
 def _collisions(options: CSVOptions) -> Iterator[tuple[str, str]]:

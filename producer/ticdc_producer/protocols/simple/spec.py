@@ -26,7 +26,7 @@ from ticdc_producer.protocols.wire import WireFormat, json_form, without_number
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_COUNT = IntRange(0, (1 << 63) - 1)
+_COUNT = IntRange(-(1 << 63), (1 << 63) - 1)
 _ONCE = {"send_bootstrap_interval_in_sec": 1 << 40, "send_bootstrap_in_msg_count": 1 << 40}
 """Options with which each table's schema is sent once."""
 _NOT_SIMULATED = {
@@ -147,7 +147,7 @@ SPEC = ProtocolSpec(
     parameters=(
         Parameter(
             name="encoding-format",
-            value=Choice(choices=("json", "avro")),
+            value=Choice(choices=("json", "avro"), aliases=(("", "json"),)),
             default="json",
             file_key=CODEC + "encoding-format",
             ignored_elsewhere=True,
@@ -160,7 +160,7 @@ SPEC = ProtocolSpec(
             in_uri=False,
             file_key="sink.send-bootstrap-interval-in-sec",
             ignored_elsewhere=True,
-            effect="Seconds of the commit clock after which a table's schema is sent again; 0: never.",
+            effect="Seconds of the commit clock after which a table's schema is sent again; up to 0: never.",
         ),
         Parameter(
             name="send-bootstrap-in-msg-count",
@@ -169,7 +169,7 @@ SPEC = ProtocolSpec(
             in_uri=False,
             file_key="sink.send-bootstrap-in-msg-count",
             ignored_elsewhere=True,
-            effect="Number of a table's rows after which its schema is sent again; 0: never.",
+            effect="Number of a table's rows after which its schema is sent again; up to 0: never.",
         ),
         Parameter(
             name="send-bootstrap-to-all-partition",

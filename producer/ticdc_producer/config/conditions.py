@@ -1,0 +1,172 @@
+"""The conditions on combinations of options: what TiCDC rejects for a kind of sink, protocol or profile.
+
+Source: tiflow ``pkg/config/sink.go``, ``cdc/sink/validator``; ticdc ``pkg/config/replica_config.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ticdc_producer.config.changefeed_file import CSVSection
+from ticdc_producer.config.config_section import FilterSection
+from ticdc_producer.config.parameters import PARAMETERS, has_parameter, protocols_with
+from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.model.option_type import Plain
+from ticdc_producer.model.parameter import SinkKind, State
+from ticdc_producer.protocols.registry import protocol_specs
+from ticdc_producer.protocols.spec import ProtocolSpec
+
+_PROGRAMS = {"classic": "classic (tiflow)", "new": "new architecture"}
+
+
+def check_sink(spec: ProtocolSpec, kind: SinkKind) -> None:
+    """Reject a protocol that TiCDC does not write to this kind of sink (tiflow ``pkg/config/sink.go``)."""
+    if kind in spec.sinks:
+        return
+    written = " and ".join(
+        sorted(protocol.name for protocol in protocol_specs() if SinkKind.STORAGE in protocol.sinks)
+    )
+    raise ChangefeedError(
+        f"protocol {spec.name} is incompatible with {kind} sinks",
+        parameter="protocol",
+        hint=f"storage sinks write {written}"
+        if kind is SinkKind.STORAGE
+        else f"{spec.name} is for storage sinks: file:///DIR?protocol={spec.name}",
+    )
+
+
+def check_atomicity(options: Mapping[str, Plain], kind: SinkKind) -> None:
+    """Reject what TiCDC rejects (``pkg/config/sink.go``, ``AtomicityLevel.validate``)."""
+    if options.get("transaction-atomicity") == "table" and kind is SinkKind.KAFKA:
+        raise ChangefeedError(
+            "table level atomicity is not supported by kafka scheme",
+            parameter="transaction-atomicity",
+            hint="it is for storages and databases; leave it out",
+        )
+
+
+def check_together(options: Mapping[str, Plain]) -> None:
+    """Reject combinations of options that TiCDC rejects (``pkg/sink/codec/common/config.go``)."""
+    if options["force-replicate"] and options["delete-only-output-handle-key-columns"]:
+        raise ChangefeedError(
+            "force-replicate must be off when delete-only-output-handle-key-columns is on",
+            parameter="force-replicate",
+            hint="a table without a handle key has no handle key columns",
+        )
+
+
+def check_large_messages(spec: ProtocolSpec, options: Mapping[str, Plain], kind: SinkKind) -> None:
+    """Check TiCDC's conditions (``pkg/config/large_message.go``, ``pkg/sink/codec/common/config.go``).
+
+    TiCDC checks them for storages, too, where the option has no effect.
+    """
+    handling = options["large-message-handle-option"]
+    if handling == "none":
+        return
+    if kind is SinkKind.STORAGE and not (spec.has_extension and options["enable-tidb-extension"]):
+        raise ChangefeedError(
+            f"large-message-handle-option {handling} is not supported with {spec.name}"
+            + (" without enable-tidb-extension" if spec.has_extension else ""),
+            parameter="large-message-handle-option",
+            hint="leave it out: rows of files may have any size",
+        )
+    if options["force-replicate"]:
+        raise ChangefeedError(
+            f"force-replicate must be off when large-message-handle-option is {handling}",
+            parameter="force-replicate",
+            hint="a table without a handle key has no handle key to send",
+        )
+    if handling == "claim-check" and not options["claim-check-storage-uri"]:
+        raise ChangefeedError(
+            "large-message-handle-option claim-check needs a storage",
+            parameter="claim-check-storage-uri",
+            hint="such as file:///var/claims",
+        )
+
+
+def check_protocol(spec: ProtocolSpec, options: Mapping[str, Plain]) -> None:
+    """Reject options of other protocols that TiCDC rejects, or that are set and that only this tool has."""
+    for option in (*PARAMETERS, *spec.parameters):
+        is_set = option.state == State.HONOURED and options[option.name] != option.default
+        if is_set and not has_parameter(spec, option):
+            raise ChangefeedError(
+                f"protocol {spec.name} has no option {option.name}",
+                parameter=option.name,
+                hint=f"these have it: {', '.join(protocols_with(option))}",
+            )
+    for name in options.keys() - {option.name for option in (*PARAMETERS, *spec.parameters)}:
+        raise ChangefeedError(f"protocol {spec.name} has no option {name}", parameter=name)
+
+
+def check_profile(spec: ProtocolSpec, options: Mapping[str, Plain]) -> None:
+    """Reject protocols and options that the profile does not have."""
+    profile = options["profile"]
+    if profile not in spec.profiles:
+        others = [
+            protocol.name
+            for protocol in protocol_specs()
+            if profile in protocol.profiles and protocol.signature
+        ]
+        raise ChangefeedError(
+            f"TiCDC {_PROGRAMS[str(profile)]} has no protocol {spec.name}",
+            parameter="protocol",
+            hint=f"leave profile={profile} out, or use {', '.join(others[:-1])} or {others[-1]}",
+        )
+    for option in PARAMETERS:
+        is_set = option.profiles and options.get(option.name, option.default) != option.default
+        if is_set and profile not in option.profiles:
+            raise ChangefeedError(
+                f"profile {profile} has no option {option.name}",
+                parameter=option.name,
+                hint=f"set profile={option.profiles[0]}",
+            )
+
+
+def check_active_active(options: Mapping[str, Plain], kind: SinkKind) -> None:
+    """Reject ``enable-active-active`` where TiCDC does."""
+    if not options.get("enable-active-active"):
+        return
+    consistent: object = options.get("consistent")
+    level = consistent.get("level", "none") if isinstance(consistent, Mapping) else "none"
+    what = ""
+    if kind is SinkKind.KAFKA:
+        what = "enable-active-active only supports tidb sink and storage sink"
+    elif level not in ("none", ""):
+        what = "enable-active-active is incompatible with redo logs"
+    if what:
+        raise ChangefeedError(what, parameter="enable-active-active", hint="leave it out")
+
+
+_LEVELS = {"integrity-check-level": ("none", "correctness"), "corruption-handle-level": ("warn", "error")}
+
+
+def check_integrity(options: Mapping[str, Plain]) -> None:
+    """Check the levels of the section ``integrity`` (ticdc ``pkg/integrity/integrity.go``)."""
+    section: object = options.get("integrity")
+    for name, levels in _LEVELS.items():
+        level = section.get(name, levels[0]) if isinstance(section, Mapping) else levels[0]
+        if level not in levels:
+            what = f"{level!r} is not known; allowed: {' or '.join(levels)}"
+            raise ChangefeedError(what, parameter=f"integrity.{name}")
+
+
+def check_csv_section(section: CSVSection | None) -> None:
+    """Check ``[sink.csv]`` of a storage sink, which TiCDC checks under each protocol."""
+    if section is None:
+        return
+    from ticdc_producer.protocols.csv.options import check_separators  # only files of storages need it
+
+    check_separators("," if section.delimiter is None else section.delimiter, section.quote or "")
+    method = section.binary_encoding_method
+    if method not in (None, "hex", "base64"):
+        what = "csv config binary-encoding-method can only be hex or base64"
+        raise ChangefeedError(what, parameter="binary-encoding-method")
+
+
+def check_updated_columns(section: FilterSection, profile: Plain) -> None:
+    """Reject ``ignore-update-only-columns`` in classic TiCDC, which does not know the key."""
+    for index, rule in enumerate(section.event_filters):
+        if rule.ignore_update_only_columns and profile != "new":
+            key = f"filter.event-filters[{index}].ignore-update-only-columns"
+            what = f"profile {profile} has no option ignore-update-only-columns"
+            raise ChangefeedError(what, parameter=key, where=key, hint="set profile=new")
