@@ -34,6 +34,7 @@ NOT_RUN = (
         "consumers.md", "TICDC_KAFKA_CONSUMER", "needs TiCDC's programs; tests/peers/test_ticdc_programs.py"
     ),
     NotRun("avro.md", "pip install", "fetches from a package index"),
+    NotRun("ci.md", "docker compose", "no engine for images; tests/serve/test_container.py has the service"),
     NotRun("clusters.md", "docker compose", "the tests have their own broker"),
     NotRun("clusters.md", "broker st", "takes port 9092; tests/cli/test_broker_command.py starts one"),
     NotRun("clusters.md", "--watch", "does not end; tests/cli/test_watch.py has what it does"),

@@ -12,14 +12,14 @@ from tests.docs.markdown import table
 def bugs() -> str:
     """Where each bug was found, and its smallest history; a dash for a seed without a result."""
     rows = []
-    for one in BUGS:
-        results = measured().get(one.name, {})
+    for bug in BUGS:
+        results = measured().get(bug.name, {})
         by_seed = [results.get(str(seed)) for seed in SEEDS]
         rows.append(
             [
-                one.name,
-                one.language,
-                one.source,
+                bug.name,
+                bug.language,
+                bug.source,
                 ", ".join("–" if result is None else str(result["example"]) for result in by_seed),
                 ", ".join("–" if result is None else str(result["statements"]) for result in by_seed),
                 next((str(result["stop"]) for result in by_seed if result is not None), "–"),

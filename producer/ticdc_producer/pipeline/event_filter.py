@@ -100,8 +100,8 @@ def _ignored(
                 ignored = (versions == table.version) & (ops == int(op))
                 if expression and ignored.any():
                     rows = np.flatnonzero(ignored)
-                    columns = partial(column_values, mutations.column(image), rows)
-                    ignored[rows] = value_condition(expression, table)(columns, len(rows))
+                    values = partial(column_values, mutations.column(image), rows)
+                    ignored[rows] = value_condition(expression, table)(values, len(rows))
                     yield ignored
 
 

@@ -46,7 +46,7 @@ BUGS = msgspec.convert(
 
 def bug(name: str) -> RestartBug:
     """The bug with a name."""
-    return next(one for one in BUGS if one.name == name)
+    return next(entry for entry in BUGS if entry.name == name)
 
 
 @dataclass(frozen=True)

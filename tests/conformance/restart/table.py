@@ -51,9 +51,9 @@ async def measure(seed: int, folder: Path) -> None:
     """Search all bugs without a result at the same time, and store each result."""
     examples = SharedExamples(seed)
     searches = [
-        _search(one, command(one.language, folder / str(number), one), seed, examples)
-        for number, one in enumerate(BUGS)
-        if str(seed) not in measured().get(one.name, {})
+        _search(bug, command(bug.language, folder / str(number), bug), seed, examples)
+        for number, bug in enumerate(BUGS)
+        if str(seed) not in measured().get(bug.name, {})
     ]
     await asyncio.gather(*searches)
 
@@ -94,7 +94,7 @@ def _store(name: str, seed: int, failure: Failure) -> None:
         "statements": failure.smallest.statements,
         "stop": stops(failure),
     }
-    order = [one.name for one in BUGS]
+    order = [entry.name for entry in BUGS]
     in_order = {
         bug: {number: content[bug][number] for number in sorted(content[bug])}
         for bug in sorted(content, key=order.index)

@@ -65,9 +65,9 @@ def test_offsets_before_effects_are_shrunk_to_two_statements_and_a_stop(tmp_path
 
 
 def test_the_bugs_are_in_four_languages_and_half_of_them_come_from_users_threads() -> None:
-    assert len({one.name for one in BUGS}) == len(BUGS) == 20
-    assert {one.language for one in BUGS} == set(TESTEES)
-    assert len({one.source for one in BUGS if one.source}) == 10
+    assert len({bug.name for bug in BUGS}) == len(BUGS) == 20
+    assert {bug.language for bug in BUGS} == set(TESTEES)
+    assert len({bug.source for bug in BUGS if bug.source}) == 10
 
 
 @pytest.mark.parametrize("language", ["python", "go", "node"])

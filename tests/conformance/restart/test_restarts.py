@@ -31,15 +31,17 @@ SAMPLE = shlex.join([sys.executable, str(ROOT / "examples" / "testee_python_rest
 
 
 def case(name: str, protocol: str = "canal-json") -> RestartCase:
-    (spec,) = [one for one in restart_case_specs() if (one.name, one.protocol) == (name, protocol)]
+    (spec,) = [spec for spec in restart_case_specs() if (spec.name, spec.protocol) == (name, protocol)]
     return build_restart_case(spec)
 
 
-def result(command: str, one: RestartCase, *, reset: bool = True, seconds: float = 60) -> RestartResult:
+def result(
+    command: str, restart_case: RestartCase, *, reset: bool = True, seconds: float = 60
+) -> RestartResult:
     async def run() -> RestartResult:
         restarter = Restarter(Testee(command, seconds), reset=reset)
         try:
-            return await restarter.run(one)
+            return await restarter.run(restart_case)
         finally:
             await restarter.close()
 
@@ -49,8 +51,8 @@ def result(command: str, one: RestartCase, *, reset: bool = True, seconds: float
 def test_every_written_case_has_a_topic_and_rows() -> None:
     cases = [build_restart_case(spec) for spec in restart_case_specs() if spec.protocol == "craft"]
     assert len(cases) == 9
-    for one in cases:
-        steps = [*one.steps(one.partitions, {}, reached=0, at_resolved=True)]
+    for restart_case in cases:
+        steps = [*restart_case.steps(restart_case.partitions, {}, reached=0, at_resolved=True)]
         requests = [step.request for step in steps]
         requested = [part.resolved_ts for part in requests if isinstance(part, RestartRows)]
         assert requested[-1] is None
@@ -66,9 +68,9 @@ def test_a_written_case_can_be_compared(spec: object) -> None:
 
 @pytest.mark.parametrize("name", ["truncated", "several-messages-at-once"])
 def test_the_sample_survives_a_stop_at_every_point(name: str) -> None:
-    found = result(SAMPLE, case(name))
-    assert (found.status, found.reasons) == ("passed", ())
-    assert found.restarts >= 30
+    outcome = result(SAMPLE, case(name))
+    assert (outcome.status, outcome.reasons) == ("passed", ())
+    assert outcome.restarts >= 30
 
 
 def test_a_process_is_killed_and_a_new_one_gets_the_directory(tmp_path: Path) -> None:
@@ -90,8 +92,8 @@ testee.start = start
 testee.main()
 """
     lives = (Life(Stop(3, 1)), Life(Stop(1)))
-    found = result(program(tmp_path, text), replace(case("changed-rows"), lives=lives), reset=False)
-    assert (found.status, found.restarts) == ("passed", 2)
+    outcome = result(program(tmp_path, text), replace(case("changed-rows"), lives=lives), reset=False)
+    assert (outcome.status, outcome.restarts) == ("passed", 2)
     starts = [line.split(" ", 2) for line in log.read_text().splitlines()]
     assert len({process for process, _, _ in starts}) == 3
     assert [files for _, files, _ in starts] == ["0", "1", "1"]
@@ -108,14 +110,14 @@ testee.main()
 )
 def test_a_bug_is_found_at_its_point(name: str, topic: str, protocol: str, stop: str, tmp_path: Path) -> None:
     wrong = python(tmp_path, bug(name))
-    found = result(wrong, case(topic, protocol))
-    assert found.status == "failed"
-    assert found.case.lives
-    assert len(found.case.lives) == 1
-    assert stop in found.case.log[0]
-    again = result(wrong, found.case)
-    assert (again.reasons, again.case.log) == (found.reasons, found.case.log)
-    assert result(SAMPLE, found.case).status == "passed"
+    failed = result(wrong, case(topic, protocol))
+    assert failed.status == "failed"
+    assert failed.case.lives
+    assert len(failed.case.lives) == 1
+    assert stop in failed.case.log[0]
+    again = result(wrong, failed.case)
+    assert (again.reasons, again.case.log) == (failed.reasons, failed.case.log)
+    assert result(SAMPLE, failed.case).status == "passed"
 
 
 TRACE = [
@@ -176,11 +178,11 @@ def test_a_hostile_testee_ends_in_one_line(
     body: str, offsets: dict[str, int], reason: str, tmp_path: Path
 ) -> None:
     command = program(tmp_path, HOSTILE.format(body=body, offsets=offsets))
-    found = result(command, case("changed-rows"), seconds=2)
-    assert found.status == "failed"
-    assert len(found.reasons) == 1
-    assert reason in found.reasons[0]
-    assert "\n" not in found.reasons[0]
+    outcome = result(command, case("changed-rows"), seconds=2)
+    assert outcome.status == "failed"
+    assert len(outcome.reasons) == 1
+    assert reason in outcome.reasons[0]
+    assert "\n" not in outcome.reasons[0]
 
 
 def test_rows_of_a_resolved_ts_may_be_skipped_but_not_those_at_the_end(tmp_path: Path) -> None:
@@ -188,18 +190,27 @@ def test_rows_of_a_resolved_ts_may_be_skipped_but_not_those_at_the_end(tmp_path:
     if request["do"] == "rows":
         reply = {"skipped": "as they arrive"} if request["resolved_ts"] else {"tables": {"test.t": []}}
     print(json.dumps({**head, **reply}), flush=True)"""
-    found = result(program(tmp_path, HOSTILE.format(body=body, offsets={})), case("changed-rows"))
-    assert found.reasons[0] == "table test.t: 2 missing"
+    outcome = result(program(tmp_path, HOSTILE.format(body=body, offsets={})), case("changed-rows"))
+    assert outcome.reasons[0] == "table test.t: 2 missing"
 
 
 def test_every_line_follows_the_schema() -> None:
-    one = case("several-partitions")
+    restart_case = case("several-partitions")
     for line in (
-        one.start("/directory", ["fuzz/0"], {"fuzz/0": 1}),
-        *(step.request for step in one.steps(one.partitions, {}, reached=0, at_resolved=True)),
+        restart_case.start("/directory", ["fuzz/0"], {"fuzz/0": 1}),
+        *(
+            step.request
+            for step in restart_case.steps(restart_case.partitions, {}, reached=0, at_resolved=True)
+        ),
     ):
         jsonschema.validate(json.loads(msgspec.json.encode(line)), wire_schema())
-    answer = {"case": one.id, "step": 1, "points": ["effect"], "committed": {"fuzz/0": 1}, "stopped": True}
+    answer = {
+        "case": restart_case.id,
+        "step": 1,
+        "points": ["effect"],
+        "committed": {"fuzz/0": 1},
+        "stopped": True,
+    }
     jsonschema.validate(answer, wire_schema())
 
 
