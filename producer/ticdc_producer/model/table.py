@@ -70,9 +70,9 @@ class TableInfo:
         }
 
     @cached_property
-    def stored_ids(self) -> frozenset[int]:
-        """The ids of the columns that TiDB stores in a row; NULLs are stored, too."""
-        return frozenset(column.id for column in self.columns if not column.is_virtual)
+    def stored_ids(self) -> bytes:
+        """The ids of the columns that TiDB stores in a row, as text; NULLs are stored, too."""
+        return b",".join(b"%d" % number for number in sorted(c.id for c in self.columns if not c.is_virtual))
 
     @cached_property
     def handle_index(self) -> IndexInfo | None:

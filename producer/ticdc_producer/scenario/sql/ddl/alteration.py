@@ -208,19 +208,24 @@ class Alteration:
         old = {key.name for key in self.table.foreign_keys}
         return [key for key in self.foreign_keys if key.name not in old]
 
-    def _new_ids(self) -> dict[int, int]:
+    def _new_ids(self) -> dict[bytes, bytes]:
         """Return the new id of each column whose values TiDB rewrites, by its old one."""
-        ids = {column.name.lower(): column.id for column in self.table.info.columns}
-        new = {column.name.lower(): column.id for column in self.info.columns}
+        ids, new = (
+            {column.name.lower(): b"%d" % column.id for column in info.columns}
+            for info in (self.table.info, self.info)
+        )
         return {ids[name]: new[name] for name in ids.keys() & new.keys() if ids[name] != new[name]}
 
-    def _converted(self, target: Table, row: Row, new_ids: Mapping[int, int]) -> Row:
+    def _converted(self, target: Table, row: Row, new_ids: Mapping[bytes, bytes]) -> Row:
         scope = Scope(self.context.mode, self.info, [fill(row.values) for fill in self.fills])
         fill_generated(scope)
         for column, value in zip(self.info.columns, scope.row, strict=True):
             if value is None and not column.nullable:
                 raise null_error(column)
-        stored = frozenset(new_ids.get(number, number) for number in row.stored) if new_ids else row.stored
+        stored = row.stored
+        if new_ids:
+            ids = (new_ids.get(number, number) for number in stored.split(b","))
+            stored = b",".join(sorted(ids, key=int))
         return target.make_row(scope.row, row.row_id, stored)
 
     def _set_columns(self, columns: list[ColumnInfo], renamed: Mapping[str, str] | None = None) -> None:

@@ -52,8 +52,9 @@ def run_dml(
     tree = statement.tree
     if not statement.is_planned:
         _refuse_other_clauses(tree, statement.verb)
-    if partitions := _written_partitions(tree, context):
-        transaction.partitions = partitions
+        statement.names_partitions = _may_name_partitions(tree)
+    if statement.names_partitions:
+        transaction.partitions = _written_partitions(tree, context)
     if isinstance(tree, exp.Insert):
         _run_insert(statement, tree, context, transaction, None if keys is None else keys.has_parents)
     elif isinstance(tree, exp.Update):
@@ -83,13 +84,19 @@ def _refuse_other_clauses(tree: exp.Expr, verb: str) -> None:
     refuse_other_clauses(tree, verb, *known)
 
 
+def _target(tree: exp.Expr) -> object:
+    return tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+
+
+def _may_name_partitions(tree: exp.Expr) -> bool:
+    target = _target(tree)
+    return isinstance(target, exp.Table) and bool(target.args.get("partition") or target.args.get("joins"))
+
+
 def _written_partitions(tree: exp.Expr, context: StatementContext) -> dict[int, frozenset[int]]:
     """Return, by the id of a table, the partitions into which INSERT or UPDATE may write its rows."""
-    target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
-    if not isinstance(target, exp.Table) or not (target.args.get("partition") or target.args.get("joins")):
-        return {}
-    chosen: dict[int, frozenset[int]] = {}
-    for node in target.find_all(exp.Table):
+    target, chosen = _target(tree), dict[int, frozenset[int]]()
+    for node in target.find_all(exp.Table) if isinstance(target, exp.Table) else ():
         if names := partition_names(node):
             info = context.find(node.db, node.name).info
             chosen[info.table_id] = chosen_partitions(info, names) or frozenset()

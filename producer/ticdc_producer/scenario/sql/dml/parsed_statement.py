@@ -26,12 +26,14 @@ class ParsedStatement:
     expressions, columns by their offsets, the index that finds the rows. A DDL of the table makes another
     version, and settings of the session have no effect on a plan.
 
+    :param names_partitions: whether its target names partitions, or is a join that may.
     :param shared: whether other statements of the shape will use this tree, with their literals.
     """
 
     verb: str
     tree: exp.Expr
     shared: bool = False
+    names_partitions: bool = False
     _table_name: tuple[str, str] | None = None
     _plan: object = None
     _table: TableInfo | None = None

@@ -137,7 +137,8 @@ class SessionValues:
         self.result_count = None if rows < 0 else self.result_count
         self.last_insert_id = self._generated or self.last_insert_id
         self._generated = 0
-        self._generators.clear()
+        if self._generators:
+            self._generators.clear()
 
 
 _READ: dict[str, Callable[[SessionValues, SQLMode], SQLValue]] = {

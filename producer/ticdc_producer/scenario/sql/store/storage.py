@@ -34,14 +34,15 @@ class Row(msgspec.Struct, frozen=True):
     :param key: order-preserving encoding of the row's key.
     :param row_id: its integer handle, 0 under a common handle.
     :param values: canonical values, one per column of the table.
-    :param stored: the ids of the columns that it was stored with, which later DDL does not change.
+    :param stored: the ids of the columns that it was stored with, which later DDL does not change; bytes,
+        because the garbage collector would visit every row with a set.
     """
 
     table_id: int
     key: bytes
     row_id: int
     values: tuple[Value, ...]
-    stored: frozenset[int]
+    stored: bytes
 
     @property
     def location(self) -> RowLocation:
@@ -108,7 +109,7 @@ class Table:
         """True if rows are stored under ``_tidb_rowid``."""
         return self.info.clustered_key is None
 
-    def make_row(self, values: Sequence[Value], row_id: int = 0, stored: frozenset[int] | None = None) -> Row:
+    def make_row(self, values: Sequence[Value], row_id: int = 0, stored: bytes | None = None) -> Row:
         """Make a row with its key; ``row_id`` is used only if the table has a hidden row id.
 
         :param stored: the ids of the columns that it was stored with; None: those of the table.

@@ -25,6 +25,8 @@ class RepeatedShapes:
         :param parts: its parts, where each literal is a placeholder.
         :param kinds: the kinds of the literals.
         """
+        if shape[:3].upper() in _SETTINGS:
+            return
         if len(kinds) > _MOST_LITERALS or len(shape) > _LONGEST_SHAPE or len(self._counts) >= _MOST_SHAPES:
             return
         count = self._counts[shape] = self._counts.get(shape, 0) + 1
@@ -56,6 +58,8 @@ def _texts(parts: Sequence[str]) -> list[str]:
 
 
 _PLACEHOLDERS = frozenset(PLACEHOLDERS.values())
+_SETTINGS = frozenset({"SET", "EXE"})
+"""The first letters of SET and EXECUTE, after which the next statement may be read otherwise."""
 _REPETITIONS, _PATTERNS = 3, 8
 _MOST_LITERALS, _LONGEST_SHAPE, _MOST_SHAPES = 64, 1024, 10_000
 

@@ -43,7 +43,14 @@ class Spelling:
 
 
 DEFAULT = Spelling()
-spelling_of = lru_cache(maxsize=8)(Spelling.of)
+
+
+@lru_cache(maxsize=8)
+def spelling_of(sql_mode: str) -> Spelling:
+    """Return the spelling of an sql_mode; the default one is always the same object."""
+    spelling = Spelling.of(sql_mode)
+    return DEFAULT if spelling == DEFAULT else spelling
+
 
 _COMMENT = r"/\*(?![!+T]).*?\*/|\#[^\n]*|--(?=[\s\x00-\x1f\x7f]|\Z)[^\n]*"
 _WITH_ESCAPES = r"'(?:[^'\\]|''|\\.)*'" + "|" + r'"(?:[^"\\]|""|\\.)*"'

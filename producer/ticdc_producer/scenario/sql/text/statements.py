@@ -94,7 +94,7 @@ def _split(
             return
     draft.skip(start)
     while True:
-        while (spelled := spelling()) != DEFAULT and not draft.started and start < end:
+        while (spelled := spelling()) is not DEFAULT and not draft.started and start < end:
             line = draft.line_at(start)
             respelled, start = next_statement(draft.text, start, end, line, spelled)
             yield from split_statements(respelled, line)
