@@ -88,7 +88,8 @@ def test_a_small_folder_is_searched_without_spark(tmp_path: Path) -> None:
 def test_both_engines_report_the_same(spark: SparkSession, tmp_path: Path) -> None:
     folder = tmp_path / "golden"
     traps = ["duplicate-event:rate=0.2", "replay-suffix", "lost-row"]
-    ticdc_producer.run("ddl-mix", out=folder, inject=traps, verify_output=False)
+    size = ["steps[1].generate.transactions=100"]
+    ticdc_producer.run("ddl-mix", overrides=size, out=folder, inject=traps, verify_output=False)
     local = coverage(folder=folder, engine="local")
     assert {"duplicate-event", "replay-suffix"} <= {entry.trap for entry in local.of_status("exercised")}
     assert coverage(folder=folder, engine="spark") == local

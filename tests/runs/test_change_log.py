@@ -103,24 +103,27 @@ LEGAL = (
 
 
 INJECTED = (LEGAL, LEGAL[:4], (*LEGAL, "lost-row:times=2"), ("corrupt-bytes",))
-FAST = {("sysbench", LEGAL), ("ddl-mix", LEGAL[:4])}
+FAST = {("sysbench", LEGAL, "spark"), ("ddl-mix", LEGAL[:4], "local")}
 
 
 @pytest.mark.parametrize(
-    ("name", "inject"),
+    ("name", "inject", "engine"),
     [
         pytest.param(
             name,
             inject,
-            id=f"{name}-{len(inject)}",
-            marks=() if (name, inject) in FAST else pytest.mark.slow,
+            engine,
+            id=f"{name}-{len(inject)}-{engine}",
+            marks=() if (name, inject, engine) in FAST else pytest.mark.slow,
         )
         for name in ("sysbench", "ddl-mix")
         for inject in INJECTED
+        for engine in ("local", "spark")
     ],
+    indirect=["engine"],
 )
 def test_a_partition_has_the_faults_of_the_whole_stream(
-    spark: SparkSession, name: str, inject: tuple[str, ...]
+    engine: Engine, name: str, inject: tuple[str, ...]
 ) -> None:
     """Those that TiCDC would send, too; where they are depends on no other partition."""
     job = prepare(name, inject=inject)
@@ -131,8 +134,7 @@ def test_a_partition_has_the_faults_of_the_whole_stream(
     moved = moved_tables(whole(job).to_batches(), faults.plan)
     tables = {segment: table for segment, (_, table) in moved.items()}
     assert by_partition(job, faults, tables).combine_chunks().equals(everything.combine_chunks())
-    for engine in (LocalEngine(), SparkEngine(spark)):
-        assert divided(engine, job, faults).combine_chunks().equals(everything.combine_chunks())
+    assert divided(engine, job, faults).combine_chunks().equals(everything.combine_chunks())
 
 
 @pytest.mark.parametrize("scenario", [MOVING, HIDDEN], ids=["keys change", "hidden row ids"])

@@ -166,7 +166,8 @@ def _as_table(spark: SparkSession, folder: Path) -> str:
     return f"format: jdbc\n      options: {{url: '{url}', dbtable: orders}}"
 
 
-@pytest.mark.parametrize("save", [_as_json, pytest.param(_as_table, marks=pytest.mark.slow)])
+@pytest.mark.slow  # fast: test_parquet_and_csv_run_and_verify
+@pytest.mark.parametrize("save", [_as_json, _as_table])
 def test_json_and_databases_likewise(
     spark: SparkSession, scenario: Path, save: Callable[[SparkSession, Path], str]
 ) -> None:

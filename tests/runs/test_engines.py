@@ -50,7 +50,7 @@ def test_the_report_names_the_engine_ran_and_why(spark: SparkSession, tmp_path: 
     auto = api.run("seed_t1", dry_run=True).engine
     assert auto is not None
     assert (auto.name, auto.reason) == ("local", "up to 100,000 events run in one process")
-    requested = api.run("seed_t1", out=tmp_path / "golden", engine="spark")
+    requested = api.run("seed_t1", out=tmp_path / "golden", engine="spark", verify_output=False)
     assert requested.to_json()["engine"] == {"name": "spark", "reason": "it was requested"}
     assert requested.ok
 

@@ -152,5 +152,6 @@ def test_a_bootstrap_message_in_another_partition_is_reported() -> None:
 def test_spark_writes_the_same(tmp_path: Path) -> None:
     sink = {"send-bootstrap-in-msg-count": 2}
     for engine in ("local", "spark"):
-        assert _written(tmp_path / engine, ROWS, sink, engine=engine).ok
+        # Equal messages have equal verdicts.
+        assert _written(tmp_path / engine, ROWS, sink, engine=engine, verify_output=engine == "local").ok
     assert _messages(tmp_path / "local") == _messages(tmp_path / "spark")

@@ -50,8 +50,8 @@ def test_a_topic_without_its_first_messages_is_not_verified_from_its_beginning(
     assert ticdc_producer.verify(sink_uri=uri).ok
 
 
-SIZE = ["--set", "steps[1].generate.transactions=4000"]
-"""The size of a run of ``sysbench`` with about 20,000 messages."""
+TRANSACTIONS = 4000
+"""The size of a run of ``sysbench`` with about 20,000 messages, which takes long enough for random kills."""
 MANY_REQUESTS = ["-X", "batch.num.messages=10"]
 
 
@@ -70,15 +70,16 @@ def _kill(kafka: EmbeddedKafka, run: list[str], topic: str, messages: int) -> No
     process.wait()
 
 
-def _kill_and_resume(kafka: EmbeddedKafka, kills: int, engine: str) -> int:
+def _kill_and_resume(kafka: EmbeddedKafka, kills: int, engine: str, transactions: int = TRANSACTIONS) -> int:
     """Kill runs while they write; a second run is refused, a resumed one leaves the topic complete.
 
     :return: the number of runs that had written a part of their messages.
     """
+    size = ["--set", f"steps[1].generate.transactions={transactions}"]
 
     def run_into(topic: str) -> list[str]:
         uri = f"kafka://{kafka.bootstrap}/{topic}?protocol=open-protocol&partition-num=4&max-batch-size=1"
-        options = [*SIZE, *MANY_REQUESTS, "--engine", engine, "--no-verify", "-q"]
+        options = [*size, *MANY_REQUESTS, "--engine", engine, "--no-verify", "-q"]
         return ["run", "sysbench", *options, "--sink-uri", uri]
 
     random, inside = Random(7), 0
@@ -92,12 +93,12 @@ def _kill_and_resume(kafka: EmbeddedKafka, kills: int, engine: str) -> int:
         inside += 0 < number_of_messages(kafka.bootstrap, topic) < total
         assert main(run) == USAGE  # the topic has messages
         assert main([*run, "--resume"]) == 0
-        assert main(["verify", "-q", "--scenario", "sysbench", *SIZE, "--sink-uri", run[-1]]) == 0
+        assert main(["verify", "-q", "--scenario", "sysbench", *size, "--sink-uri", run[-1]]) == 0
     return inside
 
 
 def test_a_killed_run_is_resumed(kafka: EmbeddedKafka) -> None:
-    _kill_and_resume(kafka, 1, "local")
+    _kill_and_resume(kafka, 1, "local", transactions=TRANSACTIONS // 4)
 
 
 @pytest.mark.slow

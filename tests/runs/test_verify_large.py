@@ -24,7 +24,13 @@ ILLEGAL = (
 )
 
 
-@pytest.mark.parametrize("inject", [(), (*LEGAL, *ILLEGAL)], ids=["no faults", "faults"])
+@pytest.mark.parametrize(
+    "inject",
+    [
+        pytest.param((), id="no faults", marks=pytest.mark.slow),  # fast: the other one
+        pytest.param((*LEGAL, *ILLEGAL), id="faults"),
+    ],
+)
 def test_the_verdict_is_that_of_one_process(
     spark: SparkSession, kafka: EmbeddedKafka, inject: tuple[str, ...]
 ) -> None:
@@ -51,10 +57,15 @@ def test_the_verdict_is_that_of_one_process(
     assert bool(by_many.comparison.diff) is bool(inject)
 
 
-def test_rejected_rows_are_left_out(spark: SparkSession, kafka: EmbeddedKafka) -> None:
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
+def test_rejected_rows_are_left_out(
+    engine: EngineOption, request: pytest.FixtureRequest, kafka: EmbeddedKafka
+) -> None:
+    if engine == "spark":
+        request.getfixturevalue("spark")
     options = "protocol=open-protocol&partition-num=1&max-message-bytes=340"
-    uri = f"kafka://{kafka.bootstrap}/rejected-by-many?{options}"
+    uri = f"kafka://{kafka.bootstrap}/rejected-by-many-{engine}?{options}"
     settings = [*OVERRIDES, "on-error=skip"]
     report = ticdc_producer.run("bank", sink_uri=uri, overrides=settings, verify_output=False)
     assert report.skipped
-    assert ticdc_producer.verify(sink_uri=uri, scenario="bank", overrides=settings, engine="spark").ok
+    assert ticdc_producer.verify(sink_uri=uri, scenario="bank", overrides=settings, engine=engine).ok

@@ -58,9 +58,11 @@ def wrong_images(count: int) -> Topic:
     return topic
 
 
-@pytest.mark.parametrize(("slices", "wrong"), [(1, 1), (7, FEW_SUSPECTED + 1)])
+@pytest.mark.parametrize(
+    ("slices", "wrong"), [pytest.param(1, 1, marks=pytest.mark.slow), (7, FEW_SUSPECTED + 1)]
+)
 def test_all_findings_are_those_of_one_task(spark: SparkSession, slices: int, wrong: int) -> None:
-    """A few suspected events are read one by one; more are joined with their images."""
+    """Suspected events are joined with their images; few are read one by one, as in the next test."""
     topics = {name: build() for name, build in streams().items()} | {"wrong": wrong_images(wrong)}
     decoded, options = together(topics), on_topics(topics)
     options = dataclasses.replace(options, from_beginning=True, resolved_gap_ms=10_000)

@@ -89,8 +89,9 @@ def swapped(events: DataFrame, early: int, late: int) -> DataFrame:
     return events.withColumn("offset", exchanged.cast("long"))
 
 
-@pytest.mark.parametrize("rows", [20_000, pytest.param(200_000, marks=pytest.mark.slow)])
-def test_one_swap_among_many_events_is_found_and_nothing_else(spark: SparkSession, rows: int) -> None:
+@pytest.mark.slow  # fast: test_distributed.py
+def test_one_swap_among_many_events_is_found_and_nothing_else(spark: SparkSession) -> None:
+    rows = 200_000
     early, late = rows, rows + 2 * KEYS
     sound, unsound = (whole(spark, rows).withColumn("topic", sf.lit(name)) for name in TOPICS)
     in_order = ("topic", "partition", "offset", "index")

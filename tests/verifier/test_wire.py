@@ -250,7 +250,8 @@ def test_schemas_of_avro_are_compared_instead_of_their_ids(document: bool) -> No
     assert all('schema.doc is "x", expected nothing' in line for line in verdict.comparison.diff)
 
 
-@pytest.mark.parametrize("name", ["simple-bootstrap", pytest.param("canal-id", marks=pytest.mark.slow)])
+@pytest.mark.slow  # fast: the handle key of runs/test_storage_runs.py
+@pytest.mark.parametrize("name", ["simple-bootstrap", "canal-id"])
 def test_spark_finds_the_same(spark: SparkSession, name: str) -> None:
     protocol, kind, path, to, _ = CHANGES[name]
     messages = Change(protocol, described(protocol, kind[protocol]), path, to, "").applied()
