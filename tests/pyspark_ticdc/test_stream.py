@@ -83,7 +83,7 @@ def test_a_micro_batch_has_at_most_the_messages_of_the_option(uri: Callable[[str
     assert max(map(len, batches)) <= 4
 
 
-@pytest.mark.parametrize("most", ["1", "100", "1000000"])
+@pytest.mark.parametrize("most", ["1", pytest.param("100", marks=pytest.mark.slow), "1000000"])
 def test_duplicates_are_dropped_whatever_the_micro_batches_are(uri: Callable[[str], str], most: str) -> None:
     """The events are those of the same scenario without the trap."""
     topic, plain = uri(f"source_replayed_{most}"), uri(f"source_plain_{most}")

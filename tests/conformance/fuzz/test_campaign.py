@@ -82,7 +82,6 @@ def test_the_reference_consumer_survives(make: Respond) -> None:
     "name",
     [
         "drops rows below a received resolved-ts",
-        "ENUM counts from zero",
         "first row of a message",
     ],  # those that few histories reveal are in the slow tier
 )
