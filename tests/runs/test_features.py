@@ -14,7 +14,7 @@ import pytest
 
 import ticdc_producer
 from tests.runs.features import FEATURES, FORMS, LARGE, TABLE, History, Source
-from ticdc_producer import ProducerError, RunReport, Scenario
+from ticdc_producer import ProducerError, RunReport, Scenario, Verdict
 from ticdc_producer.engine import EngineOption
 
 START = 429918007904436226
@@ -57,6 +57,12 @@ class Form:
         return not (self.folder / "out").exists()
 
 
+def verdict_on(form: Form, history: History, **options: object) -> Verdict:
+    """Verify the folder of a run with its scenario, on the engine of the form: ``auto`` would take Spark."""
+    arguments = {"scenario": form.source(history), "engine": form.engine, **options}
+    return ticdc_producer.verify(folder=form.folder / "out", **arguments)  # type: ignore[arg-type]
+
+
 def like_sql(form: Form, history: History, **options: object) -> None:
     """The messages are those of the ``.sql`` file of the same history."""
     sql = Form("SQL", form.folder / "sql")
@@ -79,7 +85,7 @@ def states(form: Form) -> None:
     ts = START + 2 * SECOND
     report = form.run(PLAIN, state_at=[ts])
     assert report.ok
-    verdict = ticdc_producer.verify(folder=form.folder / "out", scenario=form.source(PLAIN), state_at=[ts])
+    verdict = verdict_on(form, PLAIN, state_at=[ts])
     assert verdict.ok
     assert (verdict.states[ts].tables, verdict.states[ts].rows) == (1, 2)
 
@@ -91,7 +97,7 @@ def later_start(form: Form) -> None:
     rows = [json.loads(line) for line in (snapshot / "test.t.jsonl").read_text().splitlines()]
     assert rows == [{"id": "1", "v": "c"}, {"id": "2", "v": "b"}]
     assert "(2, 'b');" in (snapshot / "test.t.sql").read_text()
-    verdict = ticdc_producer.verify(folder=form.folder / "out", scenario=form.source(PLAIN))
+    verdict = verdict_on(form, PLAIN)
     assert verdict.ok
     assert verdict.state is not None
     assert (verdict.state.tables, verdict.state.rows) == (1, 2)
@@ -116,9 +122,9 @@ def options_of_run(form: Form) -> None:
 
 def verified(form: Form) -> None:
     form.run(PLAIN)
-    assert ticdc_producer.verify(folder=form.folder / "out", scenario=form.source(PLAIN)).ok
+    assert verdict_on(form, PLAIN).ok
     other = replace(PLAIN, changes=[*PLAIN.changes, (4, None, {"id": 9, "v": "z"})])
-    assert not ticdc_producer.verify(folder=form.folder / "out", scenario=form.source(other)).ok
+    assert not verdict_on(form, other).ok
 
 
 def other_tables(form: Form) -> None:
