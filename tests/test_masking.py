@@ -32,6 +32,13 @@ from ticdc_producer.masking import masked
         ("http://ann:a://b@h:1/x", "http://ann:***@h:1/x"),
         ("s3:/ann:a:/b@c/p", "s3:/ann:***@c/p"),
         ("mysql://ann:a?b=c://d@e@h/x", "mysql://ann:***@h/x"),
+        ("mysql://ann:12/a://b@h/x", "mysql://ann:***@h/x"),
+        ("mysql://ann:12?a://b@h/x", "mysql://ann:***@h/x"),
+        ("mysql://ann:12,b:/c@h/x", "mysql://ann:***@h/x"),
+        ("mysql://ann:3306/t?a=b://c@h/x", "mysql://ann:***@h/x"),
+        ("s3:/ann:1/a:/b@c/p", "s3:/ann:***@c/p"),
+        ("kafka://a:1,b:2/t?x=1&schema-registry=http://ann:1/p@h", "kafka://a:1,b:2/t?x=1&schema-registry=http://ann:***@h"),
+        ("kafka://h:1/t?schema-registry=http://ann:1://p@h", "kafka://h:1/t?schema-registry=http://ann:***@h"),
         ("at shop/0@12: ann@h, 1:2", "at shop/0@12: ann@h, 1:2"),
     ],
 )  # fmt: skip
@@ -46,10 +53,22 @@ def test_a_hostile_text_costs_no_more_than_its_length(part: str) -> None:
     assert len(masked(text)) == len(text)
 
 
+@pytest.mark.parametrize("part", ["://:1?a=", "&uri=://:1?uri=", "://:1,b:1", "://:1/a?b=&"])
+def test_many_ports_cost_no_more_than_their_length(part: str) -> None:
+    assert masked(part * 100_000 + "=@").endswith("***@")
+
+
 def test_parameters_of_uris_in_uris_are_read_to_a_limit() -> None:
     text = "?a=" * 20_000 + "%25" + "25" * 20_000 + "@"
     assert masked(text).startswith("?a=")
     assert masked("kafka://h?a=x%3A%2F%2Fann%3As3cret%40h") == "kafka://h?a=x%3A%2F%2Fann%3A%2A%2A%2A%40h"
+
+
+@pytest.mark.parametrize("digits", ["1/", "12?", "123,", "12345/t?a=", "1"])
+@given(st.text(st.characters(exclude_categories=["Z", "C"], exclude_characters="'\"@=&"), min_size=1))
+def test_a_password_may_begin_like_a_port(digits: str, password: str) -> None:
+    uri = f"mysql://ann:{digits}{password}s3cret@h/x"
+    assert masked(f"cannot reach {uri} now") == "cannot reach mysql://ann:***@h/x now"
 
 
 @given(st.text(st.characters(exclude_categories=["Z", "C"], exclude_characters="'\"@"), min_size=1))

@@ -14,8 +14,13 @@ no other division of a long word is tried."""
 _COLLAPSED = re.compile(r":/(?!/)([^\s'\"/?#@:%]*+)((?:(?!:/)[^\s'\"])*)@")
 """The same in a URI that was made a path, which has one slash."""
 _WORD = re.compile(r"[^\s'\"]+")
-_USER = re.compile(r"(?:://[^\s'\"/?#@:%]*+:(?!//|\d{1,5}[/?,])|:/(?!/)[^\s'\"/?#@:%]*+:(?!/|\d{1,5}[/?,]))")
-"""The start of a URI up to a password, which is not the port of an address."""
+_USER = re.compile(r"(?:://[^\s'\"/?#@:%]*+:(?!//)|:/(?!/)[^\s'\"/?#@:%]*+:(?!/))")
+"""The start of a URI up to a password, or up to a port."""
+_PORT = re.compile(
+    r"\d{1,5}(?:,[\w.\[\]-]+:\d{1,5})*+(?:/[\w./-]*+)?\?(?:[\w.-]++=[^&]*+&)*[\w.-]*(?:ur[il]|registry)="
+)
+"""A port, other addresses, a topic, and parameters up to one whose value is a URI. Other digits may begin a
+password."""
 _ENCODED = re.compile(r"(:/{1,2})[^\s'\"/?#@]*%40")
 """Credentials whose ``@`` is percent-encoded, so that the host begins with them."""
 _WITHOUT_SCHEME = re.compile(r":([^\s'\"/@:]+)@(?=[\w\[])")
@@ -63,8 +68,10 @@ def _masked_word(match: re.Match[str]) -> str:
 
 
 def _masked_nested(head: str) -> str:
-    user = _USER.search(head)
-    return head if user is None or ":/" not in head[user.end() :] else head[: user.end()] + _MASK
+    for number, user in enumerate(_USER.finditer(head)):
+        if number == _NESTED or _PORT.match(head, user.end()) is None:
+            return head[: user.end()] + _MASK if ":/" in head[user.end() :] else head
+    return head
 
 
 def _masked_credentials(match: re.Match[str]) -> str:
