@@ -20,7 +20,10 @@ from ticdc_producer.verifier.verdict import Verdict
 FAULTY = Path(__file__).parent / "faulty.yaml"
 URI = "kafka:///faulty?protocol={}&partition-num=3&enable-tidb-extension=true&output-ddl=true"
 PROTOCOLS = ("open-protocol", "craft", "canal-json", "debezium", "simple", "maxwell", "canal")
+FAST = ("open-protocol", "debezium", "maxwell")
+"""Protocols with several events in a message, with the schema in each message, and with flat JSON."""
 FIRST = 415508878783938562
+STATE = "state/test.t1.jsonl"
 ENGINES: tuple[EngineOption, ...] = ("local", "spark")
 
 
@@ -56,7 +59,10 @@ def run(tmp_path: Path, sql: str, protocol: str, *, more: str = "", **options: A
     return tmp_path / "out"
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(
+    "protocol",
+    [pytest.param(name, marks=() if name in FAST else pytest.mark.slow) for name in PROTOCOLS],
+)
 def test_what_the_run_found_is_found_in_its_folder(
     spark: SparkSession, tmp_path: Path, protocol: str
 ) -> None:
@@ -189,8 +195,14 @@ def test_faults_count_without_the_expected_events(spark: SparkSession, tmp_path:
     assert not verdict.ok
 
 
-@pytest.mark.parametrize("name", ["events.jsonl", "state/test.t1.jsonl"])
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("name", "engine"),
+    [
+        pytest.param(name, engine, marks=pytest.mark.slow if (name, engine) == (STATE, "spark") else ())
+        for name in ("events.jsonl", STATE)
+        for engine in ENGINES
+    ],
+)
 def test_expectations_that_cannot_be_read_are_refused(
     spark: SparkSession,
     tmp_path: Path,

@@ -145,7 +145,7 @@ def test_classic_has_no_dispatchers(tmp_path: Path) -> None:
     assert not [path for path in _tree(tmp_path / "out") if "CDC_" in path]
 
 
-@pytest.mark.parametrize("engine", ["local", "spark"])
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
 def test_directories_by_table_id(tmp_path: Path, engine: EngineOption) -> None:
     uri, script = _written(tmp_path, "protocol=canal-json&profile=new&use-table-id-as-path=true")
     tree = _tree(tmp_path / "out")
@@ -294,7 +294,7 @@ EDITS = {
             edit,
             engine,
             id=f"{name}-{engine}",
-            marks=() if engine == "local" or name in ("handle", "id") else pytest.mark.slow,
+            marks=() if engine == "local" or name == "handle" else pytest.mark.slow,
         )
         for name, edit in EDITS.items()
         for engine in ("local", "spark")
