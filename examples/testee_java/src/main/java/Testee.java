@@ -62,7 +62,7 @@ public final class Testee {
         JSONObject answer = JSONObject.of("case", request.getString("case"));
         JSONObject options = request.containsKey("options") ? request.getJSONObject("options") : new JSONObject();
         boolean compressed = options.containsKey("large-message-handle-compression");
-        boolean skips = compressed || request.getBooleanValue("follows_ddl") || !"canal-json".equals(request.getString("protocol"));
+        boolean skips = compressed || request.containsKey("claims") || request.getBooleanValue("follows_ddl") || !"canal-json".equals(request.getString("protocol"));
         if (request.getString("level").equals("restart")) {
             return Restarts.answer(request, skips);
         }
