@@ -62,15 +62,18 @@ def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _same_files(large: Path, text: str, tmp_path: Path) -> list[str]:
-    """Run a large dump and its text without comments, compare their folders, and return the status lines."""
+    """Run a large dump and its text without comments, compare their folders, and return the status lines.
+
+    The small one is verified.
+    """
     status = list[str]()
-    report = ticdc_producer.run(large, out=tmp_path / "large", on_status=status.append)
-    assert report.verdict is not None
-    assert report.verdict.ok, report.verdict.to_json()
+    ticdc_producer.run(large, out=tmp_path / "large", on_status=status.append, verify_output=False)
     small = tmp_path / large.name
     small.write_text(text)
     assert len(load_scenario(small).steps) == 1
-    ticdc_producer.run(small, out=tmp_path / "small")
+    report = ticdc_producer.run(small, out=tmp_path / "small")
+    assert report.verdict is not None
+    assert report.verdict.ok, report.verdict.to_json()
     for name in ("messages.jsonl", "events.jsonl"):
         assert (tmp_path / "large" / name).read_bytes() == (tmp_path / "small" / name).read_bytes(), name
     states = [
