@@ -23,6 +23,10 @@ OF_SQL = {name for name, trap in catalogue().items() if trap.mechanism == "scena
 NOT_IN = {
     "open-protocol": {"delete-without-value"},
     "craft": {"delete-without-value"},
+    "canal": {
+        "column-flags", "partitioned-table", "delete-without-value", "key-update", "key-swap",
+        "unique-key-update",
+    },
     "canal-json&enable-tidb-extension=true": {"column-flags", "partitioned-table", "delete-without-value"},
     "debezium&output-ddl=true&enable-tidb-extension=true": {
         "column-flags", "partitioned-table", "decimal-precision", "delete-without-value",

@@ -20,7 +20,7 @@ from ticdc_producer.simulate.simulate import simulated_topic
 Transaction: TypeAlias = str | list[RowChange]
 """A DDL, or the changes of a transaction."""
 
-PROTOCOLS = ("open-protocol", "canal-json", "debezium", "craft", "simple", "avro")
+PROTOCOLS = ("open-protocol", "canal-json", "debezium", "craft", "simple", "avro", "canal")
 COLUMNS = "id INT {key}, v VARCHAR(20) COLLATE utf8mb4_general_ci, n DECIMAL(6,2)"
 TABLES = [
     f"CREATE TABLE t ({COLUMNS.format(key='PRIMARY KEY')})",

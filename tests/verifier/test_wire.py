@@ -285,7 +285,7 @@ def test_a_start_ts_is_compared_unless_messages_have_one(included: bool) -> None
     assert (START_TS in compared.not_compared, compared.different) == (included, 0 if included else 1)
 
 
-@pytest.mark.parametrize("protocol", [*PROTOCOLS, AVRO, "craft"])
+@pytest.mark.parametrize("protocol", [*PROTOCOLS, AVRO, "craft", "maxwell", "canal"])
 def test_a_header_that_the_encoder_does_not_write_is_different(protocol: str) -> None:
     messages = list(sent(protocol))
     row = next(message.offset for message in messages if b"CREATE" in (message.value or b"CREATE"))

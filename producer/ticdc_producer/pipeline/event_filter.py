@@ -92,9 +92,9 @@ def _ignored(
         if rule.ignore_update_only_columns:
             for table in _concerned(tables, event_matcher(rule, changefeed)):
                 updates = (versions == table.version) & (ops == int(Op.UPDATE))
-                columns = _columns_sent_for(rule, table, case_sensitive=changefeed.case_sensitive)
-                if columns is not None and updates.any():
-                    yield _unchanged(mutations, updates, table, columns)
+                sent_for = _columns_sent_for(rule, table, case_sensitive=changefeed.case_sensitive)
+                if sent_for is not None and updates.any():
+                    yield _unchanged(mutations, updates, table, sent_for)
         for table in _concerned(tables, _row_matcher(rule)):
             for op, image, expression in _expressions(rule):
                 ignored = (versions == table.version) & (ops == int(op))
