@@ -31,7 +31,7 @@ def pairs(statement: str) -> str:
         ("delete from p partition (p0) where b > 1", "1,1 11,11"),
         ("update p partition (P0, p1) x set x.b = 0 where x.b > 1", "1,1 5,0 11,0"),
         ("insert into p select a + 1, 0 from p partition (p1)", "1,1 5,5 11,11 12,0"),
-        ("insert ignore into p partition (p0) values (12, 1), (3, 3)", "1,1 3,3 5,5 11,11"),
+        ("insert ignore into p partition (p0) values (12, 1), (30, 1), (3, 3)", "1,1 3,3 5,5 11,11"),
         ("replace into p partition (p1) values (11, 99)", "1,1 5,5 11,99"),
         ("delete p from p partition (p0) join (select 1) q", "11,11"),
         ("delete /*+ x() */ low_priority ignore from p where a = 1", "5,5 11,11"),

@@ -35,6 +35,9 @@ def inserted(*expressions: str) -> str:
         ("start 9 minvalue 2 maxvalue 9 cycle", ["nextval(s)", "nextval(s)", "nextval(s)"], ["9", "2", "3"]),
         ("", ["nextval(s)", "setval(s, 7)", "nextval(s)", "setval(s, 7)"], ["1", "7", "8", None]),
         ("increment 5", ["setval(s, 7)", "nextval(s)"], ["7", "11"]),
+        ("", ["setval(s, -5)", "setval(s, 0)", "nextval(s)"], [None, None, "1"]),
+        ("minvalue -5", ["nextval(s)"], ["1"]),
+        ("increment -1 maxvalue 10", ["nextval(s)"], ["-1"]),
         ("cache 10 comment = 'x'", ["setval(s, null)", "nextval(S)"], [None, "1"]),
     ],
 )
@@ -44,7 +47,13 @@ def test_sequences(options: str, expressions: list[str], expected: list[str | No
 
 @pytest.mark.parametrize(
     ("alteration", "expected"),
-    [("increment 10", "1001"), ("restart", "1"), ("restart with 50", "50"), ("start 7 restart", "7")],
+    [
+        ("increment 10", "1001"),
+        ("restart", "1"),
+        ("restart with 50", "50"),
+        ("start 7 restart", "7"),
+        ("increment 3 restart with 50", "52"),
+    ],
 )
 def test_alter_sequence_forgets_the_cache(alteration: str, expected: str) -> None:
     script = f"create sequence s; {inserted('nextval(s)')}; alter sequence s {alteration};"
@@ -64,6 +73,9 @@ def test_alter_sequence_forgets_the_cache(alteration: str, expected: str) -> Non
         (inserted("nextval()"), "Incorrect parameter count"),
         ("create sequence s start 0", "values are conflicting"),
         ("create sequence s increment 0", "values are conflicting"),
+        ("create sequence s maxvalue 9223372036854775807", "values are conflicting"),
+        ("create sequence s cache 9223372036854775806", "values are conflicting"),
+        ("create sequence s; do nextval(s)", "DO with an assignment, or a function that changes the session"),
         ("create sequence s backwards", "expected an option of a sequence"),
         (inserted("random_bytes(0)"), "out of range"),
         ("select 1;" + inserted("found_rows()"), "FOUND_ROWS after a query"),
@@ -73,6 +85,34 @@ def test_errors(script: str, message: str) -> None:
     with pytest.raises(ScenarioError) as error:
         values(script)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("select setval(`test`.`s`, 1001)", "1002"),
+        ("with q as (select next value for s) select * from q", "2"),
+        ("(select nextval(s) from (select 1 union all select 2) q)", "3"),
+        ("insert into r (v) select 's' from (select 1 s) q where nextval(s) > 0; delete from r", "2"),
+    ],
+)
+def test_a_query_takes_numbers(query: str, expected: str) -> None:
+    assert values(f"create sequence s; {query}; {inserted('nextval(s)')}") == [expected]
+
+
+def test_a_query_sets_the_last_id() -> None:
+    assert values(f"select last_insert_id(5); select last_insert_id(); {inserted('last_insert_id()')}") == [
+        "5"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("column", "explicit"), [("bigint", "-1"), ("bigint unsigned", "18446744073709551615")]
+)
+def test_an_explicit_id_with_the_sign_bit_uses_no_random_ids(column: str, explicit: str) -> None:
+    table = f"create table p (id {column} auto_random(5) primary key, v int);"
+    rows = f"insert into p values ({explicit}, 1); insert into p (v) values (2);"
+    assert values(f"{table} {rows} insert into r (v) select id & 1023 from p where v = 2") == ["1"]
 
 
 def test_a_rollback_returns_no_number() -> None:

@@ -45,7 +45,7 @@ def test_names_in_double_quotes() -> None:
         set sql_mode = 'ANSI_QUOTES'; -- "
         create table "a ""b`" ("v;" varchar(5) default 'q', "w" int);
         insert into "a ""b`" ("w") values (1); # '
-        /* " */ update "a ""b`" as "x" set "x"."w" = "w" + 1 where "v;" = 'q';
+        /*The user's "*/ update "a ""b`" as "x" set "x"."w" = "w" + 1 where "v;" = 'q';
         set sql_mode = default; insert into `a "b``` values ("s", 3)
     """
     assert rows_of(script, 'a "b`') == [(b"q", b"2"), (b"s", b"3")]

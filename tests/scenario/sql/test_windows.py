@@ -82,6 +82,8 @@ def test_queries(query: str, expected: str) -> None:
         ("rank() over () r from a having r > 1", "You cannot use the alias of a window function"),
         ("ntile(0) over () from a", "Incorrect arguments to ntile"),
         ("nth_value(id, 0) over () from a", "Incorrect arguments to nth_value"),
+        ("sum(id) over (order by id groups 1 preceding) from a", "TiDB does not support GROUPS"),
+        ("sum(id) over (rows 1 preceding exclude current row) from a", "TiDB does not support GROUPS"),
         ("lag(id, -1) over () from a", "Incorrect arguments to lag"),
         ("rank(1) over () from a", "Incorrect parameter count"),
         ("upper(x) over () from a", "UPPER is no window function"),

@@ -178,7 +178,9 @@ def run_insert(
     if ignore and not updates and has_parents is not None:
         rows = [values for values in rows if has_parents(table, values)]
     if ignore and transaction.partitions:
-        rows = [values for values in rows if transaction.accepts(table, values)]
+        rows = [
+            values for values in rows if _has_partition(table, values) and transaction.accepts(table, values)
+        ]
     for values in rows if transaction.partitions else ():
         transaction.check_partition(table, values)
     table.load_conflicting(rows)
@@ -213,8 +215,10 @@ class _Source:
 
 def _fits(table: Table, values: Sequence[Value]) -> bool:
     """Return whether INSERT IGNORE stores a row: if its unique keys are new and a partition accepts it."""
-    if table.conflict(values) is not None:
-        return False
+    return table.conflict(values) is None and _has_partition(table, values)
+
+
+def _has_partition(table: Table, values: Sequence[Value]) -> bool:
     return table.partitioning is None or table.partitioning.accepts(table.info, values)
 
 

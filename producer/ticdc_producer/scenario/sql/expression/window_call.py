@@ -123,12 +123,15 @@ def window_of(node: exp.Expr, named: Mapping[str, exp.Expr], around: tuple[str, 
 
 
 def _frame(spec: exp.Expr) -> tuple[str, Bound, Bound]:
+    unit = str(spec.args["kind"]).upper()
+    if unit not in ("ROWS", "RANGE") or spec.args.get("exclude"):
+        raise ScenarioError("TiDB does not support GROUPS and EXCLUDE in a window frame", value=unit)
     start, end = _bound(spec, "start"), _bound(spec, "end")
     order = ("PRECEDING", "CURRENT ROW", "FOLLOWING")
     is_open = (start == ("FOLLOWING", None)) or (end == ("PRECEDING", None) and spec.args.get("end"))
     if is_open or order.index(start[0]) > order.index(end[0]):
         raise ScenarioError("The bounds of a window frame are in the wrong order")
-    return str(spec.args["kind"]).upper(), start, end
+    return unit, start, end
 
 
 def _bound(spec: exp.Expr, name: str) -> Bound:

@@ -100,7 +100,7 @@ class SessionFunction:
         """
         if not self.min_arguments <= len(arguments) <= self.max_arguments:
             raise ScenarioError(f"Incorrect parameter count in the call to {name}()")
-        if self.takes_sequence and not isinstance(arguments[0], exp.Column):
+        if self.takes_sequence and not isinstance(arguments[0], exp.Dot | exp.Identifier):
             raise ScenarioError(f"SQL does not parse: {name}() needs the name of a sequence")
         return arguments[self.takes_sequence :]
 
@@ -122,7 +122,7 @@ def _found_rows(call: SessionCall) -> SQLValue:
 
 def _sequence(call: SessionCall) -> NumberSequence:
     name = call.node.expressions[0]
-    return call.state.sequence(name.text("table"), name.name)
+    return call.state.sequence(name.this.name if isinstance(name, exp.Dot) else "", name.name)
 
 
 def _setval(call: SessionCall) -> SQLValue:

@@ -34,6 +34,9 @@ _OTHERS = frozenset({
     "REVOKE", "FLUSH", "LOCK", "UNLOCK", "PREPARE", "EXECUTE", "DEALLOCATE",
 })  # fmt: skip
 """Statements that change rows, tables, the transaction or the session."""
+_CHANGE = re.compile(
+    r":=|\b(?:nextval|setval)\s*\(|\bnext\s+value\s+for\b|\blast_insert_id\s*\(\s*[^\s)]", re.IGNORECASE
+)
 _INTO_VARIABLE = re.compile(r"\bINTO\s+@", re.IGNORECASE)
 
 
@@ -60,8 +63,13 @@ def is_query(statement: Statement) -> bool:
     return statement.verb == "(" or statement.verb in _QUERIES
 
 
+def changes_session(statement: Statement) -> bool:
+    """Return whether a statement sets user variables, sequences or ``LAST_INSERT_ID()``."""
+    return _CHANGE.search(statement.shape) is not None
+
+
 def refuse_running(statement: Statement) -> None:
-    """Refuse EXPLAIN ANALYZE, which runs the statement that it explains, and assignments outside of a query.
+    """Refuse EXPLAIN ANALYZE, which runs the statement, and changes of the session outside of a query.
 
     :raises UnsupportedSQL: for these.
     """
@@ -69,8 +77,9 @@ def refuse_running(statement: Statement) -> None:
         raise UnsupportedSQL(f"{statement.word(0)} ANALYZE is not supported", line=statement.line)
     if is_query(statement) and _INTO_VARIABLE.search(statement.shape):
         raise UnsupportedSQL("SELECT … INTO a variable is not supported", line=statement.line)
-    if statement.verb == "DO" and ":=" in statement.shape:
-        raise UnsupportedSQL("DO with an assignment is not supported", line=statement.line)
+    if statement.verb == "DO" and changes_session(statement):
+        what = "DO with an assignment, or a function that changes the session, is not supported"
+        raise UnsupportedSQL(what, line=statement.line, hint="write SELECT")
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from ticdc_producer.scenario.sql.session.other_statements import (
     KNOWN_VERBS,
     Administration,
     administration,
+    changes_session,
     is_query,
     no_statement,
     pass_over_program,
@@ -372,10 +373,10 @@ class Session:
         self._values.assign(name, evaluate(value, scope))
 
     def _query(self, statement: Statement) -> None:
-        """Skip a statement that changes no rows; a query that assigns user variables is run."""
+        """Skip a statement that changes no rows; a query that changes values of the session is run."""
         refuse_running(statement)
         self._passed_over.count("SELECT" if statement.verb in ("(", "WITH") else statement.verb)
-        if is_query(statement) and ":=" in statement.shape:
+        if is_query(statement) and changes_session(statement):
             tree = self._statements.parsed(statement).tree
             self._context(tree).plan(tree, None).rows(None)
         self._values.end_statement(0 if statement.verb == "DO" else -1)

@@ -69,8 +69,12 @@ class RowIds:
         return (shard & (1 << self.shard_bits) - 1) << counter_bits | self.take()
 
     def advance_sharded(self, used: int) -> None:
-        """Account for an id with a shard that a statement gave explicitly."""
-        self.advance(used & (1 << self.sharded_bits - self.shard_bits) - 1)
+        """Account for an id with a shard that a statement gave explicitly.
+
+        One with the sign bit is not accounted for. Source: tidb ``rebaseAutoRandomID``.
+        """
+        if 0 <= used <= _MAX_SIGNED:
+            self.advance(used & (1 << self.sharded_bits - self.shard_bits) - 1)
 
     def take(self) -> int:
         """Take the next id.

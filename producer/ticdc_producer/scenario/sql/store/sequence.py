@@ -18,7 +18,8 @@ _CACHE = 1000
 class StoredSequence:
     """A sequence.
 
-    :param start: the first number; all are a multiple of ``increment`` away from it.
+    :param start: all numbers are a multiple of ``increment`` away from it.
+    :param base: the last number that was taken or passed over.
     :param cache: how many numbers a session takes at once; ALTER SEQUENCE loses those that it did not use.
     :ivar last: the number that the session took last; None before the first.
     """
@@ -30,9 +31,9 @@ class StoredSequence:
     largest: int
     cache: int
     cycles: bool
+    base: int
     last: int | None = None
-    _base: int | None = None  # the last number that was taken or passed over
-    _cached: int = 0  # how many numbers after it are in the cache
+    _cached: int = 0  # how many numbers after the base are in the cache
 
     def take(self) -> int:
         """Return the next number.
@@ -42,44 +43,43 @@ class StoredSequence:
         if self._cached <= 0:
             self._cached = max(self.cache, 1)
         self._cached -= 1
-        number = self._after(self._base)
+        steps = (self.base - self.start) // self.increment
+        number = self.start + (steps + 1) * self.increment
         if not self.smallest <= number <= self.largest:
             if not self.cycles:
                 raise ScenarioError(f"Sequence '{self.name}' has run out", value=self.name)
             number = self.smallest if self.increment > 0 else self.largest
             self.start = number
-        self._base = self.last = number
+        self.base = self.last = number
         return number
 
     def advance(self, number: int) -> int | None:
         """Pass over all numbers up to one (``SETVAL``); return it, or None if they are passed already."""
-        if self._base is not None and (number - self._base) * self.increment <= 0:
+        if (number - self.base) * self.increment <= 0:
             return None
-        passed = 0 if self._base is None else (number - self._base) // self.increment
-        self._base, self._cached = number, max(self._cached - passed, 0)
+        passed = (number - self.base) // self.increment
+        self.base, self._cached = number, max(self._cached - passed, 0)
         return number
 
     def alter(self, options: Mapping[str, int | None]) -> StoredSequence:
         """Return the sequence after ALTER SEQUENCE, which forgets the numbers in the cache."""
-        base = self._base if self._base is None else self._base + self._cached * self.increment
         options_before: dict[str, int | None] = {
             "START": self.start, "INCREMENT": self.increment, "MINVALUE": self.smallest,
             "MAXVALUE": self.largest, "CACHE": self.cache, "CYCLE": int(self.cycles),
         }  # fmt: skip
-        altered = make_sequence(self.name, options_before | dict(options))
+        given = {name: value for name, value in options.items() if value is not None}
+        altered = make_sequence(self.name, options_before | given)
         altered.last = self.last
-        if "RESTART" in options:
-            first = options["RESTART"]
-            altered._base = (altered.start if first is None else first) - altered.increment
-        else:
-            altered._base = base
+        if "RESTART" not in options:
+            altered.base = self.base + self._cached * self.increment
+        elif (first := options["RESTART"]) is not None:
+            altered.base = _before(first, altered.increment)
         return altered
 
-    def _after(self, base: int | None) -> int:
-        if base is None:
-            return self.start
-        steps = (base - self.start) // self.increment
-        return self.start + (steps + 1) * self.increment
+
+def _before(number: int, increment: int) -> int:
+    """Return the base after which a number, or the first one after it, is the next."""
+    return number - 1 if increment > 0 else number + 1
 
 
 def make_sequence(name: str, options: Mapping[str, int | None]) -> StoredSequence:
@@ -95,11 +95,12 @@ def make_sequence(name: str, options: Mapping[str, int | None]) -> StoredSequenc
     smallest = smallest if smallest is not None else (1 if rises else -_LARGEST)
     largest = largest if largest is not None else (_LARGEST - 1 if rises else -1)
     start = options.get("START")
-    start = start if start is not None else (smallest if rises else largest)
+    if start is None:
+        start = max(smallest, 1) if rises else min(largest, -1)
     cache = options.get("CACHE")
-    if increment == 0 or not smallest <= start <= largest or smallest >= largest:
+    cache = _CACHE if cache is None else cache
+    fits = -_LARGEST <= smallest <= start <= largest < _LARGEST and smallest < largest
+    if not fits or increment == 0 or cache >= _LARGEST // abs(increment) - 1:
         raise ScenarioError(f"Sequence '{name}' values are conflicting", value=name)
-    cycles = bool(options.get("CYCLE"))
-    return StoredSequence(
-        name, start, increment, smallest, largest, _CACHE if cache is None else cache, cycles
-    )
+    base = _before(start, increment)
+    return StoredSequence(name, start, increment, smallest, largest, cache, bool(options.get("CYCLE")), base)

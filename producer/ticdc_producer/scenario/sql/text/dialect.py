@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -46,6 +47,14 @@ def _call_without_brackets(parser: Any) -> exp.Expr:
     return call
 
 
+def _call_of_sequence(name: str, arguments: list[exp.Expr]) -> exp.Expr:
+    """Return a call whose first argument names a sequence: no column of a query."""
+    first, *others = arguments or [exp.Null()]
+    if isinstance(first, exp.Column) and len(first.parts) <= 2:
+        first = exp.Dot.build(first.parts) if len(first.parts) == 2 else first.this
+    return exp.Anonymous(this=name, expressions=[first, *others] if arguments else [])
+
+
 class TiDB(MySQL):
     """MySQL without sqlglot's extensions for other dialects."""
 
@@ -59,7 +68,9 @@ class TiDB(MySQL):
 
     class Parser(MySQLParser):
         # Every function remains a call by the name that the user wrote; our own table implements it.
-        FUNCTIONS: ClassVar[dict[str, Callable[..., exp.Expr]]] = {}
+        FUNCTIONS: ClassVar[dict[str, Callable[..., exp.Expr]]] = {
+            name: partial(_call_of_sequence, name) for name in ("LASTVAL", "NEXTVAL", "SETVAL")
+        }
         LAMBDAS: ClassVar[dict[TokenType, Callable[..., exp.Expr]]] = {}  # -> is a JSON path
         # Standard SQL has other arguments of these.
         FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., exp.Expr | None]]] = {

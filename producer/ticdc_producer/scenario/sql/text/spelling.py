@@ -52,7 +52,7 @@ def spelling_of(sql_mode: str) -> Spelling:
     return DEFAULT if spelling == DEFAULT else spelling
 
 
-_COMMENT = r"/\*(?![!+T]).*?\*/|\#[^\n]*|--(?=[\s\x00-\x1f\x7f]|\Z)[^\n]*"
+_COMMENT = r"/\*(?!!|\+|T!).*?\*/|\#[^\n]*|--(?=[\s\x00-\x1f\x7f]|\Z)[^\n]*"
 _WITH_ESCAPES = r"'(?:[^'\\]|''|\\.)*'" + "|" + r'"(?:[^"\\]|""|\\.)*"'
 _PLAIN = r"'(?:[^']|'')*'" + "|" + r'"(?:[^"]|"")*"'
 _ANSI = r"'(?:[^'\\]|''|\\.)*'" + "|" + r'"(?:[^"]|"")*"'
