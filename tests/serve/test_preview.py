@@ -79,6 +79,35 @@ def test_each_event_names_its_statements_and_its_change(app: App) -> None:
     assert all(of_one == changes[0] for of_one in changes), "a change has one name in all protocols"
 
 
+def test_statements_of_one_line_are_all_named(app: App) -> None:
+    content = preview(
+        app, sql="CREATE TABLE t (id INT PRIMARY KEY);\nINSERT INTO t VALUES (1); DELETE FROM t"
+    )
+    assert {entry["line"]: entry["text"] for entry in content["statements"]}[2] == (
+        "INSERT INTO t VALUES (1); DELETE FROM t"
+    )
+
+
+def test_a_transaction_of_many_rows_has_its_causes_in_time() -> None:
+    """Each event is compared with the changes of its row, not with all of its transaction."""
+    values = ",\n".join(f"({number}, 'x')" for number in range(2400))
+    sql = f"CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20));\nINSERT INTO t VALUES {values};"
+    with application() as large:
+        (of_protocol,) = preview(large, sql=sql, protocols=["open-protocol"])["previews"]
+    events = [event for message in of_protocol["messages"] for event in message["events"]]
+    lines = [event["lines"][0] for event in events if event["kind"] == "row"]
+    assert lines == [2] * 2400
+
+
+def test_avro_needs_no_registry_and_the_one_of_the_service_gets_nothing() -> None:
+    """Nothing listens at these addresses."""
+    settings = ServeSettings(kafka="127.0.0.1:1", schema_registry="http://127.0.0.1:1")
+    with application(settings) as with_servers, application() as alone:
+        (of_protocol,) = preview(with_servers, sql=SQL, protocols=["avro"])["previews"]
+        assert of_protocol == preview(alone, sql=SQL, protocols=["avro"])["previews"][0]
+    assert of_protocol["messages"]
+
+
 def test_times_are_texts_because_javascript_would_round_them(app: App) -> None:
     (of_protocol,) = preview(app, sql=SQL, protocols=["open-protocol"])["previews"]
     resolved = {

@@ -134,6 +134,22 @@ def test_a_request_over_a_limit_is_refused_and_the_next_is_read(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_work_that_nobody_waits_for_any_more_does_not_start(tmp_path: Path) -> None:
+    process = RequestProcess(tmp_path, 60, MEMORY, "reading it")
+
+    def ignore_everything() -> None:
+        with pytest.raises(RefusedRequest):
+            process.do(works.ignore_everything)
+
+    endless = threading.Thread(target=ignore_everything)
+    endless.start()
+    with pytest.raises(RefusedRequest, match="the client has disconnected"):
+        process.do(works.name_process, lambda: True)
+    assert endless.is_alive()
+    process.stop()
+    endless.join()
+
+
 def test_few_requests_wait_at_the_same_time(tmp_path: Path) -> None:
     process = RequestProcess(tmp_path, 60, MEMORY, "reading it")
     statuses: list[int] = []

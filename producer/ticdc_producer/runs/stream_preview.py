@@ -24,7 +24,6 @@ from ticdc_producer.runs.run import execute
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.targets.memory import MemoryTarget
-from ticdc_producer.scenario.history import Change
 from ticdc_producer.scenario.load import ScenarioFile, SQLStep
 from ticdc_producer.scenario.sql.text.statements import split_statements
 from ticdc_producer.simulate.fitted_faults import with_fitted_faults
@@ -121,13 +120,13 @@ def _decode_options(job: Job, messages: Dataset) -> Options:
 
 
 def statements_of(scenario: ScenarioFile) -> dict[int, str]:
-    """Return the SQL statements of a scenario by their lines; of a line, the last one."""
-    return {
-        statement.line: statement.text
-        for step in scenario.steps
-        if isinstance(step, SQLStep)
-        for statement in split_statements(step.text, step.line)
-    }
+    """Return the SQL of a scenario by the lines at which statements begin: all statements of the line."""
+    texts: dict[int, list[str]] = defaultdict(list)
+    for step in scenario.steps:
+        if isinstance(step, SQLStep):
+            for statement in split_statements(step.text, step.line):
+                texts[statement.line].append(statement.text)
+    return {line: "; ".join(of_line) for line, of_line in texts.items()}
 
 
 def tables_at(job: Job, ts: int | None) -> dict[str, list[StateRow]]:
@@ -158,15 +157,18 @@ def _causes(job: Job, carried: pa.Table) -> dict[EventPosition, Cause]:
 
 
 class _Changes:
-    """The row changes of SQL by commit-ts and table."""
+    """The lines of the row changes of SQL, by commit-ts and table, and also by each key of a row."""
 
     def __init__(self, job: Job) -> None:
-        self._tables, self._sent = job.history.catalog.tables, job.catalog.tables
-        clock = job.stream.resolved.clock
-        self._changes: dict[tuple[int, str], list[Change]] = defaultdict(list)
+        self._sent = job.catalog.tables
+        tables, clock = job.history.catalog.tables, job.stream.resolved.clock
+        self._of_tables: dict[tuple[int, str], set[int]] = defaultdict(set)
+        self._of_rows: dict[tuple[int, str, _Image], set[int]] = defaultdict(set)
         for change in job.history.changes:
-            name = self._tables[change.table_version].qualified_name
-            self._changes[clock.ts(change.commit_seq), name].append(change)
+            table, ts = tables[change.table_version], clock.ts(change.commit_seq)
+            self._of_tables[ts, table.qualified_name].add(change.line)
+            for key in _keys(table, change.before, change.after):
+                self._of_rows[ts, table.qualified_name, key].add(change.line)
 
     def cause(self, event: Mapping[str, Any]) -> Cause:
         """Return the cause of a row event: all statements of its transaction that changed its row.
@@ -176,16 +178,11 @@ class _Changes:
         """
         table = self._sent[event["table_version"]]
         name, ts = table.qualified_name, event["commit_ts"]
-        changes = self._changes.get((ts, name), [])
         keys = [*_keys(table, event["before"], event["after"])]
-        same = [
-            change
-            for change in changes
-            if {*keys} & {*_keys(self._tables[change.table_version], change.before, change.after)}
-        ]
+        of_row = {line for key in keys for line in self._of_rows.get((ts, name, key), ())}
         rows = tuple(dict.fromkeys(f"{name}-{_identity(key)}" for key in keys))
         return Cause(
-            lines=tuple(sorted({change.line for change in same or changes} - {0})),
+            lines=tuple(sorted((of_row or self._of_tables.get((ts, name), set())) - {0})),
             change=f"{ts}-{event['op']}-{'-'.join(rows)}",
             rows=rows,
         )

@@ -338,9 +338,13 @@ def _add_previews(app: FastAPI, service: Service) -> None:
         return choices_content()
 
     @app.post("/v1/previews")
-    def preview(request: PreviewRequest) -> dict[str, Any]:
+    async def preview(connection: Request, request: PreviewRequest) -> Response:
         """Return the messages of a small scenario in several protocols, which no Kafka gets."""
-        return service.preview(request)
+        gone = asyncio.ensure_future(_disconnected(connection))  # a page that is typed in asks again
+        try:
+            return await run_in_threadpool(lambda: JSONResponse(service.preview(request, gone.done)))
+        finally:
+            gone.cancel()
 
 
 def _add_reading(app: FastAPI, service: Service) -> None:

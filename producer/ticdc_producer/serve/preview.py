@@ -101,7 +101,7 @@ class _Histories:
     """Executes the SQL of a scenario once for all changefeeds that see the same history."""
 
     def __init__(self, request: PreviewRequest, scenario: ScenarioFile, settings: ServeSettings) -> None:
-        self._request, self._loaded, self._settings = request, scenario, settings
+        self._request, self._loaded, self._settings = request, scenario, _without_servers(settings)
         timed = with_times(
             scenario, seed=request.seed, start_ts=request.start_ts, target_ts=request.target_ts
         )
@@ -138,6 +138,14 @@ class _Histories:
                 )
             history = replace(self._executed[seen])  # the plan of a stream changes its catalog
             return planned(self._scenario, changefeed, history, traps=traps, state_at=state_at)
+
+
+def _without_servers(settings: ServeSettings) -> ServeSettings:
+    """Return the settings for changefeeds that no Kafka and no registry gets; the ids of schemas are our own.
+
+    With brokers, Avro would require a registry.
+    """
+    return replace(settings, kafka="", kafka_properties=(), schema_registry="")
 
 
 def _preview_limits(limits: Limits) -> Limits:

@@ -6,7 +6,7 @@ The service parses neither: a work returns data for an answer. The process of a 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +33,8 @@ from ticdc_producer.serve.uploads import PostedScenario
 
 _MOST_WAITING = 30
 """Requests that wait for the process: fewer than the application has threads for all requests."""
+_SECONDS_BETWEEN_CHECKS = 0.2
+"""Between two checks whether a request that waits is abandoned."""
 
 
 class RequestProcess:
@@ -55,18 +57,25 @@ class RequestProcess:
         self._child: ChildProcess | None = None
         self._closed = False
 
-    def do(self, work: Work) -> Result:
+    def do(self, work: Work, is_abandoned: Callable[[], bool] = lambda: False) -> Result:
         """Let the process do a work, and wait for its end.
 
-        :raises RefusedRequest: if the work exceeds a limit, if too many wait, or if the service ends.
+        :param is_abandoned: whether nobody waits for the result any more. Then the work does not start.
+        :raises RefusedRequest: if the work exceeds a limit, if too many wait, if it is abandoned, or if the
+            service ends.
         :raises ProducerError: the error of the work.
         """
         if not self._slots.acquire(blocking=False):
             hint = "try again when some have ended"
             raise RefusedRequest(f"{_MOST_WAITING} requests wait already", status=429, hint=hint)
         try:
-            with self._turn:
+            while not self._turn.acquire(timeout=_SECONDS_BETWEEN_CHECKS):
+                _check_wanted(is_abandoned)
+            try:
+                _check_wanted(is_abandoned)
                 return self._result_of(work)
+            finally:
+                self._turn.release()
         finally:
             self._slots.release()
 
@@ -133,6 +142,11 @@ class RequestProcess:
             with suppress(OSError):
                 child.kill()
             child.close()
+
+
+def _check_wanted(is_abandoned: Callable[[], bool]) -> None:
+    if is_abandoned():
+        raise RefusedRequest("the client has disconnected", status=400)
 
 
 def _the_service_ends() -> RefusedRequest:

@@ -151,9 +151,12 @@ class Service:
         name = str(self._checks.do(check).content["name"])
         return self.worker.submit("run", name, partial(self._run_work, request, scenario, reports))
 
-    def preview(self, request: PreviewRequest) -> dict[str, object]:
+    def preview(
+        self, request: PreviewRequest, is_abandoned: Callable[[], bool] = lambda: False
+    ) -> dict[str, object]:
         """Return the messages of a small scenario, or the problems of the scenario.
 
+        :param is_abandoned: whether the client has disconnected. Then a preview that waits does not start.
         :raises RefusedRequest: for a scenario that is not allowed or too large.
         :raises ProducerError: for an invalid changefeed.
         """
@@ -161,7 +164,7 @@ class Service:
         if scenario is None:
             raise RefusedRequest("a preview requires a scenario", status=422)
         work = Preview(request=request, scenario=scenario, settings=self._own_settings)
-        return self._previews.do(work).content
+        return self._previews.do(work, is_abandoned).content
 
     def upload(self, name: str, text: bytes) -> None:
         """Store a scenario, with the errors of ``run``.
