@@ -93,6 +93,17 @@ def test_problems_are_at_their_line_and_the_stream_stays(page: Browser) -> None:
     assert page.script("return document.getElementById('text').getAttribute('aria-invalid')") == "true"
 
 
+def test_other_views_of_the_stream_stay_while_the_text_has_problems(page: Browser) -> None:
+    page.type_text(SQL + "INSERT INTO orders VALUES ('x', 'y', 1);\n")
+    page.until_text("#problems", "line 5")
+    page.click("#tab-verdict")
+    page.until_text(".result", "keeps all guarantees")
+    page.click("#tab-compare")
+    page.until_text(".card", "offset")
+    page.click("#tab-tables")
+    page.until("return document.querySelectorAll('.state tbody tr').length === 1")
+
+
 def test_one_change_in_all_protocols(page: Browser) -> None:
     _select(page, "update")
     page.click("#tab-compare")
@@ -136,6 +147,43 @@ def test_the_tables_move_with_the_slider(page: Browser) -> None:
     assert "75.00" in page.text(".state")
     page.click('[aria-label="Earlier"]')
     page.until_text(".state", "80.00")
+
+
+def test_the_last_of_many_times_is_displayed(page: Browser) -> None:
+    page.click("#tab-tables")
+    page.script(
+        "for (const label of ['Earlier', 'Earlier', 'Earlier', 'Later'])"
+        "document.querySelector(`[aria-label=${label}]`).click()"
+    )
+    page.until_text(".states[aria-busy=false] .state", "80.00")
+    time = page.text(".time output").split()[0]
+    page.type_text(SQL.replace("lamp", "torch"))
+    page.until_text(".states[aria-busy=false] .state", "torch")
+    assert page.text(".time output").split()[0] == time
+
+
+def test_the_text_of_a_scenario_that_is_left_at_once_does_not_arrive(page: Browser) -> None:
+    page.script(
+        "for (const kind of ['scenario', 'sql']) document.querySelector(`[data-kind=${kind}]`).click()"
+    )
+    page.until_text("#badge", "correct")
+    page.until("return document.querySelector('.list')?.innerText.includes('bench')")
+    assert page.script(
+        "const area = document.getElementById('text'); return [area.readOnly, area.value]"
+    ) == [
+        False,
+        SQL,
+    ]
+
+
+def test_a_short_link_to_a_long_text_is_not_unpacked(page: Browser, url: str) -> None:
+    script = (
+        "const [done] = arguments;"
+        "import('/page/permalink.js').then(async ({fragmentOf, stateOf}) =>"
+        "done([await stateOf(await fragmentOf({sql: 'x'.repeat(9 << 20)})),"
+        "(await stateOf(await fragmentOf({sql: 'x'.repeat(1 << 20)}))).sql.length]))"
+    )
+    assert page.command("execute/async", {"script": script, "args": []}) == [None, 1 << 20]
 
 
 def test_the_findings_of_a_trap_lead_to_their_messages(page: Browser) -> None:

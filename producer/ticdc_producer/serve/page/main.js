@@ -41,6 +41,8 @@ let schema = null
 let scenarios = []
 /** @type {Answer | null} */
 let answer = null
+/** The state for which `answer` is the answer: other views of the same stream ask for it, whatever is typed. */
+let answered = structuredClone(state)
 /** @type {Preview | null} */
 let verified = null
 /** @type {Preview[] | null} */
@@ -68,27 +70,26 @@ function schedule(delay) {
   timer = window.setTimeout(refresh, delay)
 }
 
-function source() {
-  if (state.scenario !== undefined) return { scenario: state.scenario }
-  return state.yaml !== undefined ? { yaml: state.yaml } : { sql: state.sql ?? '' }
+/** @param {State} of */
+function source(of) {
+  if (of.scenario !== undefined) return { scenario: of.scenario }
+  return of.yaml !== undefined ? { yaml: of.yaml } : { sql: of.sql ?? '' }
 }
 
-/** @param {string[]} protocols @param {Record<string, unknown>} [more] */
-function body(protocols, more = {}) {
-  const options = Object.fromEntries(protocols.filter((name) => state.options[name]).map((name) => [name, state.options[name]]))
-  return { ...source(), protocols, options, partitions: state.partitions, ...(state.dispatch && { dispatch: state.dispatch }), traps: state.traps, ...more }
+/** @param {State} of @param {string[]} protocols @param {Record<string, unknown>} [more] */
+function body(of, protocols, more = {}) {
+  const options = Object.fromEntries(protocols.filter((name) => of.options[name]).map((name) => [name, of.options[name]]))
+  return { ...source(of), protocols, options, partitions: of.partitions, ...(of.dispatch && { dispatch: of.dispatch }), traps: of.traps, ...more }
 }
 
 async function refresh() {
   controller.abort()
   controller = new AbortController()
   const { signal } = controller
+  const now = structuredClone(state)
   status('…')
   try {
-    const next = /** @type {Answer} */ (await json('/v1/previews', body([state.protocol]), { signal }))
-    verified = null
-    compared = null
-    tables = new Map()
+    const next = /** @type {Answer} */ (await json('/v1/previews', body(now, [now.protocol]), { signal }))
     if (next.problems !== undefined) {
       problems(next.problems.map((problem) => ({ ...problem, line: problem.line ?? 0 })))
       status('the scenario has problems; the stream is that of the last text without any')
@@ -101,6 +102,10 @@ async function refresh() {
       return
     }
     answer = next
+    answered = now
+    verified = null
+    compared = null
+    tables = new Map()
     problems([])
     status(`${preview.total} messages in ${Math.round(next.seconds * 1000)} ms`)
     badge(null)
@@ -114,7 +119,7 @@ async function refresh() {
 
 /** @param {AbortSignal} signal */
 async function verify(signal) {
-  const next = /** @type {Answer} */ (await json('/v1/previews', body([state.protocol], { verify: true }), { signal }))
+  const next = /** @type {Answer} */ (await json('/v1/previews', body(answered, [answered.protocol], { verify: true }), { signal }))
   verified = next.previews?.[0]?.verdict ? next.previews[0] : null
   badge(verified)
   if (['verdict', 'timeline', 'messages'].includes(state.view)) render()
@@ -259,10 +264,10 @@ function render() {
 async function compare(view) {
   if (compared === null) {
     if (!view.childElementCount) replace(view, h('p', { class: 'null' }, 'encoding the changes in all protocols …'))
-    const { signal } = controller
+    const of = answered
     try {
-      const next = /** @type {Answer} */ (await json('/v1/previews', body(choices.protocols.map(({ name }) => name)), { signal }))
-      if (next.problems !== undefined) return
+      const next = /** @type {Answer} */ (await json('/v1/previews', body(of, choices.protocols.map(({ name }) => name)), { signal: controller.signal }))
+      if (next.problems !== undefined || of !== answered) return
       compared = next.previews
     } catch (error) {
       failed(error)
@@ -287,30 +292,35 @@ function selectedChange() {
   return message?.events.find((event) => event.change !== undefined)?.change ?? ''
 }
 
+/** Whether rows are on their way: one request at a time, so that a slider does not fill the service's queue. */
+let fetching = false
+
 /** @param {HTMLElement} view @param {Preview} preview */
 async function showTables(view, preview) {
   const times = preview.times.map(String)
   if (state.at !== '' && !times.includes(state.at)) state.at = ''
   const at = state.at === '' ? times[times.length - 1] : state.at
   const before = times[times.indexOf(at) - 1]
-  const input = {
-    times: preview.times, resolved: preview.resolved, at: state.at, onTime: (/** @type {string} */ ts) => { state.at = ts; render(); link() },
-    tables: tables.get(at) ?? null, before: before === undefined ? null : (tables.get(before) ?? null),
+  renderTables(view, {
+    times: preview.times, resolved: preview.resolved, at: state.at, onTime: (ts) => { state.at = ts; render(); link() },
+    tables: tables.get(at) ?? null, before: tables.get(before) ?? null,
+  })
+  const missing = [at, before].find((ts) => ts !== undefined && !tables.has(ts))
+  if (missing === undefined || fetching) return
+  fetching = true
+  const of = answered
+  try {
+    const next = /** @type {Answer} */ (await json('/v1/previews', body(of, [of.protocol], { state_at: missing }), { signal: controller.signal }))
+    const rows = next.previews?.[0]?.tables
+    if (rows === undefined) return
+    if (of === answered) tables.set(missing, rows)
+  } catch (error) {
+    failed(error)
+    if (of === answered) return
+  } finally {
+    fetching = false
   }
-  renderTables(view, input)
-  for (const ts of [at, before]) {
-    if (ts === undefined || tables.has(ts)) continue
-    try {
-      const next = /** @type {Answer} */ (await json('/v1/previews', body([state.protocol], { state_at: ts }), { signal: controller.signal }))
-      const found = next.previews?.[0]?.tables
-      if (found === undefined) return
-      tables.set(ts, found)
-    } catch (error) {
-      failed(error)
-      return
-    }
-    if (state.view === 'tables') renderTables(view, { ...input, at: state.at, tables: tables.get(at) ?? null, before: before === undefined ? null : (tables.get(before) ?? null) })
-  }
+  if (state.view === 'tables') render()  // the time may be another one by now
 }
 
 /** @param {Partial<State>} part */
@@ -347,16 +357,22 @@ async function setScenario(name) {
   delete state.yaml
   try {
     const text = await (await request(`/v1/scenarios/${encodeURIComponent(name)}`)).text()
+    if (state.scenario !== name) return  // another one has been chosen, or none
     editor.setText(text, true)
     drafts.yaml = text
   } catch (error) {
+    if (state.scenario !== name) return
     failed(error)
   }
   set({})
 }
 
+let links = 0
+
 async function link() {
-  history.replaceState(null, '', `#${await fragmentOf(state)}`)
+  const number = ++links
+  const fragment = await fragmentOf(state)
+  if (number === links) history.replaceState(null, '', `#${fragment}`)
 }
 
 function askForToken() {
@@ -385,6 +401,7 @@ async function start() {
 
 /** @param {string} hash */
 async function restore(hash) {
+  if (!choices.protocols.length) return  // `start` does it when it has them
   const linked = await stateOf(hash)
   if (linked !== null) {
     const { sql, yaml, scenario, ...others } = linked

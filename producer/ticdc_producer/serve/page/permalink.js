@@ -2,21 +2,33 @@
 
 /** @typedef {import('./types.js').State} State */
 
-/** @param {Uint8Array} bytes @param {CompressionStream | DecompressionStream} stream */
-async function through(bytes, stream) {
+const LONGEST = 1 << 20
+const MOST_BYTES = 8 << 20
+
+/**
+ * @param {Uint8Array} bytes @param {CompressionStream | DecompressionStream} stream
+ * @param {number} most bytes of the result: a short link can be the beginning of gigabytes.
+ */
+async function through(bytes, stream, most) {
   const piped = new Blob([/** @type {BlobPart} */ (bytes)]).stream().pipeThrough(/** @type {any} */ (stream))
-  return new Uint8Array(await new Response(piped).arrayBuffer())
+  const parts = []
+  let size = 0
+  const reader = piped.getReader()
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    size += part.value.length
+    if (size > most) { await reader.cancel(); throw new RangeError('the link is too long') }
+    parts.push(part.value)
+  }
+  return new Uint8Array(await new Blob(parts).arrayBuffer())
 }
 
 /** @param {Partial<State>} state @returns {Promise<string>} */
 export async function fragmentOf(state) {
-  const bytes = await through(new TextEncoder().encode(JSON.stringify(state)), new CompressionStream('deflate-raw'))
+  const bytes = await through(new TextEncoder().encode(JSON.stringify(state)), new CompressionStream('deflate-raw'), Infinity)
   let text = ''
   for (const byte of bytes) text += String.fromCharCode(byte)
   return `s=${btoa(text).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')}`
 }
-
-const LONGEST = 1 << 20
 
 /** @param {string} fragment @returns {Promise<Partial<State> | null>} null for another fragment. */
 export async function stateOf(fragment) {
@@ -25,7 +37,7 @@ export async function stateOf(fragment) {
   try {
     const text = atob(match[1].replaceAll('-', '+').replaceAll('_', '/'))
     const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0))
-    const state = JSON.parse(new TextDecoder().decode(await through(bytes, new DecompressionStream('deflate-raw'))))
+    const state = JSON.parse(new TextDecoder().decode(await through(bytes, new DecompressionStream('deflate-raw'), MOST_BYTES)))
     return checked(state)
   } catch {
     return null
@@ -47,12 +59,9 @@ function checked(state) {
   if (Number.isInteger(state.partitions) && state.partitions > 0 && state.partitions <= 100) kept.partitions = state.partitions
   if (Array.isArray(state.traps)) kept.traps = state.traps.filter((/** @type {any} */ trap) => typeof trap === 'string')
   if (typeof state.options === 'object' && state.options !== null) {
-    kept.options = {}
-    for (const [protocol, values] of Object.entries(state.options)) {
-      if (typeof values === 'object' && values !== null) {
-        kept.options[protocol] = Object.fromEntries(Object.entries(values).filter(([, value]) => typeof value === 'string'))
-      }
-    }
+    kept.options = Object.fromEntries(Object.entries(state.options)
+      .filter(([, values]) => typeof values === 'object' && values !== null)
+      .map(([protocol, values]) => [protocol, Object.fromEntries(Object.entries(values).filter(([, value]) => typeof value === 'string'))]))
   }
   const selected = state.selected
   if (selected && typeof selected.topic === 'string' && Number.isInteger(selected.partition) && Number.isInteger(selected.offset)) {

@@ -50,7 +50,7 @@ function part(span, content) {
 
 /** @param {Uint8Array} bytes @param {Span[]} spans */
 export function textView(bytes, spans) {
-  const decoder = new TextDecoder()
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })  // which keeps it
   return h('pre', { class: 'raw text', tabindex: '0' }, segments(bytes.length, spans).flatMap(
     ({ start, end, span }) => part(span, shown(decoder.decode(bytes.subarray(start, end))))))
 }

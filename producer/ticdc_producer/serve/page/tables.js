@@ -4,13 +4,16 @@ import { cellNodes, empty, h, replace, shown, timeOf } from './dom.js'
 
 /** @typedef {import('./types.js').Image} Image */
 
-/**
- * @param {HTMLElement} view
- * @param {{times: (string | number)[], resolved: boolean, at: string, onTime: (ts: string) => void,
- *   tables: Record<string, Image[]> | null, before: Record<string, Image[]> | null}} input
- */
+/** @typedef {{times: (string | number)[], resolved: boolean, at: string, onTime: (ts: string) => void,
+ *   tables: Record<string, Image[]> | null, before: Record<string, Image[]> | null}} Input */
+
+/** What is displayed: the slider stays while it is dragged, and moves among the times of now. @type {Input} */
+let displayed
+
+/** @param {HTMLElement} view @param {Input} input */
 export function renderTables(view, input) {
   const { times } = input
+  displayed = input
   if (!times.length) {
     replace(view, empty('No times', 'After a commit, this view shows the rows that a consumer must have.'))
     return
@@ -19,7 +22,7 @@ export function renderTables(view, input) {
   const chosen = String(times[input.at === '' ? times.length - 1 : index])
   const number = input.at === '' ? times.length - 1 : index
   /** @param {number} to */
-  const go = (to) => { if (to >= 0 && to < times.length) input.onTime(String(times[to])) }
+  const go = (to) => { if (to >= 0 && to < displayed.times.length) displayed.onTime(String(displayed.times[to])) }
   let bar = view.querySelector('.time')
   if (bar === null || bar.getAttribute('data-times') !== String(times.length)) {
     const slider = h('input', { type: 'range', id: 'time', min: 0, max: times.length - 1, step: 1, value: number })
@@ -37,6 +40,7 @@ export function renderTables(view, input) {
   slider.setAttribute('aria-valuetext', `${chosen}, ${timeOf(chosen)}`)
   replace(/** @type {Element} */ (bar.querySelector('output')), chosen, ' ', h('span', { class: 'null' }, timeOf(chosen)))
   const states = /** @type {Element} */ (view.querySelector('.states'))
+  states.setAttribute('aria-busy', String(input.tables === null))
   if (input.tables === null) return
   const names = Object.keys(input.tables)
   replace(states, names.length

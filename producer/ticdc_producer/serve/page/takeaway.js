@@ -7,7 +7,7 @@ import { byId, h, replace } from './dom.js'
 
 /** @param {State} state */
 function dispatchers(state) {
-  return state.dispatch === '' ? '' : `changefeed.sink.dispatchers=[{"matcher": ["*.*"], "partition": "${state.dispatch}"}]`
+  return state.dispatch === '' ? '' : `changefeed.sink.dispatchers=[{"matcher": ["*.*"], "partition": ${JSON.stringify(state.dispatch)}}]`
 }
 
 /** @param {State} state */
@@ -22,14 +22,27 @@ function file(state) {
   return state.scenario ?? (state.yaml === undefined ? 'scenario.sql' : 'scenario.yaml')
 }
 
-/** @param {string} text */
+/** @param {string} text A word of a POSIX shell: a name in a link may be any text. */
 function shell(text) {
-  return `'${text.replaceAll("'", "'\\''")}'`
+  return /^[\w.][\w./-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** @param {string} text A string of Python and of Java: both know JSON's escapes for what JSON escapes. */
+/** @param {string} text A string of Python, Java and Go: they know JSON's escapes. Source files have no halves of characters. */
 function quoted(text) {
-  return JSON.stringify(text)
+  return JSON.stringify(wellFormed(text)).replaceAll('\ufeff', '\\ufeff')
+}
+
+/** @param {string} text */
+function wellFormed(text) {
+  return text.replace(/\p{Surrogate}/gu, '\ufffd')
+}
+
+/** @param {string} text Lines of a text block of Java, which has neither spaces at ends of lines nor returns. */
+function textBlock(text) {
+  const escapes = /** @type {Record<string, string>} */ ({ ' ': '\\s', '\t': '\\t', '\f': '\\f', '\r': '\\r' })
+  return wellFormed(text).replace(/\n$/, '').replaceAll('\\', '\\\\').replaceAll('"""', '""\\"').replaceAll('\r', '\\r')
+    .replace(/[ \t\f]$/gm, (character) => escapes[character])
+    .split('\n').map((line) => `      ${line}`).join('\n')
 }
 
 /** @param {State} state @returns {Record<string, unknown>} The body of a run. */
@@ -46,7 +59,7 @@ export function runOf(state) {
 /** @param {State} state */
 export function commandLine(state) {
   const rule = dispatchers(state)
-  return ['ticdc-producer run', file(state), '--sink-uri', shell(`kafka:///scenario?${parameters(state)}`),
+  return ['ticdc-producer run', shell(file(state)), '--sink-uri', shell(`kafka:///scenario?${parameters(state)}`),
     ...(rule ? ['--set', shell(rule)] : []), ...state.traps.flatMap((trap) => ['--inject', shell(trap)]), '--out golden'].join(' ')
 }
 
@@ -78,7 +91,7 @@ export function junit(state) {
       : typeof part === 'object' ? `Map.of(${Object.entries(part).map(([name, one]) => `${quoted(name)}, ${quoted(String(one))}`).join(', ')})` : quoted(part)
   const text = sql ?? yaml
   const constant = text === undefined ? '' : `  private static final String SCENARIO = """
-${text.replaceAll('\\', '\\\\').replaceAll('"""', '\\"""').split('\n').map((/** @type {string} */ line) => `      ${line}`).join('\n')}
+${textBlock(text)}
       """;
 
 `
