@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         RunReport,
         Scenario,
         StateOutcome,
+        Transcoding,
         Verdict,
         changes,
         decode,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         run_changes,
         run_realtime,
         tables,
+        transcode,
         verify,
         verify_state,
     )
@@ -50,6 +52,7 @@ __all__ = [
     "RunReport",
     "Scenario",
     "StateOutcome",
+    "Transcoding",
     "Verdict",
     "changes",
     "decode",
@@ -59,6 +62,7 @@ __all__ = [
     "run_changes",
     "run_realtime",
     "tables",
+    "transcode",
     "verify",
     "verify_state",
 ]

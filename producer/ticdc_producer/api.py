@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ticdc_producer.runs.decode import decode
     from ticdc_producer.runs.diff import diff
-    from ticdc_producer.runs.record import Recording, record
+    from ticdc_producer.runs.recordings.record import Recording, record
+    from ticdc_producer.runs.recordings.transcode import Transcoding, transcode
     from ticdc_producer.runs.run import run
     from ticdc_producer.runs.run_changes import run_changes
     from ticdc_producer.runs.run_realtime import run_realtime
@@ -30,6 +31,7 @@ __all__ = [
     "RunReport",
     "Scenario",
     "StateOutcome",
+    "Transcoding",
     "Verdict",
     "changes",
     "decode",
@@ -39,25 +41,28 @@ __all__ = [
     "run_changes",
     "run_realtime",
     "tables",
+    "transcode",
     "verify",
     "verify_state",
 ]
 
 _MODULES = {
     "HistoryDiff": "verifier.history.outcome",
-    "Recording": "runs.record",
+    "Recording": "runs.recordings.record",
     "RunReport": "runs.run_report",
     "Scenario": "scenario.scenario",
     "StateOutcome": "verifier.consumer_state.outcome",
+    "Transcoding": "runs.recordings.transcode",
     "Verdict": "verifier.verdict",
     "changes": "scenario.dataframe",
     "decode": "runs.decode",
     "diff": "runs.diff",
-    "record": "runs.record",
+    "record": "runs.recordings.record",
     "run": "runs.run",
     "run_changes": "runs.run_changes",
     "run_realtime": "runs.run_realtime",
     "tables": "scenario.dataframe",
+    "transcode": "runs.recordings.transcode",
     "verify": "runs.verify",
     "verify_state": "runs.verify_state",
 }

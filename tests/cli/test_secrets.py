@@ -80,6 +80,13 @@ FAILING = {
     "a URI as folder": ["decode", f"kafka://127.0.0.1:PORT/t?{SASL}"],
     "a user in the address": ["verify", "--sink-uri", f"kafka://ann:{SECRET}@127.0.0.1:PORT/t"],
     "a property without a name": ["run", "seed_t1", "-X", SECRET],
+    "brokers of a target that do not answer": [
+        "transcode", "--in", "GOLDEN", "--to-sink-uri", f"kafka://127.0.0.1:PORT/t?{SASL}",
+        "--to-X", "socket.connection.setup.timeout.ms=1000",
+    ],
+    "no question mark in the URI of a target": [
+        "transcode", "--in", "GOLDEN", "--to-sink-uri", f"kafka://127.0.0.1:PORT/t&{SASL}",
+    ],
     "credentials of a storage": ["decode", "--sink-uri", f"s3://b/p?secret-access-key={SECRET}"],
     "a user of a storage": ["decode", "--sink-uri", f"s3://ann:{SECRET}@b/p?protocol=csv"],
     "a key in a claim-check URI": ["run", "seed_t1", "--config", f"s3://b/p?secret-access-key={SECRET}"],
@@ -151,6 +158,9 @@ PATHS = [
     ["record", "--in", "LOCATION", "--out", "x"],
     ["record", "--in", "y", "--out", "LOCATION"],
     ["record", "--sink-uri", "kafka:///t", "--messages", "LOCATION", "--out", "x"],
+    ["transcode", "--in", "LOCATION", "--out", "x"],
+    ["transcode", "--in", "y", "--out", "LOCATION"],
+    ["transcode", "--in", "y", "--out", "x", "--to-config", "LOCATION"],
     ["diff", "kafka:///t", "folder", "--messages-a", "LOCATION"],
     ["diff", "kafka://h:1/t", "folder", "--config-a", "LOCATION"],
     *(["conformance", option, "LOCATION"] for option in ("--failures", "--save", "--replay", "--shrink")),

@@ -14,7 +14,7 @@ import pytest
 import ticdc_producer
 from ticdc_producer.cli.options import error_text
 from ticdc_producer.errors import ProducerError
-from ticdc_producer.runs.options import DIFF, RULES, RUN, VERIFY, Option, check_options
+from ticdc_producer.runs.options import DIFF, RECORD, RULES, RUN, TRANSCODE, VERIFY, Option, check_options
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.serve.submission import RunRequest, ScenarioOf, VerifyRequest
 
@@ -24,9 +24,11 @@ OF_PYTHON = {
     "run_changes": {"changes", "tables", "name", "start", "every_ms", "on_status"},
     "verify": {"on_status", "on_verdict"},
     "diff": {"a", "b", "on_status"},
+    "record": {"out", "on_status"},
+    "transcode": {"on_status", "on_progress"},
 }
 """The arguments that are no options."""
-DECLARED = {"verify": VERIFY, "diff": DIFF}
+DECLARED = {"verify": VERIFY, "diff": DIFF, "record": RECORD, "transcode": TRANSCODE}
 """The options of functions other than those that run scenarios."""
 
 
@@ -80,9 +82,9 @@ def test_requests_have_the_declared_fields(
 
 @pytest.mark.parametrize("command", RULES)
 def test_rules_name_options_of_their_command(command: str) -> None:
-    options = {"run": RUN, "diff": DIFF}.get(command, VERIFY)
+    options = {"run": RUN, **DECLARED}.get(command, VERIFY)
     names = {option.name for option in options} | ({"file"} if command == "decode" else set())
-    kinds = {"a storage sink", "a broker", "an embedded broker", "a golden folder"}
+    kinds = {"a storage sink", "a broker", "an embedded broker", "a golden folder", "a scenario"}
     for rule in RULES[command]:
         assert {*rule.given, *rule.absent} <= names | kinds
         assert set(re.findall(r"`(\w+)`", rule.what)) <= names
@@ -112,6 +114,8 @@ REJECTED: list[tuple[str, dict[str, Any], str, str, str]] = [
     ("run", {"kafka_properties": ["a=b"], **_HERE}, "", "`kafka_properties`", "-X cannot be combined with"),
     ("run", {"replace": True}, _EMBEDDED, "`out`, or a sink URI", "--replace requires --out, or a sink URI"),
     ("verify", {}, "", "`sink_uri` or `folder`", "give exactly one source: --sink-uri or --in"),
+    ("transcode", {"folder": "x"}, "", "`to_sink_uri`", "give a target: --to-sink-uri, --out or both"),
+    ("transcode", {"folder": "x", "to_sink_uri": "x"}, _EMBEDDED, "`to_sink_uri`", "names no broker"),
     ("decode", {"file": "x", "folder": "y"}, "", "`file`", "exactly one source: --sink-uri, --in or a file"),
     ("verify", {"sink_uri": "x", "state_at": [5]}, "", "`scenario`", "--state-at requires --scenario"),
 ]  # fmt: skip

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "run": "Run a scenario, write its messages, read them again and verify them.",
     "record": "Record a topic, a golden folder or a file of messages as a scenario, which `run` replays.",
+    "transcode": "Write a topic, a golden folder or a file of messages in another protocol or topology.",
     "decode": (
         "Print the events of a topic, storage, golden folder or file. Exit code 1 if one did not decode."
     ),
@@ -48,7 +49,7 @@ COMMANDS = {
 }
 """The first paragraph of each command's help, which the help of the program lists."""
 MODULES = {
-    **dict.fromkeys(("decode", "record", "diff"), "topic_commands"),
+    **dict.fromkeys(("decode", "record", "transcode", "diff"), "topic_commands"),
     "coverage": "traps_command",
     "golden": "conformance_command",
 }
@@ -93,7 +94,7 @@ def _refuse_uri(_context: Context, _option: object, value: object) -> object:
 
 
 INTERRUPTED = 130
-_ON_ARROW = {"run", "verify", "record", "decode", "coverage", "diff"}
+_ON_ARROW = {"run", "verify", "record", "transcode", "decode", "coverage", "diff"}
 """The commands whose work is done on Arrow columns."""
 _HELP = {"-h", "--help"}
 

@@ -34,6 +34,7 @@ from ticdc_producer.runs.options import (
     SCHEMA_REGISTRY,
     SERVER,
     SINK_URI,
+    TRANSCODE,
     VERIFY,
     Option,
 )
@@ -92,7 +93,7 @@ def _parameter(option: Option) -> Parameter:
 
 
 _NAME = re.compile(r"`(\w+)`")
-_SPELLED = {option.name: option.spelled for option in (*DIFF, *RECORD, *VERIFY, *RUN)} | {
+_SPELLED = {option.name: option.spelled for option in (*DIFF, *TRANSCODE, *RECORD, *VERIFY, *RUN)} | {
     "file": "a file",
     "tables": "--table",
     "table_map": "--map",

@@ -1,4 +1,4 @@
-"""``ticdc-producer decode``, ``record`` and ``diff``: what is in topics, folders and files of messages."""
+"""``ticdc-producer decode``, ``record``, ``transcode`` and ``diff``: commands that read messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ticdc_producer.cli.options import (
 )
 from ticdc_producer.cli.terminal.progress import ProgressDisplay
 from ticdc_producer.cli.terminal.standard_output import reader_gone
-from ticdc_producer.runs.options import DIFF, RECORD, check_options
+from ticdc_producer.runs.options import DIFF, RECORD, TRANSCODE, check_options
 
 
 class Format(StrEnum):
@@ -107,6 +107,32 @@ def record(
         for line in recording.lines():
             typer.echo(line)
     return 0
+
+
+@with_options(TRANSCODE)
+def transcode(**given: object) -> int:
+    """Write a topic, a golden folder or a file of messages in another protocol or topology.
+
+    It is recorded, and the recording is run with the changefeed of the target. Exit code 1 if what was
+    written violates a guarantee of TiCDC.
+    """
+    options: dict[str, Any] = given
+    check_options("transcode", options)
+    arguments = {option.name: options[option.name] for option in TRANSCODE if "transcode" in option.functions}
+    arguments["sink_uri"] = with_registry(options["sink_uri"], options["schema_registry"])
+    from ticdc_producer import api
+    from ticdc_producer.cli.report_text import show_report
+
+    quiet = options["quiet"]
+    with ProgressDisplay(quiet=quiet) as progress:
+        result = api.transcode(**arguments, on_status=progress.on_status, on_progress=progress.show)
+    if options["as_json"]:
+        typer.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
+    else:
+        for line in () if quiet else result.lines():
+            typer.echo(line)
+        show_report(result.report, quiet=quiet)
+    return 0 if result.ok else 1
 
 
 _SOURCE = "A sink URI, a golden folder, a storage folder or a scenario."

@@ -64,6 +64,7 @@ _OF_SCENARIOS = ("run", "run_realtime")
 _AT_ONCE = ("run", "run_changes")
 _ALL = (*_RUNS, "verify", "record")
 _COMMAND = ()
+_TRANSCODE = ("transcode",)
 
 # fmt: off
 SINK_URI = Option("sink_uri", str | None, None, "TiCDC's: "
@@ -205,6 +206,21 @@ RECORD = (
     SCHEMA_REGISTRY, KAFKA_PROPERTIES, AS_JSON, QUIET,
 )
 """In the order of the help of ``record``."""
+_OF_RUN = {option.name: option for option in RUN}
+TRANSCODE = (
+    *(replace(option, functions=_TRANSCODE) for option in RECORD if option.functions), SCHEMA_REGISTRY,
+    Option("to_sink_uri", str | None, None, "The sink URI of what is written, with its protocol; by default "
+        "the source's, without brokers.", metavar="URI", functions=_TRANSCODE),
+    Option("to_config", Path | None, None, "Changefeed file of TiCDC of what is written; its keys replace "
+        "those of the source.", metavar="TOML", functions=_TRANSCODE),
+    *(replace(_OF_RUN[name], functions=_TRANSCODE) for name in
+        ("out", "append", "replace", "verify_output", "engine")),
+    Option("to_kafka_properties", list[str], (),
+        "A property of the Kafka clients that write, as librdkafka spells it.", "may be repeated",
+        flags=("--to-X",), metavar="NAME=VALUE", functions=_TRANSCODE),
+    AS_JSON, QUIET,
+)
+"""In the order of the help of ``transcode``."""
 # fmt: on
 
 
@@ -262,6 +278,12 @@ STORAGE, BROKER, EMBEDDED = "a storage sink", "a broker", "an embedded broker"
 """The kinds of sinks."""
 GOLDEN, SCENARIO = "a golden folder", "a scenario"
 _OF_TOPICS = "it applies to topics and golden folders"
+_RECORDED = (
+    *_apart(["messages"], ["folder"], "a golden folder contains its messages"),
+    *_requires(["messages"], "sink_uri", "it names the protocol and its options; no broker is asked"),
+    *_sources("sink_uri", "folder"),
+    *_requires(["key"], "table", "a key is one of a table"),
+)
 _EMPTY = "kafka://HOST:PORT/TOPIC; an embedded broker starts empty"
 # fmt: off
 RULES: dict[str, tuple[OptionRule, ...]] = {
@@ -299,11 +321,12 @@ RULES: dict[str, tuple[OptionRule, ...]] = {
         *_apart(["messages", "strict_table_order", "state_at", "from_beginning", "resolved_gap_ms", "inject"],
             [STORAGE], _OF_TOPICS),
     ),
-    "record": (
-        *_apart(["messages"], ["folder"], "a golden folder contains its messages"),
-        *_requires(["messages"], "sink_uri", "it names the protocol and its options; no broker is asked"),
-        *_sources("sink_uri", "folder"),
-        *_requires(["key"], "table", "a key is one of a table"),
+    "record": _RECORDED,
+    "transcode": (
+        *_RECORDED,
+        OptionRule("give a target: `to_sink_uri`, `out` or both", (), ("to_sink_uri", "out")),
+        OptionRule("`to_sink_uri` names no broker", (EMBEDDED,), ("out",),
+            "kafka://HOST:PORT/TOPIC, or add `out`"),
     ),
     "coverage": tuple(_sources("sink_uri", "folder")),
     "diff": (
@@ -314,13 +337,13 @@ RULES: dict[str, tuple[OptionRule, ...]] = {
 }
 """By command, in the order of the checks."""
 # fmt: on
-_OPTIONS = {option.name: option for option in (*RUN, *VERIFY, *DIFF, *RECORD)}
+_OPTIONS = {option.name: option for option in (*RUN, *VERIFY, *DIFF, *RECORD, *TRANSCODE)}
 
 
 def check_options(command: str, values: Mapping[str, object], sink: str = "") -> None:
     """Reject options that cannot be combined, or that would have no effect.
 
-    :param command: ``run``, ``verify``, ``record``, ``coverage``, ``diff`` or ``decode``.
+    :param command: ``run``, ``verify``, ``record``, ``transcode``, ``coverage``, ``diff`` or ``decode``.
     :param values: the options by name.
     :param sink: the kind of the sink; empty: it is not known yet.
     :raises ProducerError: for the first rule that they break.

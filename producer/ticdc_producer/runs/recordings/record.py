@@ -37,7 +37,7 @@ from ticdc_producer.recording.topic_history import DefinitionSource, TopicHistor
 from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS
 from ticdc_producer.runs.decode import likely_protocol, protocol_hint
 from ticdc_producer.runs.options import check_options
-from ticdc_producer.runs.record_source import MessageSource, check_protocol, message_source
+from ticdc_producer.runs.recordings.record_source import MessageSource, check_protocol, message_source
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.scenario.load import load_scenario
 from ticdc_producer.simulate.prepare import TimeStamp, prepare, read_ts
@@ -82,11 +82,20 @@ class Recording:
         content = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {**content, "folder": str(self.folder), "events": dict(self.events)}
 
-    def lines(self) -> Iterator[str]:
-        """Yield the report as text."""
+    @property
+    def size(self) -> str:
+        """Number of events and partitions, as text."""
         count = ", ".join(f"{self.events[kind]:,} {kind}" for kind in _KINDS)
         where = f"{self.partitions} partition{'s' * (self.partitions != 1)}"
-        yield f"recorded {count} events of {where} in {self.protocol} as {self.folder}"
+        return f"{count} events of {where} in {self.protocol}"
+
+    def lines(self) -> Iterator[str]:
+        """Yield the report as text."""
+        yield f"recorded {self.size} as {self.folder}"
+        yield from self.details()
+
+    def details(self) -> Iterator[str]:
+        """Yield what is particular to the messages, as text."""
         if self.start_ts is not None:
             snapshot = f"a snapshot of {self.snapshot_rows:,} rows"
             yield f"it starts at {self.start_ts}, with {snapshot} that its events change"

@@ -1,0 +1,1 @@
+"""Recordings of topics, and topics that are made of them."""

@@ -1,0 +1,183 @@
+"""Transcodes messages: records them into a temporary folder, and runs the recording into a target."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ticdc_producer.config import ConfigSource, SinkKind, changefeed_content
+from ticdc_producer.config.sink_uri import SinkURI, parse_sink_uri
+from ticdc_producer.engine import EngineOption
+from ticdc_producer.engine.choose import translate_worker_errors
+from ticdc_producer.errors import ArgumentError, ChangefeedError
+from ticdc_producer.local_path import local_path
+from ticdc_producer.runs.options import BROKER, EMBEDDED, STORAGE, check_options
+from ticdc_producer.runs.recordings.record import Recording, record
+from ticdc_producer.runs.run import run_job
+from ticdc_producer.runs.run_options import OnStatus, RunOptions, ignore_status
+from ticdc_producer.runs.run_report import OnProgress, RunReport
+from ticdc_producer.scenario.load import load_scenario
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.prepare import TimeStamp, changefeed_of, prepare
+
+_NAME = "recording"
+"""The name of the scenario."""
+_OF_RUN = ("out", "append", "replace")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transcoding:
+    """What was transcoded.
+
+    :param recording: what was read; its folder was temporary.
+    :param report: of what was written.
+    """
+
+    recording: Recording
+    report: RunReport
+
+    @property
+    def ok(self) -> bool:
+        """Whether what was written has no violation."""
+        return self.report.ok
+
+    def to_json(self) -> dict[str, object]:
+        """Return the fields as a JSON object."""
+        recording = self.recording.to_json()
+        del recording["folder"]
+        return {"ok": self.ok, "recording": recording, "run": self.report.to_json()}
+
+    def lines(self) -> Iterator[str]:
+        """Yield what was read, as text."""
+        yield f"read {self.recording.size}"
+        yield from self.recording.details()
+
+
+@translate_worker_errors()
+def transcode(
+    *,
+    sink_uri: str | None = None,
+    folder: str | Path | None = None,
+    messages: str | Path | None = None,
+    config: ConfigSource | None = None,
+    table: Sequence[str] = (),
+    key: Sequence[str] = (),
+    since: TimeStamp | None = None,
+    until: TimeStamp | None = None,
+    schema: str | Path | None = None,
+    skip_damaged: bool = False,
+    kafka_properties: Sequence[str] = (),
+    to_sink_uri: str | None = None,
+    to_config: ConfigSource | None = None,
+    out: str | Path | None = None,
+    append: bool = False,
+    replace: bool = False,
+    verify_output: bool = True,
+    engine: EngineOption = "auto",
+    to_kafka_properties: Sequence[str] = (),
+    on_status: OnStatus = ignore_status,
+    on_progress: OnProgress | None = None,
+) -> Transcoding:
+    """Write a topic, a golden folder or a file of messages in another protocol or topology.
+
+    The bytes are those of ``record``, and ``run`` with its result. Nothing is written before all messages
+    were recorded and every event was encoded once.
+
+    :param sink_uri: as for ``record``, as are all parameters up to ``kafka_properties``.
+    :param to_sink_uri: TiCDC's sink URI of what is written, with its protocol; None: the source's, without
+        brokers.
+    :param to_config: a changefeed TOML, or its content as a mapping; its keys replace those of the source.
+    :param out: the golden folder to write; must not exist, or be empty.
+    :param append: as for ``run``, as are ``replace``, ``verify_output`` and ``engine``.
+    :param to_kafka_properties: ``name=value`` each: properties of the Kafka clients that write.
+    :param on_status: called with a line of text for each step of the work.
+    :param on_progress: called every second with the progress of writing, and at its end.
+    :raises ProducerError: for a source that cannot be recorded and a target that must not be written; then
+        nothing was written; or if the environment fails.
+    """
+    given: dict[str, object] = {"sink_uri": sink_uri, "folder": folder, "messages": messages}
+    given |= {"config": config, "table": table, "key": key, "to_sink_uri": to_sink_uri, "out": out}
+    given |= {"append": append, "replace": replace}
+    options = RunOptions(
+        out=None if out is None else local_path(out),
+        append=append,
+        replace=replace,
+        verify_output=verify_output,
+        engine=engine,
+        on_status=on_status,
+        on_progress=on_progress,
+    )
+    check_options("transcode", given)
+    with _errors_of_target():
+        _check_target(given, to_sink_uri, to_config)
+    with TemporaryDirectory(prefix="ticdc-producer-transcode-") as temporary:
+        recording = record(
+            out=Path(temporary) / _NAME,
+            sink_uri=sink_uri,
+            folder=folder,
+            messages=messages,
+            config=config,
+            table=table,
+            key=key,
+            since=since,
+            until=until,
+            schema=schema,
+            skip_damaged=skip_damaged,
+            kafka_properties=kafka_properties,
+            on_status=on_status,
+        )
+        with _errors_of_target():
+            job = _job(recording.folder, to_sink_uri, to_config, to_kafka_properties)
+        if sink_uri is not None and messages is None:
+            _check_apart(changefeed_of(sink_uri, config).sink_uri, job)
+        return Transcoding(recording=recording, report=run_job(job, options))
+
+
+@contextmanager
+def _errors_of_target() -> Iterator[None]:
+    """Say of errors in a changefeed that it is that of the target."""
+    try:
+        yield
+    except ChangefeedError as error:
+        raise error.at("the target") from None
+
+
+def _check_target(
+    given: Mapping[str, object], to_sink_uri: str | None, to_config: ConfigSource | None
+) -> None:
+    """Check what needs no messages, because reading them may take long."""
+    sink = EMBEDDED
+    if to_sink_uri is not None:
+        target = parse_sink_uri(to_sink_uri).target
+        if target.kind is SinkKind.STORAGE:
+            sink = STORAGE
+        elif not target.embedded:
+            sink = BROKER
+    check_options("transcode", given, sink)
+    check_options("run", {name: given[name] for name in _OF_RUN}, sink)
+    if to_config is not None:
+        changefeed_content(to_config)
+
+
+def _job(
+    folder: Path, sink_uri: str | None, config: ConfigSource | None, kafka_properties: Sequence[str]
+) -> Job:
+    """Prepare a recording; errors do not name its folder, which is temporary."""
+    scenario = dataclasses.replace(load_scenario(folder), file="the recording")
+    return prepare(scenario, sink_uri=sink_uri, config=config, kafka_properties=kafka_properties)
+
+
+def _check_apart(source: SinkURI, job: Job) -> None:
+    """Refuse to write the topic that was read, of which nothing would be left if writing fails.
+
+    :raises ArgumentError: if the target has its name and one of its brokers.
+    """
+    target = job.changefeed.sink_uri
+    if set(source.hosts) & set(target.hosts) and source.topic in job.stream.topic_partitions.topics:
+        what = f"`to_sink_uri` would write {source.topic}, which is the topic that is read"
+        error = ArgumentError(what, argument="to_sink_uri", hint="name another topic")
+        raise error.about("to_sink_uri")
