@@ -13,7 +13,8 @@ from ticdc_producer import api
 from ticdc_producer.config import resolve
 from ticdc_producer.errors import FolderError
 from ticdc_producer.scenario.load import load_scenario
-from ticdc_producer.testing.runs import GoldenRuns, MarkerArguments, own_protocol, parse_marker, sink_uri
+from ticdc_producer.testing.marker import MarkerArguments, parse_marker
+from ticdc_producer.testing.runs import GoldenRuns, own_protocol, sink_uri
 
 SCENARIO = """\
 version: 1

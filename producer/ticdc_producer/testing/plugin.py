@@ -16,7 +16,7 @@ from uuid import uuid4
 import pytest
 
 from ticdc_producer.errors import ProducerError
-from ticdc_producer.testing.runs import FORM, MarkerArguments, check_protocol, parse_marker, protocol_name
+from ticdc_producer.testing.marker import FORM, MarkerArguments, check_protocol, parse_marker, protocol_name
 
 if TYPE_CHECKING:
     from ticdc_producer.testing.broker import Broker

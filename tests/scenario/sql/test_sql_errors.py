@@ -138,4 +138,4 @@ def test_a_misspelt_first_word_has_a_hint(statement: str, word: str) -> None:
 
 
 def test_text_that_is_like_no_statement_has_no_hint() -> None:
-    assert failure("name: x").hint == ""
+    assert failure("zzz: x").hint == ""

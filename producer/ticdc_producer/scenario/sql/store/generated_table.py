@@ -135,7 +135,8 @@ class GeneratedTable:
         fill_generated(Scope(replace(self._mode(), strict=False), table.info, values))
         for offset, column in numbered_columns(self._plan, table.info).items():
             self._key_values.setdefault(column.column.id, set()).add(values[offset])
-        return table.make_row(values, key_handle(key) if table.has_hidden_id else 0)
+        row_id = key_handle(key) if table.has_hidden_id else 0
+        return table.make_row(values, row_id, self._plan.table.stored_ids)
 
     def follow_ddl(self, old: TableInfo, new: TableInfo) -> None:
         """Note a DDL of the table that just ran.
