@@ -6,6 +6,7 @@ Rules: tidb ``pkg/executor/window.go``, ``pkg/planner/core/logical_plan_builder.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
@@ -202,11 +203,12 @@ class _WindowValues:
         subtracts = (side == "PRECEDING") != key.descending
         sum_ = (exp.Sub if subtracts else exp.Add)(this=term.this, expression=distance)
         limit, sign = self._value(sum_, rows[position]), -1 if key.descending else 1
-        inside = (
-            sign * null_order(key.value(row), limit, key.collation, self._scope.mode) < (1 if is_end else 0)
-            for row in rows
-        )
-        return sum(inside)
+
+        def is_after(row: int) -> bool:
+            order = sign * null_order(key.value(row), limit, key.collation, self._scope.mode)
+            return order > 0 if is_end else order >= 0
+
+        return bisect_left(rows, True, key=is_after)
 
 
 def _check_distances(window: Window, scope: QueryScope) -> None:
