@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.scenario.sql.session.refusals import Refusals
 from ticdc_producer.scenario.sql.session.session import Session
 
 TABLE = "create table r (id int auto_increment primary key, v varchar(60));"
@@ -129,6 +130,14 @@ def test_rand_with_a_seed_is_tidbs() -> None:
     again = values(f"insert into r (v) select rand(n) from {pair}")
     assert again[0] == series[0]
     assert again[1] == "0.6555866465490187"
+
+
+def test_a_failed_statement_leaves_no_state() -> None:
+    session = Session(refusals=Refusals())
+    rejected = "insert into r (v) values (rand(1)), (concat(rand(1), repeat('x', 99)))"
+    session.run(f"{TABLE} {rejected}; {inserted('rand(1)', 'last_insert_id()')}")
+    rows = session.history().state["test", "r"].rows
+    assert [value for _, value in rows] == [b"0.40540353712197724", b"2"]
 
 
 def test_random_values_follow_the_seed() -> None:

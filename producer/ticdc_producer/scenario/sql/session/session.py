@@ -414,7 +414,7 @@ class Session:
         parsed, keys = self._statements.parsed(statement), self._tables.foreign_keys
 
         def run(open_: OpenTransaction, before: int) -> None:
-            self._values.commit = open_.commit_seq
+            self._values.begin_statement(open_.commit_seq)
             run_dml(
                 parsed, self._context(parsed.tree), open_, keys if self._mode.foreign_key_checks else None
             )

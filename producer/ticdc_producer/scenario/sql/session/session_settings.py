@@ -128,6 +128,14 @@ class SessionValues:
         """Note a generated AUTO_INCREMENT value; the first one of a statement counts."""
         self._generated = self._generated or number
 
+    def begin_statement(self, commit: int) -> None:
+        """Forget what a statement before it left that failed.
+
+        :param commit: number of the commit of its transaction.
+        """
+        self.commit, self._generated = commit, 0
+        self._generators.clear()
+
     def end_statement(self, rows: int) -> None:
         """Note the end of a statement.
 
@@ -137,8 +145,7 @@ class SessionValues:
         self.result_count = None if rows < 0 else self.result_count
         self.last_insert_id = self._generated or self.last_insert_id
         self._generated = 0
-        if self._generators:
-            self._generators.clear()
+        self._generators.clear()
 
 
 _READ: dict[str, Callable[[SessionValues, SQLMode], SQLValue]] = {
