@@ -118,7 +118,7 @@ def test_options_that_are_refused(options: dict[str, str], error: str) -> None:
 
 def test_spark_passes_the_error_on(spark: SparkSession) -> None:
     with pytest.raises(PySparkException, match="give exactly one source"):
-        spark.read.format("ticdc").load()
+        spark.read.format("ticdc").load().collect()
 
 
 def test_a_parameter_without_effect_on_a_golden_folder_is_refused(folder: Path) -> None:

@@ -42,7 +42,7 @@ changefeed:
     kafka-config:
       partition-num: ${NOPE}
       codec-config: {max-batch-size: 0}
-  bdr-mode: true
+  enable-sync-point: true
 steps:
   - sql: SELECT
     txn: x
@@ -80,8 +80,8 @@ def test_all_problems_of_a_file_in_its_order(problems: Any) -> None:
             "0 is not a whole number from 1 to 2147483647"
         ),
         (
-            "s.yaml:16: changefeed.bdr-mode: true is not supported: rows that come back from another "
-            "cluster, and DDL by its role, are not simulated"
+            "s.yaml:16: changefeed.enable-sync-point: true is not supported: TiCDC has sync points for "
+            "MySQL and TiDB sinks only"
         ),
         f"s.yaml:18: steps[0]: {kinds}; this one has sql and txn",
         "s.yaml:20: 'steps[1].generate.transactions' is missing",

@@ -200,6 +200,7 @@ _CI = "collate utf8mb4_general_ci"
             "bin_to_uuid(unhex('1026BABA6CCD780C95645B8C656024DB'), 1)",
             "6ccd780c-baba-1026-9564-5b8c656024db",
         ),
+        ("repeat('', 18446744073709551615)", ""),
         ("greatest(2, 0)", "2"),
         ("greatest(34.0, 3.0, 5.0)", "34.0"),
         ("greatest('B', 'A', 'C')", "C"),

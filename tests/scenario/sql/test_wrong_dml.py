@@ -174,7 +174,7 @@ WRONG = [
         )
     ),
     Wrong("delete from t limit 1.5", "LIMIT needs a whole number, not '1.5'", "", "1.5"),
-    Wrong("selec 1", "SQL does not parse: expected a statement near 'selec'"),
+    Wrong("selec 1", "SQL does not parse: expected a statement near 'selec' (did you mean 'SELECT'?)"),
     Wrong("use nope", "Unknown database 'nope' (allowed: test; CREATE DATABASE makes another)", "", "nope"),
     Wrong("set time_zone = null", "Variable 'time_zone' can't be set to the value of NULL", "", "NULL"),
     Wrong("set time_zone = 'Mars'", "Unknown or incorrect time zone: 'Mars'", "", "Mars"),

@@ -50,6 +50,7 @@ def _repeat(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     if len(to_bytes(text)) * times > MAX_PACKET:
         too_long("repeat", mode)
         return None
+    times = min(times, MAX_PACKET)  # of an empty text any number gives the empty text
     return bytes(text) * times if isinstance(text, bytes) else to_text(text) * times
 
 
