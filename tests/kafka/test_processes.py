@@ -27,13 +27,13 @@ while True:
 WRITES_AT_ITS_END = """
 import signal, sys
 from pathlib import Path
-def end(*_):
-    Path(sys.argv[1]).write_text("classes")
-    sys.exit(int(sys.argv[2]))
-signal.signal(signal.SIGTERM, end)
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 print("up", flush=True)
-signal.pause()
+signal.sigwait({signal.SIGTERM})
+Path(sys.argv[1]).write_text("classes")
+sys.exit(int(sys.argv[2]))
 """
+"""A handler would be lost if the signal came just before ``pause``."""
 PARENT = """
 import signal, sys
 from pathlib import Path
