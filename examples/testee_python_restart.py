@@ -71,7 +71,7 @@ class Database:
             tables.apply_ddl(Existing(self.tables), change["event"])
 
 
-class Existing(dict):  # type: ignore[type-arg]
+class Existing(dict[str, dict[str, Any]]):
     """The tables; one without rows is empty."""
 
     def __missing__(self, name: str) -> dict[str, Any]:

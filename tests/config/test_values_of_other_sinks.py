@@ -8,6 +8,7 @@ from ticdc_producer.config import resolve
 from ticdc_producer.config.changefeed_toml import changefeed_toml, parse_changefeed_toml
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.parameter import Profile
+from ticdc_producer.protocols.row_options import SimpleOptions
 
 KAFKA, STORAGE = "kafka://h:1/t?protocol=canal-json", "file:///tmp/x?protocol=canal-json"
 SIMPLE, CSV = "kafka://h:1/t?protocol=simple", "file:///tmp/x?protocol=csv"
@@ -129,7 +130,9 @@ def test_an_empty_date_separator_is_none() -> None:
 @pytest.mark.parametrize("name", ["send-bootstrap-interval-in-sec", "send-bootstrap-in-msg-count"])
 def test_negative_numbers_send_no_bootstrap(name: str) -> None:
     options = resolve(SIMPLE, {"sink": {name: -5}}).codec_options()
-    assert not resolve(SIMPLE).spec.typed(options).sends_bootstrap  # type: ignore[attr-defined]
+    typed = resolve(SIMPLE).spec.typed(options)
+    assert isinstance(typed, SimpleOptions)
+    assert not typed.sends_bootstrap
 
 
 def test_durations_are_those_of_go() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden_events import GoldenRow
+from tests.golden_events import GoldenDDL, GoldenEvent, GoldenResolved, GoldenRow
 from tests.protocols import canal_json_messages, debezium_events
 from tests.protocols.golden_messages import encode_other, events_of, load_messages, row_messages
 from tests.protocols.large_messages import LargeFile, files, text_of
@@ -163,12 +163,14 @@ def _names(file: LargeFile) -> Callable[[bytes], str]:
     return lambda _: next(names)
 
 
-def _one_by_one(encoder: Encoder, events: list[object]) -> list[Message]:
+def _one_by_one(encoder: Encoder, events: list[GoldenEvent]) -> list[Message]:
     rows = [event for event in events if isinstance(event, GoldenRow)]
-    by_seq = dict(zip((row.seq for row in rows), row_messages(encoder, rows), strict=True))
+    by_seq: dict[int, Message | None] = {
+        row.seq: message for row, message in zip(rows, row_messages(encoder, rows), strict=True)
+    }
     for event in events:
-        if not isinstance(event, GoldenRow):
-            by_seq[event.seq] = encode_other(encoder, event)  # type: ignore[arg-type, attr-defined, assignment]
+        if isinstance(event, GoldenDDL | GoldenResolved):
+            by_seq[event.seq] = encode_other(encoder, event)
     return [message for _, message in sorted(by_seq.items()) if message is not None]
 
 

@@ -80,7 +80,9 @@ class Sample:
         return registry.annotate(self.protocol, self.key, self.value, self.options)
 
     def bytes_of(self, span: ByteSpan) -> bytes:
-        return (self.key if span.part == "key" else self.value or b"")[span.start : span.end]  # type: ignore[index]
+        source = self.key if span.part == "key" else self.value
+        assert source is not None
+        return source[span.start : span.end]
 
     def with_bytes(self, span: ByteSpan, content: bytes) -> Sample:
         value = self.value or b""

@@ -25,6 +25,7 @@ from ticdc_producer.model.tso import to_datetime
 from ticdc_producer.simulate.prepare import prepare
 
 EVERY = [*PROTOCOLS, "simple&encoding-format=avro"]
+(CANAL,) = [protocol for protocol in PROTOCOLS if "canal" in protocol]
 DDL = "CREATE DATABASE shop; CREATE TABLE shop.items (id INT PRIMARY KEY, name VARCHAR(9) UNIQUE, {});"
 ITEMS = DDL.format("price DECIMAL(8,2), at TIMESTAMP NULL")
 NOTES = "CREATE TABLE shop.notes (k VARCHAR(9) NOT NULL, v BLOB, UNIQUE (k));"
@@ -91,11 +92,21 @@ def test_a_part_between_two_times_and_offsets(tmp_path: Path) -> None:
     assert first < report.start_ts < stamps(whole)[6]
 
 
-@pytest.mark.parametrize("protocol", EVERY)
-@pytest.mark.parametrize("schema", [True, False])
+def test_a_key_that_no_message_marks_needs_the_schema(tmp_path: Path) -> None:
+    """Canal-JSON marks primary keys alone."""
+    start = stamps(golden(tmp_path / "whole", CANAL))[4]
+    later = golden(tmp_path / "later", CANAL, start_ts=str(start))
+    with pytest.raises(RecordingError, match=r"a row that does not exist, .*shop/0@\d+") as refusal:
+        record(folder=later, out=tmp_path / "recording")
+    assert "schema" in refusal.value.hint
+    assert not (tmp_path / "recording").exists()
+
+
+@pytest.mark.parametrize(
+    ("protocol", "schema"),
+    [(protocol, schema) for protocol in EVERY for schema in (True, False) if schema or protocol != CANAL],
+)
 def test_a_changefeed_that_started_later(tmp_path: Path, protocol: str, schema: bool) -> None:
-    if "canal" in protocol and not schema:
-        pytest.skip("Canal-JSON marks primary keys alone, and a table has another key")
     start = stamps(golden(tmp_path / "whole", protocol))[4]
     later = golden(tmp_path / "later", protocol, start_ts=str(start))
     (tmp_path / "dump.sql").write_text(DUMP)

@@ -7,6 +7,7 @@ from base64 import b64decode
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -57,10 +58,10 @@ class Form:
         return not (self.folder / "out").exists()
 
 
-def verdict_on(form: Form, history: History, **options: object) -> Verdict:
+def verdict_on(form: Form, history: History, **options: Any) -> Verdict:
     """Verify the folder of a run with its scenario, on the engine of the form: ``auto`` would take Spark."""
-    arguments = {"scenario": form.source(history), "engine": form.engine, **options}
-    return ticdc_producer.verify(folder=form.folder / "out", **arguments)  # type: ignore[arg-type]
+    options = {"scenario": form.source(history), "engine": form.engine, **options}
+    return ticdc_producer.verify(folder=form.folder / "out", **options)
 
 
 def like_sql(form: Form, history: History, **options: object) -> None:

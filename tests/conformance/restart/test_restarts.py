@@ -22,7 +22,7 @@ from ticdc_producer.conformance.restart.case import RestartCase
 from ticdc_producer.conformance.restart.conversation import Restarter, RestartResult
 from ticdc_producer.conformance.restart.plan import Life, Stop, TracedStep, plans
 from ticdc_producer.conformance.restart.wire import RestartRows
-from ticdc_producer.conformance.restart_case import build_restart_case, restart_case_specs
+from ticdc_producer.conformance.restart_case import RestartCaseSpec, build_restart_case, restart_case_specs
 from ticdc_producer.conformance.wire_schema import wire_schema
 from ticdc_producer.model.event import Kind
 
@@ -62,8 +62,8 @@ def test_every_written_case_has_a_topic_and_rows() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", restart_case_specs(), ids=lambda spec: spec.id)
-def test_a_written_case_can_be_compared(spec: object) -> None:
-    assert build_restart_case(spec).expected  # type: ignore[arg-type]
+def test_a_written_case_can_be_compared(spec: RestartCaseSpec) -> None:
+    assert build_restart_case(spec).expected
 
 
 @pytest.mark.parametrize("name", ["truncated", "several-messages-at-once"])
