@@ -21,7 +21,7 @@ from ticdc_producer.engine.dataset import Engine
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.oracle.scenario import oracle_of_scenario
-from ticdc_producer.protocols.wire import WireDigests
+from ticdc_producer.protocols.wire_digests import WireDigests
 from ticdc_producer.runs.run import run
 from ticdc_producer.runs.targets.run_topics import brokers_of, topic_messages, whole_topics
 from ticdc_producer.runs.verification import verify_messages

@@ -22,7 +22,8 @@ from ticdc_producer.engine.local import LocalDataset, LocalEngine, local
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS, Origin, known_tables
-from ticdc_producer.scenario.load import ScenarioFile, load_scenario
+from ticdc_producer.scenario.load import load_scenario
+from ticdc_producer.scenario.scenario_file import ScenarioFile
 from ticdc_producer.simulate.encode import encoded
 from ticdc_producer.simulate.fitted_faults import with_fitted_faults
 from ticdc_producer.simulate.job import Job

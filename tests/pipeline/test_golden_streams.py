@@ -24,7 +24,7 @@ from tests.protocols.golden_messages import Compared, GoldenMessage, load_messag
 from tests.streams import event_stream
 from ticdc_producer.model.event import Kind, Message
 from ticdc_producer.protocols.registry import protocol_spec, wire_digests
-from ticdc_producer.protocols.wire import contents
+from ticdc_producer.protocols.wire_digests import contents
 from ticdc_producer.simulate.change_log import change_batch
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.prepare import prepare

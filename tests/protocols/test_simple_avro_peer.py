@@ -22,7 +22,7 @@ from ticdc_producer.protocols.row_options import SimpleOptions
 from ticdc_producer.protocols.simple.avro_form import avro_form
 from ticdc_producer.protocols.simple.decoder import SimpleDecoder
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
-from ticdc_producer.protocols.wire import contents
+from ticdc_producer.protocols.wire_digests import contents
 
 T = MySQLType
 AVRO = SimpleOptions(encoding_format="avro", build_ts_ms=5)

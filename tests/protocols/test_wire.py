@@ -18,7 +18,8 @@ from ticdc_producer.model.event import ClaimObject
 from ticdc_producer.protocols.compression import compressed
 from ticdc_producer.protocols.open_protocol.decoder import LENGTH, VERSION
 from ticdc_producer.protocols.registry import wire_digests
-from ticdc_producer.protocols.wire import EventBytes, WireDigests, contents
+from ticdc_producer.protocols.wire import EventBytes
+from ticdc_producer.protocols.wire_digests import WireDigests, contents
 
 TEXTS = st.text(alphabet='ab<"\\\u2028ü', max_size=5)
 VALUES = st.recursive(

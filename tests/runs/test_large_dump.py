@@ -16,7 +16,8 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.runs.validate import validate_scenario
 from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.file_steps import _CHUNK, LARGE_TABLE, _spans
-from ticdc_producer.scenario.load import MAX_BYTES, SQLStep, load_scenario
+from ticdc_producer.scenario.load import MAX_BYTES, load_scenario
+from ticdc_producer.scenario.scenario_file import SQLStep
 
 DUMPS = Path(__file__).parents[1] / "scenario" / "sql" / "dumps"
 ROWS, INSERTS = 400, 8

@@ -12,14 +12,8 @@ import pytest
 
 from ticdc_producer.config import resolve
 from ticdc_producer.resources import bundled_dir
-from ticdc_producer.scenario.load import (
-    ResolvedStep,
-    ScenarioFile,
-    SQLStep,
-    descriptions,
-    load_scenario,
-    shipped,
-)
+from ticdc_producer.scenario.load import descriptions, load_scenario, shipped
+from ticdc_producer.scenario.scenario_file import ResolvedStep, ScenarioFile, SQLStep
 from ticdc_producer.scenario.spec import ScenarioSpec, scenario_schema
 
 GOLDEN = Path(__file__).parents[1] / "golden"

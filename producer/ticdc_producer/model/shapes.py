@@ -151,7 +151,7 @@ EVENT_OFFSETS = pa.schema(
 
 ``event_ordinal`` counts the events of a partition from 0; ``index`` is the position in the message. For an
 event that TiCDC rejects and no message carries, ``offset`` is NULL and ``rejected_table`` names its table.
-``wire`` is a digest of the event's bytes (``protocols.wire``); 0 if it was not requested."""
+``wire`` is a digest of the event's bytes (``protocols.wire_digests``); 0 if it was not requested."""
 
 CARRIED = pa.schema(
     [
@@ -212,7 +212,7 @@ EXPECTED_EVENTS = pa.schema(
 """``DECODED`` without the columns of messages: the events that a reader of the messages must decode."""
 
 WIRE = pa.field("wire", pa.int64())
-"""The digest of an event's bytes (``protocols.wire``), beside the columns of ``DECODED`` or
+"""The digest of an event's bytes (``protocols.wire_digests``), beside the columns of ``DECODED`` or
 ``EXPECTED_EVENTS`` where events are compared; 0 if their bytes are not."""
 DECODED_WIRE = DECODED.append(WIRE)
 EXPECTED_WIRE = EXPECTED_EVENTS.append(WIRE)

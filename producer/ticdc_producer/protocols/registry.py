@@ -36,7 +36,8 @@ from ticdc_producer.protocols.open_protocol.spec import SPEC as OPEN_PROTOCOL
 from ticdc_producer.protocols.simple.spec import SPEC as SIMPLE
 from ticdc_producer.protocols.spans import ByteSpan
 from ticdc_producer.protocols.spec import Annotate, FileFormat, Options, ProtocolSpec, Signature
-from ticdc_producer.protocols.wire import WireDigests, row_of_file
+from ticdc_producer.protocols.wire import row_of_file
+from ticdc_producer.protocols.wire_digests import WireDigests
 
 if TYPE_CHECKING:
     from ticdc_producer.protocols.base import RowBatch

@@ -24,7 +24,7 @@ from ticdc_producer.runs.run import execute
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.targets.memory import MemoryTarget
-from ticdc_producer.scenario.load import ScenarioFile, SQLStep
+from ticdc_producer.scenario.scenario_file import ScenarioFile, SQLStep
 from ticdc_producer.scenario.sql.text.statements import split_statements
 from ticdc_producer.simulate.fitted_faults import with_fitted_faults
 from ticdc_producer.simulate.job import Job

@@ -21,7 +21,7 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.event_line import from_json, to_json
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.oracle.comparable_tables import tables_of_ddl_text, uncomparable_in_scenario
-from ticdc_producer.oracle.folder import SNAPSHOT
+from ticdc_producer.oracle.folder_content import SNAPSHOT
 from ticdc_producer.resources import cache_folder
 from ticdc_producer.runs.run import run_job
 from ticdc_producer.runs.run_options import OnStatus, RunOptions, ignore_status

@@ -14,7 +14,8 @@ from ticdc_producer.masking import masked
 from ticdc_producer.scenario.commit_times import clock_of
 from ticdc_producer.scenario.execute import check_commits, execute
 from ticdc_producer.scenario.history import History, PassedOver
-from ticdc_producer.scenario.load import ScenarioFile, load_scenario
+from ticdc_producer.scenario.load import load_scenario
+from ticdc_producer.scenario.scenario_file import ScenarioFile
 from ticdc_producer.scenario.sql.session.refusals import Refusals
 from ticdc_producer.simulate.scenario_changefeed import check_protocol, locate_rule_errors, with_traps
 

@@ -17,7 +17,7 @@ from ticdc_producer.model import tso
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.scenario.history import CommitRange, History
-from ticdc_producer.scenario.load import ScenarioFile, SnapshotStep
+from ticdc_producer.scenario.scenario_file import ScenarioFile, SnapshotStep
 
 
 def clock_with(

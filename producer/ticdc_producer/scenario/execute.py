@@ -17,7 +17,7 @@ from ticdc_producer.scenario.commit_times import CommitTimes, clock_of, commit_r
 from ticdc_producer.scenario.data_steps import DataPlan, PlannedChanges
 from ticdc_producer.scenario.file_steps import DumpPlan, DumpStep
 from ticdc_producer.scenario.history import CheckSize, History
-from ticdc_producer.scenario.load import (
+from ticdc_producer.scenario.scenario_file import (
     ChangesStep,
     DataStep,
     GenerateStep,

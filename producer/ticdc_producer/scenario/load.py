@@ -7,11 +7,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from ticdc_producer.config.config_section import Path as KeyPath
 from ticdc_producer.config.config_section import spell
@@ -19,10 +18,19 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.hints import nearest
 from ticdc_producer.local_path import local_path
 from ticdc_producer.resources import bundled_dir
-from ticdc_producer.scenario.data_steps import Changes, Data, location_of
+from ticdc_producer.scenario.data_steps import location_of
 from ticdc_producer.scenario.file_steps import DumpStep, divide_dump
-from ticdc_producer.scenario.generate.spec import Generate
-from ticdc_producer.scenario.spec import Fault, Step
+from ticdc_producer.scenario.scenario_file import (
+    ChangesStep,
+    DataStep,
+    GenerateStep,
+    ResolvedStep,
+    ScenarioFile,
+    ScenarioStep,
+    SnapshotStep,
+    SQLStep,
+)
+from ticdc_producer.scenario.spec import Step
 from ticdc_producer.scenario.sql.text.lexer import is_utf8_outside_of_strings
 from ticdc_producer.scenario.validate import validate_spec
 from ticdc_producer.scenario.yaml_tree import YAMLTree, read_yaml
@@ -58,131 +66,6 @@ MAX_BYTES = 64 << 20
 SCENARIO_ENDINGS = (".yaml", ".yml", ".sql")
 SCENARIO_FILE = "scenario.yaml"
 """The scenario of a folder, such as a recording."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SQLStep:
-    """SQL to run.
-
-    :param text: one or more statements.
-    :param line: line of the scenario file on which the text starts.
-    :param transaction: whether all statements are one transaction.
-    :param commit_ts: TSO of its first commit; None: the clock's.
-    """
-
-    text: str
-    line: int
-    transaction: bool = False
-    commit_ts: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResolvedStep:
-    """A resolved event with the TSO ``ts``."""
-
-    ts: int
-    line: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotStep:
-    """The point at which the changefeed starts."""
-
-    line: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GenerateStep:
-    """Changes to generate.
-
-    :param lines: lines of the keys inside of ``spec``, by path; ``()`` is the line of the step.
-    :param commit_ts: TSO of the first commit; None: the clock's.
-    """
-
-    spec: Generate
-    lines: Mapping[tuple[str, ...], int]
-    commit_ts: int | None = None
-
-    @property
-    def line(self) -> int:
-        """Line of the step."""
-        return self.lines.get((), 0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataStep:
-    """Changes to read from a file or database.
-
-    :param commit_ts: TSO of the first commit; None: the clock's.
-    """
-
-    spec: Data
-    line: int
-    commit_ts: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangesStep:
-    """Changes in the rows of a DataFrame.
-
-    :param frame: the rows.
-    :param commit_ts: TSO of the first commit; None: the clock's.
-    """
-
-    spec: Changes
-    line: int
-    frame: Frame = field(repr=False)
-    commit_ts: int | None = None
-
-
-ScenarioStep: TypeAlias = (
-    SQLStep | ResolvedStep | SnapshotStep | GenerateStep | DataStep | ChangesStep | DumpStep
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScenarioFile:
-    """A validated scenario; its SQL was not parsed yet.
-
-    :param file: the file as the user named it; errors also name it.
-    :param sha256: SHA-256 of the file's bytes, in hex.
-    :param start: TSO of the first commit.
-    :param every: time from one commit to the next.
-    :param build_time: build time in messages; None: each message's commit time.
-    :param now: result of ``NOW()``, in UTC; None: the time of each commit.
-    :param resolved_every: time between resolved events; None: one after each transaction; zero: only those of
-        the steps.
-    :param changefeed: content of ``changefeed:``, for ``ticdc_producer.config.resolve``.
-    :param start_given: whether the scenario sets ``start``.
-    :param start_ts: TSO after which the changefeed sends commits; None: from the first commit, or from the
-        ``snapshot`` step on.
-    :param target_ts: TSO up to which the changefeed sends commits; None: all.
-    :param faults: traps to set, by id.
-    :param fault_lines: lines of the traps in the file, by id.
-    :param changefeed_lines: lines of the keys of ``changefeed``, spelled as in a changefeed file.
-    """
-
-    file: str
-    sha256: str
-    name: str
-    description: str
-    seed: int
-    start: int
-    every: timedelta
-    build_time: datetime | Literal["now"] | None
-    database: str
-    time_zone: str
-    now: datetime | None
-    resolved_every: timedelta | None
-    changefeed: Mapping[str, object]
-    steps: tuple[ScenarioStep, ...]
-    on_error: Literal["stop", "skip"]
-    start_given: bool = False
-    start_ts: int | None = None
-    target_ts: int | None = None
-    faults: Mapping[str, Fault] = field(default_factory=dict)
-    fault_lines: Mapping[str, int] = field(default_factory=dict)
-    changefeed_lines: Mapping[str, int] = field(default_factory=dict)
 
 
 class LoadableScenario(Protocol):

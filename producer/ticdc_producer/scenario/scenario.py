@@ -14,7 +14,8 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.local_path import local_path
 from ticdc_producer.model.html_table import html_table
 from ticdc_producer.scenario.frames.frame import GivenFrame, frame_of
-from ticdc_producer.scenario.load import ScenarioFile, parse_scenario
+from ticdc_producer.scenario.load import parse_scenario
+from ticdc_producer.scenario.scenario_file import ScenarioFile
 
 _HALF_PAIR = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 """A surrogate that is no byte of a ``.sql`` file that is not UTF-8."""

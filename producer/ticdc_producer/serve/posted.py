@@ -16,7 +16,7 @@ from ticdc_producer.config.kafka_properties import parse_kafka_properties, witho
 from ticdc_producer.errors import ChangefeedError, FolderError, ProducerError, RefusedRequest
 from ticdc_producer.kafka.client import Cluster
 from ticdc_producer.protocols.registry import BUILT_IN
-from ticdc_producer.scenario.load import ScenarioFile
+from ticdc_producer.scenario.scenario_file import ScenarioFile
 from ticdc_producer.serve.settings import ServeSettings
 from ticdc_producer.serve.submission import RunRequest, check_changefeed, check_sink_uri
 from ticdc_producer.simulate.scenario_changefeed import with_traps

@@ -17,7 +17,7 @@ from ticdc_producer.protocols.spans import ByteSpan
 from ticdc_producer.runs.stream_preview import StreamPreview, preview_stream, statements_of, tables_at
 from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.history import History
-from ticdc_producer.scenario.load import ScenarioFile
+from ticdc_producer.scenario.scenario_file import ScenarioFile
 from ticdc_producer.scenario.sql.dml.statement_cache import shared_statements
 from ticdc_producer.serve.guard import error_content
 from ticdc_producer.serve.posted import changefeed_of_run, restricted

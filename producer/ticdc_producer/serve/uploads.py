@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from ticdc_producer.errors import RefusedRequest
 from ticdc_producer.hints import nearest
-from ticdc_producer.scenario.load import ScenarioFile, descriptions, load_scenario, parse_scenario, shipped
+from ticdc_producer.scenario.load import descriptions, load_scenario, parse_scenario, shipped
+from ticdc_producer.scenario.scenario_file import ScenarioFile
 from ticdc_producer.serve.posted import restricted
 from ticdc_producer.serve.settings import ServeSettings
 from ticdc_producer.serve.submission import ScenarioOf, check_scenario

@@ -24,10 +24,10 @@ from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.avro.schemas import assign_ids
 from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.protocols.spec import Options, Schema, SchemaIDs
-from ticdc_producer.protocols.wire import WireDigests
+from ticdc_producer.protocols.wire_digests import WireDigests
 from ticdc_producer.scenario.commit_times import clock_of, commits_until
 from ticdc_producer.scenario.history import History, State
-from ticdc_producer.scenario.load import ScenarioFile
+from ticdc_producer.scenario.scenario_file import ScenarioFile
 from ticdc_producer.targets.encode import EncodePlan
 from ticdc_producer.targets.kafka.schema_registry import registered
 

@@ -19,7 +19,8 @@ from ticdc_producer.scenario.cached_flags import with_cached_flags
 from ticdc_producer.scenario.commit_times import clock_of, sent_part
 from ticdc_producer.scenario.execute import check_commits, execute
 from ticdc_producer.scenario.history import CheckSize, History
-from ticdc_producer.scenario.load import ScenarioFile, ScenarioSource, load_scenario
+from ticdc_producer.scenario.load import ScenarioSource, load_scenario
+from ticdc_producer.scenario.scenario_file import ScenarioFile
 from ticdc_producer.scenario.spec import read_tso
 from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache
 from ticdc_producer.scenario.table_versions import rewrite_ddl_text, with_update_ts

@@ -15,7 +15,7 @@ from ticdc_producer.config.config_section import explain
 from ticdc_producer.errors import ChangefeedError, FaultError
 from ticdc_producer.faults.catalogue import Trap, trap
 from ticdc_producer.faults.trap import TrapSetting
-from ticdc_producer.scenario.load import ScenarioFile
+from ticdc_producer.scenario.scenario_file import ScenarioFile
 from ticdc_producer.scenario.spec import Fault
 
 _FORM = "`inject` takes ID, ID:rate=0.01 or ID:times=3"

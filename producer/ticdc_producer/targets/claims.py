@@ -12,7 +12,7 @@ from ticdc_producer.errors import DecodeError, StorageError
 from ticdc_producer.model.event import ClaimObject, Event, Image, RowEvent
 from ticdc_producer.protocols.base import Decoder
 from ticdc_producer.protocols.compression import MAX_BYTES, claimed_message
-from ticdc_producer.protocols.wire import Contents
+from ticdc_producer.protocols.wire_digests import Contents
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,254}")
 

@@ -27,7 +27,7 @@ from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import BatchDecoder, Decoder
 from ticdc_producer.protocols.registry import detect_protocol, signatures
 from ticdc_producer.protocols.spec import Options, ProtocolSpec
-from ticdc_producer.protocols.wire import Contents, WireDigests, contents
+from ticdc_producer.protocols.wire_digests import Contents, WireDigests, contents
 from ticdc_producer.targets.claims import claimed_contents, with_claim_check
 from ticdc_producer.targets.decoded_events import (
     DecodedEvents,

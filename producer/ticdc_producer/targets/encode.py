@@ -18,7 +18,7 @@ from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import DescribingEncoder
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.protocols.spec import Options
-from ticdc_producer.protocols.wire import WireDigests
+from ticdc_producer.protocols.wire_digests import WireDigests
 from ticdc_producer.targets import row_batches
 from ticdc_producer.targets.row_batches import EncodedPart, Interleaver
 

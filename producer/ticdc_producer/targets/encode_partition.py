@@ -22,7 +22,7 @@ from ticdc_producer.model.event import MessageNote
 from ticdc_producer.model.shapes import CARRIED, EventBatch, EventOffsetBatch
 from ticdc_producer.protocols.arrow_text import Numbers, as_int64
 from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.protocols.wire import WireDigests, contents
+from ticdc_producer.protocols.wire_digests import WireDigests, contents
 from ticdc_producer.targets.encode import (
     MAX_LISTED_REJECTED,
     EncodePlan,

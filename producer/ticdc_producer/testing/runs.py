@@ -14,7 +14,8 @@ from ticdc_producer.config.resolve import resolve
 from ticdc_producer.config.sink_uri import default_sink_uri
 from ticdc_producer.errors import FolderError
 from ticdc_producer.protocols.registry import protocol_spec
-from ticdc_producer.scenario.load import LoadableScenario, ScenarioFile, load_scenario
+from ticdc_producer.scenario.load import LoadableScenario, load_scenario
+from ticdc_producer.scenario.scenario_file import ScenarioFile
 from ticdc_producer.testing.marker import MarkerArguments, protocol_name
 from ticdc_producer.testing.topic import Golden
 

@@ -31,7 +31,8 @@ from ticdc_producer.errors import ConformanceError, ReportError
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, NUMBERED, MySQLType, type_names
 from ticdc_producer.reports.report import write_text
 from ticdc_producer.runs.targets.golden import write_small_folder
-from ticdc_producer.scenario.load import ScenarioFile, SQLStep, load_scenario
+from ticdc_producer.scenario.load import load_scenario
+from ticdc_producer.scenario.scenario_file import ScenarioFile, SQLStep
 from ticdc_producer.simulate.prepare import changefeed_of
 from ticdc_producer.simulate.scenario_changefeed import settings_of
 from ticdc_producer.targets.golden import read as golden

@@ -34,7 +34,7 @@ from ticdc_producer.protocols.registry import BUILT_IN
 from ticdc_producer.runs.topic_cache import consumer_state_of_sql
 from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.history import History
-from ticdc_producer.scenario.load import ScenarioFile, SQLStep
+from ticdc_producer.scenario.scenario_file import ScenarioFile, SQLStep
 from ticdc_producer.scenario.sql.dml.statement_cache import shared_statements
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.prepare import planned

@@ -21,7 +21,7 @@ from ticdc_producer.model.event import MAX_EVENTS, Kind
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, NUMBERED, STRINGS
 from ticdc_producer.model.shapes import EXPECTED_EVENTS
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.oracle.folder import SNAPSHOT
+from ticdc_producer.oracle.folder_content import SNAPSHOT
 from ticdc_producer.oracle.scenario import tables_at_start
 from ticdc_producer.pipeline.row_images import column_values
 from ticdc_producer.protocols.arrow_text import concat, contents, map_values, surrounded, text_array

@@ -31,7 +31,7 @@ from ticdc_producer.scenario.frames.frame_rows import (
     summary_of,
 )
 from ticdc_producer.scenario.frames.table_frame import TableColumns
-from ticdc_producer.scenario.load import ChangesStep
+from ticdc_producer.scenario.scenario_file import ChangesStep
 from ticdc_producer.scenario.sql.ddl import is_ddl
 from ticdc_producer.scenario.sql.session.session import Session
 from ticdc_producer.scenario.sql.store.followed_tables import FollowedTables

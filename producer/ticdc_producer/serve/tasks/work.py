@@ -15,7 +15,7 @@ from ticdc_producer.runs.run import run_job
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import Progress
 from ticdc_producer.runs.verify import verify
-from ticdc_producer.scenario.load import ScenarioFile
+from ticdc_producer.scenario.scenario_file import ScenarioFile
 from ticdc_producer.serve.posted import PostedFiles, SourceArguments, changefeed_of_run, restricted, source
 from ticdc_producer.serve.settings import Limits, ServeSettings
 from ticdc_producer.serve.submission import RunRequest, VerifyRequest, check_topic

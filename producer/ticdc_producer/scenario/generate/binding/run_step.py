@@ -14,7 +14,7 @@ from ticdc_producer.scenario.generate.binding.step import bind
 from ticdc_producer.scenario.generate.plan import GeneratePlan, salt
 from ticdc_producer.scenario.generate.spec import Generate, SourceLines
 from ticdc_producer.scenario.generate.table_spec import DDLMix
-from ticdc_producer.scenario.load import GenerateStep, ScenarioFile
+from ticdc_producer.scenario.scenario_file import GenerateStep, ScenarioFile
 from ticdc_producer.scenario.sql.ddl.context import quoted
 from ticdc_producer.scenario.sql.session.session import Session
 

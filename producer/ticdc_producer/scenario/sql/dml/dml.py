@@ -15,11 +15,12 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.definition.partitioning import chosen_partitions
 from ticdc_producer.scenario.sql.dml.assign import assign_at_once, checked_assignments
-from ticdc_producer.scenario.sql.dml.insert import InsertPlan, run_insert, update_row
+from ticdc_producer.scenario.sql.dml.insert import InsertPlan, run_insert
 from ticdc_producer.scenario.sql.dml.joined_dml import is_joined, run_joined_delete, run_joined_update
 from ticdc_producer.scenario.sql.dml.parsed_statement import ParsedStatement
 from ticdc_producer.scenario.sql.dml.references import ForeignKeys
 from ticdc_producer.scenario.sql.dml.row_selection import RowSelection
+from ticdc_producer.scenario.sql.dml.stored_rows import update_row
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.store.storage import Table

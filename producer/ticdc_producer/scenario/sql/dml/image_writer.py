@@ -17,8 +17,8 @@ from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from ticdc_producer.model.values.coerce import coerce, read
 from ticdc_producer.model.values.sql_value import value_error
 from ticdc_producer.scenario.sql.definition.generated import fill_generated
-from ticdc_producer.scenario.sql.dml.insert import check_not_null
 from ticdc_producer.scenario.sql.dml.row_writer import duplicate_row, stored_row
+from ticdc_producer.scenario.sql.dml.stored_rows import check_not_null
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.store.storage import Row, Table

@@ -9,70 +9,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.values.coerce import coerce
-from ticdc_producer.model.values.sql_value import SQLValue
-from ticdc_producer.scenario.sql.definition.generated import fill_generated
 from ticdc_producer.scenario.sql.dml.assign import (
     Assignment,
     assign_in_order,
-    assigned_value,
     checked_assignments,
-    default_value,
     generated_error,
-    is_changed,
     is_default,
-    null_error,
-    stored_value,
-    touch_updated_columns,
 )
 from ticdc_producer.scenario.sql.dml.literal_rows import LiteralRows
+from ticdc_producer.scenario.sql.dml.stored_rows import (
+    Cell,
+    InsertColumns,
+    evaluated_row,
+    new_row,
+    update_row,
+)
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext, row_items
 from ticdc_producer.scenario.sql.query.scope import Combination, QueryScope
 from ticdc_producer.scenario.sql.query.select import SelectPlan
-from ticdc_producer.scenario.sql.store.allocator import ids_exhausted
-from ticdc_producer.scenario.sql.store.storage import Row, Table
+from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.scenario.sql.store.transaction import OpenTransaction
-
-Cell: TypeAlias = exp.Expr | SQLValue
-"""One value of a row of INSERT: an expression, or a value of a literal or a SELECT."""
-
-
-@dataclass(frozen=True, slots=True)
-class InsertColumns:
-    """The columns that a row of an INSERT assigns, and those that it does not.
-
-    :param assigned: offset and column of each value.
-    :param defaults: the other columns, but for AUTO_INCREMENT.
-    :param ids: the columns with AUTO_INCREMENT or AUTO_RANDOM.
-    """
-
-    assigned: list[tuple[int, ColumnInfo]]
-    defaults: list[tuple[int, ColumnInfo]]
-    ids: list[tuple[int, ColumnInfo]]
-
-    @classmethod
-    def of(cls, table: TableInfo, offsets: Sequence[int]) -> InsertColumns:
-        """Divide the columns of a table.
-
-        :param offsets: the assigned columns.
-        """
-        columns = [*enumerate(table.columns)]
-        others = [columns[offset] for offset in range(len(columns)) if offset not in set(offsets)]
-        return cls(
-            [columns[offset] for offset in offsets],
-            [(offset, column) for offset, column in others if not column.auto_increment],
-            [(offset, column) for offset, column in columns if column.auto_increment or column.auto_random],
-        )
 
 
 class InsertPlan:
@@ -271,92 +235,6 @@ def _on_duplicate(tree: exp.Insert, verb: str) -> list[exp.Expr]:
     return list(conflict.expressions)
 
 
-def evaluated_row(
-    table: Table,
-    columns: InsertColumns,
-    cells: Sequence[Cell],
-    context: StatementContext,
-    lenient: bool,
-    limit_ids: bool,
-) -> list[Value]:
-    """Evaluate the values of one row; expressions see the columns to their left.
-
-    :param columns: the columns that the cells assign.
-    :param lenient: whether NULL in a NOT NULL column becomes its zero value.
-    :param limit_ids: see ``_auto_increment``.
-    """
-    scope = Scope(context.mode, table.info, [None] * len(table.info.columns), None, lenient, context)
-    for offset, column in columns.defaults:
-        scope.row[offset] = default_value(column, context.mode)
-    for (offset, column), cell in zip(columns.assigned, cells, strict=True):
-        if isinstance(cell, exp.Expr):
-            scope.row[offset] = assigned_value(cell, column, scope)
-        else:
-            scope.row[offset] = stored_value(cell, column, scope)
-    fill_generated(scope)
-    for offset, column in columns.ids:
-        if column.auto_increment:
-            scope.row[offset] = _auto_increment(table, column, scope.row[offset], context, limit_ids)
-        if column.auto_random:
-            scope.row[offset] = _auto_random(table, column, scope.row[offset], context)
-    return scope.row
-
-
-def _auto_random(table: Table, column: ColumnInfo, value: Value, context: StatementContext) -> Value:
-    """Return the value of an AUTO_RANDOM column; the shard is that of the transaction."""
-    if value is not None and (int(value) != 0 or not context.mode.auto_value_on_zero):
-        table.ids.advance_sharded(int(value))
-        return value
-    taken = table.ids.take_sharded(context.values.shard)
-    context.note_generated(taken)
-    return coerce(column, taken, context.mode)
-
-
-def _auto_increment(
-    table: Table, column: ColumnInfo, value: Value, context: StatementContext, limit_ids: bool
-) -> Value:
-    """Return the value of an AUTO_INCREMENT column: the next id for NULL, and for 0 by default.
-
-    Other values advance the counter.
-
-    :param limit_ids: whether an id beyond the column's range becomes its largest value. Without strict mode
-        TiDB does so for ON DUPLICATE KEY UPDATE alone; elsewhere the id could be that of an unrelated row.
-        Source: tidb ``setDatumAutoIDAndCast``.
-    :raises ScenarioError: if the counter leaves the column's range.
-    """
-    if value is not None and (int(value) != 0 or not context.mode.auto_value_on_zero):
-        table.ids.advance(int(value))
-        return value
-    taken = table.ids.take()
-    stored = coerce(column, taken, context.mode)
-    if not limit_ids and stored is not None and int(stored) < taken:
-        raise ids_exhausted(column)
-    context.note_generated(int(stored or 0))
-    return stored
-
-
-def new_row(table: Table, values: Sequence[Value], context: StatementContext) -> Row:
-    """Return a new row, with the next hidden row id if the table has one.
-
-    :raises ScenarioError: for NULL in a NOT NULL column.
-    """
-    check_not_null(table.info, values)
-    if not table.has_hidden_id:
-        return table.make_row(values)
-    ids = table.ids
-    return table.make_row(values, ids.take_sharded(context.values.shard) if ids.shard_bits else ids.take())
-
-
-def check_not_null(table: TableInfo, values: Sequence[Value]) -> None:
-    """Refuse NULL in a NOT NULL column.
-
-    :raises ScenarioError: for the first such column.
-    """
-    for offset in table.not_null:
-        if values[offset] is None:
-            raise null_error(table.columns[offset])
-
-
 def _replace(
     table: Table, values: Sequence[Value], transaction: OpenTransaction, context: StatementContext
 ) -> None:
@@ -385,24 +263,3 @@ def _insert_or_update(
     scope = Scope(around.mode, table.info, table.read(row), values, False, around.context, "", around.outer)
     assigned = assign_in_order(updates, scope)
     update_row(table, row, scope, assigned, transaction)
-
-
-def update_row(
-    table: Table, row: Row, scope: Scope, assigned: set[int], transaction: OpenTransaction
-) -> Row | None:
-    """Store a row after assignments; return it, or None if it did not change and is not written."""
-    before = tuple(table.read(row))
-    touch_updated_columns(before, scope, assigned)
-    fill_generated(scope)
-    if not is_changed(before, scope):
-        return None
-    check_not_null(table.info, scope.row)
-    for offset in table.info.auto_increment:
-        value = scope.row[offset]
-        if value is not None:
-            table.ids.advance(int(value))
-    new = table.make_row(scope.row, row.row_id)
-    if new.table_id != row.table_id and table.has_hidden_id:
-        new = table.make_row(scope.row, table.ids.take())  # hidden row ids do not move between partitions
-    transaction.update(table, row, new)
-    return new

@@ -15,8 +15,8 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.event import Value
 from ticdc_producer.scenario.sql.dml.assign import assigned_value, generated_error, is_default
-from ticdc_producer.scenario.sql.dml.insert import update_row
 from ticdc_producer.scenario.sql.dml.references import ForeignKeys
+from ticdc_producer.scenario.sql.dml.stored_rows import update_row
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext

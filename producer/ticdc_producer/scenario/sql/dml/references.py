@@ -16,7 +16,7 @@ from ticdc_producer.model.row_key import columns_key
 from ticdc_producer.model.values.coerce import coerce, read
 from ticdc_producer.model.values.sql_value import SQLMode, display_value
 from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo
-from ticdc_producer.scenario.sql.dml.insert import update_row
+from ticdc_producer.scenario.sql.dml.stored_rows import update_row
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.store.storage import Row, Table
 from ticdc_producer.scenario.sql.store.transaction import OpenTransaction, Step

@@ -16,7 +16,7 @@ from ticdc_producer.model.row_key import columns_key, index_key
 from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.model.values.sql_value import SQLValue, display_value
 from ticdc_producer.scenario.sql.dml.assign import stored_value
-from ticdc_producer.scenario.sql.dml.insert import InsertColumns, evaluated_row, new_row, update_row
+from ticdc_producer.scenario.sql.dml.stored_rows import InsertColumns, evaluated_row, new_row, update_row
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.store.storage import Row, RowLocation, Table
