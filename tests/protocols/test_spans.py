@@ -32,6 +32,8 @@ VALUES = {
     "m": ("SET('x','y')", "'x'", "'y'"),
     "n": ("BIT(8)", "b'101'", "b'110'"),
     "o": ("TEXT", "'été'", "'eté'"),
+    "type": ("VARCHAR(9)", "'DELETE'", "'UPDATE'"),
+    "op": ("VARCHAR(9)", "'d'", "'u'"),
     "p": ("TIMESTAMP", "'2024-01-02 03:04:05'", "'2025-01-02 03:04:05'"),
 }
 """Columns with values that have the same length in most protocols."""

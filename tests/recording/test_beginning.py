@@ -154,7 +154,11 @@ def test_any_part_of_a_random_history(seed: int, protocol: str, at: float) -> No
         start = times[int(at * (len(times) - 1))]
         try:
             recorded(sent(job), uri, folder / "whole", since=str(start))
-        except RecordingError:  # nothing is left, or rows without a handle key
+        except RecordingError as error:
+            # Canal-JSON marks primary keys alone: rows with another key that existed before are not known.
+            legal = ["no row and no DDL to record", "directly after a DDL", *["exist"] * (protocol == CANAL)]
+            if not any(part in error.what for part in legal):
+                raise
             assume(False)
         again = prepare(folder / "whole" / "recording", sink_uri=uri)
         later = prepare(folder / "s.sql", sink_uri=uri, start_ts=start)

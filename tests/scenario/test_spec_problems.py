@@ -216,6 +216,11 @@ def test_yaml_in_a_sql_file(problems: Any, text: str) -> None:
     assert problems(text, (), "s.sql") == ["s.sql: the file has YAML, not SQL (rename it to .yaml)"]
 
 
+def test_many_blank_lines_before_sql_cost_no_time(tmp_path: Path) -> None:
+    (tmp_path / "s.sql").write_text(" \n# a comment\n" * 20_000 + "CREATE TABLE t (id INT PRIMARY KEY);")
+    assert len(load_scenario(tmp_path / "s.sql").steps) == 1
+
+
 def test_a_json_file_is_yaml(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     path.write_text("{}")

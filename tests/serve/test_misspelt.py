@@ -52,6 +52,7 @@ def test_an_unknown_path_names_the_nearest(app: App, path: str, known: str) -> N
     ("path", "content", "what"),
     [
         ("/v1/runs", {"scenario": "bank", "partitions": 0}, "0 is too small: the smallest value is 1"),
+        ("/v1/previews", {"steps": [], "partitions": 1}, "unknown key 'steps'"),
         ("/v1/runs", {"scenario": "bank", "partitions": 101}, "101 is too large: the largest value is 100"),
         ("/v1/runs?wait=601", {"scenario": "bank"}, "601 is too large: the largest value is 600"),
         ("/v1/runs", {"scenario": "bank", "start_ts": 0}, "0 is too small: the smallest value is 1"),

@@ -160,7 +160,7 @@ def test_few_requests_wait_at_the_same_time(tmp_path: Path) -> None:
         except RefusedRequest as refusal:
             statuses.append(refusal.status)
 
-    clients = [threading.Thread(target=ask) for _ in range(40)]
+    clients = [threading.Thread(target=ask) for _ in range(22)]
     for client in clients:
         client.start()
     asyncio.run(_until(lambda: len(statuses) == 10))
@@ -168,7 +168,7 @@ def test_few_requests_wait_at_the_same_time(tmp_path: Path) -> None:
     process.stop()
     for client in clients:
         client.join()
-    assert sorted(statuses) == [429] * 10 + [503] * 30
+    assert sorted(statuses) == [429] * 10 + [503] * 12
 
 
 async def _until(condition: Callable[[], bool]) -> None:

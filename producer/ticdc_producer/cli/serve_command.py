@@ -106,8 +106,8 @@ def serve(
         permissions=frozenset(permission.value for permission in allow or ()),
         limits=Limits(seconds=max_seconds, memory_bytes=max_memory << 20, queued=max_queued, runs=max_runs),
     )
+    listener = listen(settings)  # first, so that Kafka cannot have its port
     check_kafka_ports(settings)
-    listener = listen(settings)
     typer.echo(f"listening on {url_of(settings, listener)}")
     from ticdc_producer.serve.server import serve as run
 

@@ -50,8 +50,10 @@ def filtered_tables(tables: Iterable[TableInfo], changefeed: Changefeed) -> Iter
         matcher
         for rule in changefeed.filter.event_filters
         for matcher, drops in (
-            (event_matcher(rule, changefeed), bool(ignored_rows(rule, changefeed.profile))),
-            (event_matcher(rule, changefeed), bool(rule.ignore_update_only_columns)),
+            (
+                event_matcher(rule, changefeed),
+                bool(ignored_rows(rule, changefeed.profile) or rule.ignore_update_only_columns),
+            ),
             (_row_matcher(rule), any(expression for *_, expression in _expressions(rule))),
         )
         if drops
@@ -85,12 +87,11 @@ def _ignored(
         possible = [ts for ts in section.ignore_txn_start_ts if 0 <= ts <= MAX_TS]
         yield np.isin(start_ts, np.array(possible, np.int64))
     for rule in section.event_filters:
-        of_tables = np.isin(
-            versions, [table.version for table in _concerned(tables, event_matcher(rule, changefeed))]
-        )
+        concerned = [*_concerned(tables, event_matcher(rule, changefeed))]
+        of_tables = np.isin(versions, [table.version for table in concerned])
         yield of_tables & np.isin(ops, [int(op) for op in ignored_rows(rule, changefeed.profile)])
         if rule.ignore_update_only_columns:
-            for table in _concerned(tables, event_matcher(rule, changefeed)):
+            for table in concerned:
                 updates = (versions == table.version) & (ops == int(Op.UPDATE))
                 sent_for = _columns_sent_for(rule, table, case_sensitive=changefeed.case_sensitive)
                 if sent_for is not None and updates.any():

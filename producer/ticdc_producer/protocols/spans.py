@@ -80,6 +80,17 @@ def json_scalars(data: bytes, start: int, end: int) -> Iterator[tuple[int, Path,
             number += not kinds
 
 
+def scalar_at(data: bytes | None, *paths: Path) -> bytes:
+    """Return the first scalar of a JSON value at one of some paths, as its bytes; empty without one.
+
+    >>> scalar_at(b'{"data": [{"op": "d"}], "op": "u"}', ("op",))
+    b'"u"'
+    """
+    data = data or b""
+    scalars = json_scalars(data, 0, len(data))
+    return next((data[start:end] for _, path, start, end in scalars if path in paths), b"")
+
+
 def _text(quoted: bytes) -> str:
     """Return a name; one with invalid escapes as it is written."""
     try:

@@ -85,7 +85,6 @@ class EventReader:
                 continue
             summary.see_recorded(batch)
             kinds = batch.column("kind").to_numpy(zero_copy_only=False)
-            summary.events.update(kinds.tolist())
             is_resolved = kinds == "resolved"
             delivered_after, is_late = marks.advance(batch, is_resolved)
             if is_resolved.any():

@@ -7,8 +7,9 @@ Their values are those of the old image, in the columns that the table has when 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,8 @@ from ticdc_producer.model.column_functions import first_of_groups, row_codes, wh
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import EVENT_IMAGE
 from ticdc_producer.recording.history import origins, recorded_rows
-from ticdc_producer.replica.versions import NO_VERSION, TableHistory, Version
+from ticdc_producer.replica.rows import image_array, positions_of
+from ticdc_producer.replica.versions import NO_VERSION, RowMigration, TableHistory, Version
 from ticdc_producer.verifier.fingerprint import (
     Flags,
     Numbers,
@@ -93,7 +95,7 @@ class EarlierRows:
             own = np.flatnonzero(unmarked & (versions == version))
             names = self.versions[version].definition.key
             for keys, side in ((old, "before"), (new, "after")):
-                cells = [_named(rows.column(side).take(pa.array(own)), name) for name in names]
+                cells = _named(rows.column(side).take(pa.array(own)), names)
                 if cells:
                     hashes = combined(*(value_hashes(values) for _, values in cells))
                     known = np.logical_and.reduce([present for present, _ in cells])
@@ -106,7 +108,7 @@ class EarlierRows:
         for code in np.unique(codes).tolist():
             own = rows.take(pa.array(np.flatnonzero(codes == code)))
             version = int(own.column("version")[0].as_py())
-            origin = None if version == NO_VERSION else self._at_start(self.versions[version])
+            origin = self._origins.get(version)
             images = own.column("before")
             if origin is not None:
                 first, names = origin
@@ -115,31 +117,32 @@ class EarlierRows:
                     own = own.set_column(own.schema.get_field_index(name), name, pa.repeat(text, len(images)))
             yield own.set_column(own.schema.get_field_index("after"), "after", images)
 
-    def _at_start(self, version: Version) -> tuple[Version, Mapping[str, str]] | None:
-        """Return the version at the start from which another one follows.
+    @cached_property
+    def _origins(self) -> dict[int, tuple[Version, Mapping[str, str]]]:
+        """The version at the start from which a version follows, by its number; the first of several.
 
-        :return: the version, and the names of its columns in the other one; an empty name: it has no such
-            column. None: no version at the start leads to it.
+        With it come the names of its columns in the later version; an empty name: that has no such column.
         """
-        for first in self.versions:
-            if first.since <= self.start and (first.until is None or first.until > self.start):
-                names = {column.name: column.name for column in first.definition.info.sent_columns}
-                if (last := self._followed(first, version, names)) is not None:
-                    return first, last
-        return None
+        origins: dict[int, tuple[Version, Mapping[str, str]]] = {}
+        for version in self.versions:  # a migration leads to a higher number
+            if version.since <= self.start and (version.until is None or version.until > self.start):
+                own = {column.name: column.name for column in version.definition.info.sent_columns}
+                origins[version.number] = version, own
+            if version.number not in origins:
+                continue
+            first, names = origins[version.number]
+            for migration in version.migrations:
+                known = origins.get(migration.target)
+                if known is None or first.number < known[0].number:
+                    origins[migration.target] = first, _renamed(names, migration)
+        return origins
 
-    def _followed(self, first: Version, last: Version, names: Mapping[str, str]) -> Mapping[str, str] | None:
-        if first.number == last.number:
-            return names
-        for migration in first.migrations:
-            target = self.versions[migration.target]
-            after = names
-            if migration.columns is not None:
-                renamed = {mapping.source: mapping.name for mapping in migration.columns if mapping.source}
-                after = {name: renamed.get(current, "") for name, current in names.items()}
-            if (names_after := self._followed(target, last, after)) is not None:
-                return names_after
-        return None
+
+def _renamed(names: Mapping[str, str], migration: RowMigration) -> Mapping[str, str]:
+    if migration.columns is None:
+        return names
+    renamed = {mapping.source: mapping.name for mapping in migration.columns if mapping.source}
+    return {name: renamed.get(current, "") for name, current in names.items()}
 
 
 def _families(history: TableHistory, rows: pa.RecordBatch) -> tuple[Numbers, Numbers]:
@@ -182,38 +185,17 @@ def _images(rows: pa.RecordBatch, names: Mapping[str, str]) -> pa.MapArray:
 
     :param names: the columns, each with its name in the images.
     """
-    count = rows.num_rows
-    cells = [_cells(rows, name) for name in names.values()]
-    order = (np.arange(count)[:, None] + count * np.arange(len(names))).ravel()
-    return pa.MapArray.from_arrays(
-        pa.array(np.arange(count + 1, dtype=np.int32) * len(names)),
-        pa.array([*names] * count, pa.string()),
-        pa.concat_arrays([*cells, pa.array([], pa.binary())]).take(pa.array(order)),
-    )
+    old, new = (_named(rows.column(side), [*names.values()]) for side in ("before", "after"))
+    cells = [
+        pc.if_else(pa.array(present), before, after)
+        for (present, before), (_, after) in zip(old, new, strict=True)
+    ]
+    return image_array([*names], cells)
 
 
-def _cells(rows: pa.RecordBatch, name: str) -> pa.Array:
-    values = pa.nulls(rows.num_rows, pa.binary())
-    for side in ("after", "before"):
-        present, cells = _named(rows.column(side), name)
-        values = pc.if_else(pa.array(present), cells, values)
-    return values
-
-
-def _named(images: pa.MapArray, name: str) -> tuple[Flags, pa.Array]:
-    """Return which images have a column, and its values."""
-    lengths = np.where(
-        images.is_valid().to_numpy(zero_copy_only=False), np.diff(images.offsets.to_numpy()), 0
-    )
-    at = np.full(len(images), -1)
-    entries = pc.equal(images.keys, name).to_numpy(zero_copy_only=False)
-    starts = images.offsets.to_numpy()[:-1]
-    row_of = np.repeat(np.arange(len(images)), lengths)
-    position = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(int(lengths.sum()))
-    hits = entries[position]
-    at[row_of[hits]] = position[hits]
-    present = at >= 0
-    return present, images.items.take(pa.array(at, mask=~present))
+def _named(images: pa.MapArray, names: Sequence[str]) -> list[tuple[Flags, pa.Array]]:
+    """Return for each name which images have the column, and its values."""
+    return [(at >= 0, images.items.take(pa.array(at, mask=at < 0))) for at in positions_of(images, names)]
 
 
 def _inserts(rows: pa.RecordBatch, numbers: Numbers, commit_ts: int) -> pa.RecordBatch:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -52,7 +51,6 @@ class FirstRow:
 class Summary:
     """What a part of the messages has.
 
-    :ivar events: number of recorded events by kind: ``row``, ``ddl``, ``resolved``.
     :ivar damaged: number of messages that do not decode, or that have a handle key alone.
     :ivar without_key: tables with rows of which no handle key is known.
     :ivar begins: the first offset of each partition, and the commit-ts of its first event; 0: it has none.
@@ -62,7 +60,6 @@ class Summary:
     :ivar first_rows: the first row event of each table.
     """
 
-    events: Counter[str] = field(default_factory=Counter)
     damaged: int = 0
     without_key: set[str] = field(default_factory=set)
     begins: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
@@ -74,7 +71,6 @@ class Summary:
     def merge(self, others: Iterable[Summary]) -> None:
         """Add what is known of other parts."""
         for other in others:
-            self.events += other.events
             self.damaged += other.damaged
             self.without_key |= other.without_key
             for partition, begin in other.begins.items():

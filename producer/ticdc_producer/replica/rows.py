@@ -31,12 +31,12 @@ from ticdc_producer.replica.versions import (
 from ticdc_producer.scenario.sql.definition.partition_columns import partitions_of_rows
 
 
-def columns_of(images: pa.MapArray, names: Sequence[str]) -> list[pa.Array]:
-    """Return the values of some columns in each image; NULL where it has no such column.
+def positions_of(images: pa.MapArray, names: Sequence[str]) -> list[Numbers]:
+    """Return for each name where the value of each image is in the images' items; -1: it has no such column.
 
     >>> images = pa.array([[("id", b"1"), ("a", b"x")], [("id", b"2")]], pa.map_(pa.string(), pa.binary()))
-    >>> [column.to_pylist() for column in columns_of(images, ["a", "id"])]
-    [[b'x', None], [b'1', b'2']]
+    >>> [positions.tolist() for positions in positions_of(images, ["a", "id"])]
+    [[1, -1], [0, 2]]
     """
     offsets = images.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
     present = images.is_valid().to_numpy(zero_copy_only=False)
@@ -47,13 +47,23 @@ def columns_of(images: pa.MapArray, names: Sequence[str]) -> list[pa.Array]:
     row_of = np.repeat(np.arange(len(images)), lengths)
     keys = images.keys.take(pa.array(flat))
     codes = pc.fill_null(pc.index_in(keys, pa.array(names, pa.string())), -1).to_numpy()
-    columns = []
-    for number, name in enumerate(names):
+    positions = []
+    for name in names:
         at = np.full(len(images), -1)
-        members = np.flatnonzero(codes == (names.index(name) if name in names else number))
+        members = np.flatnonzero(codes == names.index(name))
         at[row_of[members]] = flat[members]
-        columns.append(images.items.take(pa.array(at, mask=at < 0)))
-    return columns
+        positions.append(at)
+    return positions
+
+
+def columns_of(images: pa.MapArray, names: Sequence[str]) -> list[pa.Array]:
+    """Return the values of some columns in each image; NULL where it has no such column.
+
+    >>> images = pa.array([[("id", b"1"), ("a", b"x")], [("id", b"2")]], pa.map_(pa.string(), pa.binary()))
+    >>> [column.to_pylist() for column in columns_of(images, ["a", "id"])]
+    [[b'x', None], [b'1', b'2']]
+    """
+    return [images.items.take(pa.array(at, mask=at < 0)) for at in positions_of(images, names)]
 
 
 def image_array(names: Sequence[str], columns: Sequence[pa.Array]) -> pa.MapArray:

@@ -229,7 +229,7 @@ def _text(content: bytes, file: str) -> str:
     raise ScenarioError("the scenario is not UTF-8", file=file, line=line, hint=hint) from None
 
 
-_YAML = re.compile(r"(?:\s*#[^\n]*\n|\s*\n)*(?:version|name|description|seed|changefeed|clock|steps):")
+_YAML = re.compile(r"(?:[^\S\n]*(?:#[^\n]*)?\n)*+(?:version|name|description|seed|changefeed|clock|steps):")
 """The beginning of a scenario in YAML; no statement has a colon after its first word."""
 
 

@@ -72,10 +72,10 @@ class Preview:
         """Return the preview of one protocol, or its error: others may accept the scenario."""
         try:
             job = histories.job(protocol)
+            if (ts := self.request.state_at) is not None:
+                return {"protocol": job.changefeed.protocol, "tables": table_objects(tables_at(job, ts))}
             preview = preview_stream(job, verify_output=self.request.verify)
             content = preview_content(preview, self.settings.limits)
-            if (ts := self.request.state_at) is not None:
-                content["tables"] = table_objects(tables_at(preview.job, ts))
         except (ScenarioError, EnvironmentFailure):
             raise
         except ProducerError as error:
@@ -160,7 +160,7 @@ def _preview_limits(limits: Limits) -> Limits:
 
 def preview_content(preview: StreamPreview, limits: Limits) -> dict[str, object]:
     """Return the preview of one protocol."""
-    messages = preview.messages.to_pylist()
+    messages = preview.messages.slice(0, limits.preview_messages).to_pylist()
     report = preview.report.to_json()
     job = preview.job
 
@@ -175,10 +175,8 @@ def preview_content(preview: StreamPreview, limits: Limits) -> dict[str, object]
 
     return {
         "protocol": job.changefeed.protocol,
-        "total": len(messages),
-        "messages": [
-            *islice(message_objects(messages, preview.events, spans_of, extra), limits.preview_messages)
-        ],
+        "total": preview.messages.num_rows,
+        "messages": [*message_objects(messages, preview.events, spans_of, extra)],
         "times": _times(job, preview.resolved),
         "resolved": bool(preview.resolved),
         "faults": preview.faults,

@@ -31,8 +31,8 @@ from ticdc_producer.serve.tasks.task_errors import TaskInterrupted, TaskOutOfMem
 from ticdc_producer.serve.tasks.work import Texts, Work, config_file
 from ticdc_producer.serve.uploads import PostedScenario
 
-_MOST_WAITING = 30
-"""Requests that wait for the process: fewer than the application has threads for all requests."""
+_MOST_WAITING = 12
+"""Requests that wait for one of three processes: together fewer than the 40 threads of the application."""
 _SECONDS_BETWEEN_CHECKS = 0.2
 """Between two checks whether a request that waits is abandoned."""
 

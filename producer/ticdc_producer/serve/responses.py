@@ -24,6 +24,7 @@ from ticdc_producer.serve.submission import (
     DecodeRequest,
     PreviewRequest,
     RunRequest,
+    ScenarioOf,
     TablesRequest,
     VerifyRequest,
 )
@@ -215,7 +216,7 @@ _RANGES = {
 """The text of an error of a limit, by pydantic's type of error and with its names of the limits."""
 _NOT_NAMES = frozenset({"body", "query", "constrained-int", "constrained-str"})
 """Parts of pydantic's location that the request does not have."""
-_WITH_SCENARIO = frozenset({"/v1/runs", "/v1/verifications"})
+_WITH_SCENARIO = frozenset(path for path, body in _BODIES.items() if issubclass(body, ScenarioOf))
 _OF_SCENARIOS = frozenset({"steps", "changefeed", "faults", "resolved", "start", "every", "clock"})
 """Keys of a scenario that no request has."""
 _SCENARIO_TEXT = 'a scenario is a text, also if it is JSON: {"yaml": "steps: …"} or {"sql": "CREATE TABLE …"}'
@@ -252,11 +253,7 @@ def _explained(error: ErrorDetails, location: list[str], path: str) -> tuple[str
         return (f"{location[-1]!r} is missing" if location else "the request has no body"), hint
     if kind == "json_invalid":
         reason = error.get("ctx", {}).get("error", error["msg"])
-        hint = "keys and texts are in double quotes"
-        return (
-            f"the body is not JSON: {reason}",
-            f"{hint}; {_SCENARIO_TEXT}" if path in _WITH_SCENARIO else hint,
-        )
+        return f"the body is not JSON: {reason}", _body_hint("keys and texts are in double quotes", path)
     word, _, ending = kind.partition("_")
     if word == "model" and isinstance(value, bytes):
         hint = _body_hint("send Content-Type: application/json", path)

@@ -153,6 +153,47 @@ def test_sharded_row_ids() -> None:
     assert third == 3
 
 
+def test_an_alter_that_fails_does_not_shard_row_ids() -> None:
+    session = Session()
+    session.run("create table t (v int); insert into t values (1)")
+    with pytest.raises(ScenarioError):
+        session.run("alter table t shard_row_id_bits = 4, drop column x")
+    session.run("insert into t values (2)")
+    assert [change.row_id for change in session.history().changes] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "create table t (id bigint primary key) shard_row_id_bits = 4",
+        "create table t (id bigint primary key auto_random(5)); alter table t shard_row_id_bits = 9",
+    ],
+)
+def test_shard_row_id_bits_need_hidden_row_ids(script: str) -> None:
+    with pytest.raises(ScenarioError, match="Unsupported shard_row_id_bits"):
+        Session().run(script)
+
+
+def test_auto_random_has_the_bits_of_its_column_after_modify() -> None:
+    script = (
+        "create table t (id bigint primary key auto_random(3), v int);"
+        "alter table t modify id bigint auto_random(6); insert into t (v) values (1)"
+    )
+    ((value, _),) = rows_of(script)
+    assert int(value or 0) & (1 << 57) - 1 == 1
+
+
+def test_each_transaction_of_a_writer_has_its_own_shard() -> None:
+    session = Session()
+    session.run("create table t (v int) shard_row_id_bits = 15")
+    table = session.writable_table("test", "t")
+    for number in range(4):
+        with session.open_transaction(1) as writer:
+            writer.insert(table, {0: number})
+    shards = {(change.row_id or 0) >> 48 for change in session.history().changes}
+    assert len(shards) == 4
+
+
 def test_auto_random_accepts_a_value() -> None:
     script = "create table t (id bigint primary key auto_random, v int); insert into t values (9, 1)"
     assert rows_of(script) == [(b"9", b"1")]

@@ -41,8 +41,9 @@ class ExampleTopic(Protocol):
     @property
     def schemas(self) -> dict[str, str] | msgspec.UnsetType: ...
 
+    @property
     def events(self) -> Mapping[tuple[str, int, int], list[Event]]:
-        """Return the expected events by the position of their message."""
+        """The expected events by the position of their message."""
         ...
 
     def expected_tables(self, resolved_ts: int | None) -> tuple[ExpectedRows, ...]:
@@ -88,7 +89,7 @@ def restart_cases(topic: ExampleTopic, case: str) -> Iterator[RestartCase]:
 
 
 def _messages(topic: ExampleTopic, records: Iterable[KafkaRecord]) -> Iterator[DeliveredMessage]:
-    events = topic.events()
+    events = topic.events
     for record in records:
         content = events.get((record.topic, record.partition, record.offset), [])
         resolved = [event.commit_ts for event in content if event.kind == "resolved"]

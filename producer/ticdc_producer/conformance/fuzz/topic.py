@@ -160,7 +160,7 @@ class FuzzTopic:
 
     def _decode_cases(self, name: str) -> Iterator[Case]:
         """Yield a case per message. Equal messages, such as a DDL in every partition, are one case."""
-        events, known = self.events(), set()
+        events, known = self.events, set()
         described: dict[int, list[str]] = {}
         describes = BUILT_IN[self.example.protocol].described_versions is not None
         for record, message in self._messages:
@@ -184,8 +184,9 @@ class FuzzTopic:
             if describes and message.type in _DESCRIBES and record.value is not None:
                 before.append(record.value)
 
+    @cached_property
     def events(self) -> Mapping[tuple[str, int, int], list[Event]]:
-        """Return the expected events by the position of their message."""
+        """The expected events by the position of their message."""
         events: dict[tuple[str, int, int], list[Event]] = {}
         for row in self._expected:
             line = event_line(row)

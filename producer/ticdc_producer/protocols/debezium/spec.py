@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
@@ -12,7 +11,7 @@ from ticdc_producer.model.option_type import Boolean, Choice, Plain, Text
 from ticdc_producer.model.parameter import Parameter, own_parameter
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.row_options import DebeziumOptions
-from ticdc_producer.protocols.spans import ByteSpan, ImageName, Path, json_spans, member_of
+from ticdc_producer.protocols.spans import ByteSpan, ImageName, Path, json_spans, member_of, scalar_at
 from ticdc_producer.protocols.spec import BenchmarkLine, ConformanceOptions, Options, ProtocolSpec, Signature
 from ticdc_producer.protocols.wire import WireFormat, without_number
 
@@ -63,7 +62,8 @@ def _without_start_ts(value: bytes) -> bytes:
 def _annotate(key: bytes | None, value: bytes | None, _options: Options) -> Iterator[ByteSpan]:
     after: dict[Path, ImageName] = {("after",): "after", ("before",): "before"}
     images = {**after, **{("payload", *path): image for path, image in after.items()}}
-    of_key: ImageName = "before" if re.search(rb'"op": ?"d"', value or b"") else "after"
+    op = scalar_at(value, ("payload", "op"), ("op",))
+    of_key: ImageName = "before" if op == b'"d"' else "after"
     yield from json_spans("key", key, member_of({(): of_key, ("payload",): of_key}))
     yield from json_spans("value", value, member_of(images))
 

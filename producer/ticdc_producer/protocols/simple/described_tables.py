@@ -25,12 +25,12 @@ def described_tables(value: bytes) -> DescribedTables:
     """Return the tables that a message describes; none if it does not decode."""
     try:
         message = parsed_message(value)
+        before, after = message.pre_table_schema, message.table_schema
+        if message.type in (BOOTSTRAP, "ERASE"):
+            before, after = after, None
+        return DescribedTables(*(() if table is None else tuple(_tables(table)) for table in (before, after)))
     except DecodeError:
         return DescribedTables()
-    before, after = message.pre_table_schema, message.table_schema
-    if message.type in (BOOTSTRAP, "ERASE"):
-        before, after = after, None
-    return DescribedTables(*(() if table is None else tuple(_tables(table)) for table in (before, after)))
 
 
 def _tables(schema: TableSchema) -> Iterator[TableInfo]:
@@ -76,9 +76,16 @@ def _column(column: SchemaColumnJSON) -> ColumnInfo | None:
 
 
 def _default(code: MySQLType, members: tuple[str, ...], default: object) -> bytes:
-    """Return the canonical value of a DEFAULT; that of a BIT is a number, and bytes in Avro."""
+    """Return the canonical value of a DEFAULT; that of a BIT is a number, and bytes in Avro.
+
+    :raises DecodeError: for a DEFAULT of a BIT that is neither.
+    """
+    if code == T.BIT and isinstance(default, bytes):
+        return b"%d" % int.from_bytes(default, "big")
     if code == T.BIT:
-        return b"%d" % (int.from_bytes(default, "big") if isinstance(default, bytes) else int(str(default)))
+        if isinstance(default, bool) or not isinstance(default, int):
+            raise DecodeError("SIMPLE-DEFAULT", "a number as the DEFAULT of a BIT", part="value", byte=0)
+        return b"%d" % default
     text = default.decode("utf-8", "replace") if isinstance(default, bytes) else str(default)
     if code == T.ENUM:
         return b"%d" % (members.index(text) + 1 if text in members else 0)

@@ -93,12 +93,14 @@ async function refresh() {
     if (next.problems !== undefined) {
       problems(next.problems.map((problem) => ({ ...problem, line: problem.line ?? 0 })))
       status('the scenario has problems; the stream is that of the last text without any')
+      await resume(signal)
       return
     }
     const [preview] = next.previews
     if (preview.error) {
       problems([{ line: lineOf(preview.error.where), what: preview.error.what, excerpt: '', hint: preview.error.hint }])
       status('the changefeed has an error')
+      await resume(signal)
       return
     }
     answer = next
@@ -115,6 +117,16 @@ async function refresh() {
   } catch (error) {
     failed(error)
   }
+}
+
+/**
+ * Let the views of the last good text load again what this request has aborted.
+ * @param {AbortSignal} signal
+ */
+async function resume(signal) {
+  if (answer === null) return
+  render()
+  if (verified === null) await verify(signal)
 }
 
 /** @param {AbortSignal} signal */
@@ -250,7 +262,7 @@ function render() {
       break
     default:
       renderMessages(view, {
-        messages: withResolved ? messages : messages.filter(({ events }) => events.some(({ kind }) => kind !== 'resolved')),
+        messages: withResolved ? messages : messages.filter(({ events }) => !events.length || events.some(({ kind }) => kind !== 'resolved')),
         withResolved, onResolved: (show) => { withResolved = show; render() },
         total: preview.total, left: preview.total - messages.length, selected: state.selected,
         marked: new Set(marks().map(({ topic, partition, offset }) => `${topic}/${partition}/${offset}`)),

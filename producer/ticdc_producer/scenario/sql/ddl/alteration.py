@@ -197,6 +197,7 @@ class Alteration:
             _store(target, self._converted(target, row, new_ids))
         check_new(self.context, target, self._new_foreign_keys())
         target.info = self.context.cluster.new_version(self.info)
+        target.ids.follow_auto_random(target.info)
         self.context.cluster.add(target)
         for renamed in self.renamed:
             update_parent_columns(self.context.cluster, target.info, renamed)

@@ -9,7 +9,13 @@ from ticdc_producer.model.catalog import Action
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
 from ticdc_producer.scenario.sql.ddl.columns import convert_columns
 from ticdc_producer.scenario.sql.definition.column_definition import known_charset, known_collation
-from ticdc_producer.scenario.sql.definition.table_definition import check_ttl, table_charset_of, whole_number
+from ticdc_producer.scenario.sql.definition.table_definition import (
+    check_shard_bits,
+    check_ttl,
+    shard_bits,
+    table_charset_of,
+    whole_number,
+)
 from ticdc_producer.scenario.sql.syntax.alter import ConvertTo, Setting
 from ticdc_producer.scenario.sql.syntax.table_option import TableOption
 
@@ -68,8 +74,11 @@ def _set_option(option: TableOption, alteration: Alteration) -> None:
             alteration.afterwards.append(lambda: ids.resize(size))
             alteration.actions.append(Action.MODIFY_AUTO_ID_CACHE)
         case "SHARD_ROW_ID_BITS":
-            ids.shard_bits = min(whole_number(option), 15)
-            alteration.actions.append(Action.SHARD_ROW_ID)
+            bits = shard_bits(option)
+            check_shard_bits(bits, alteration.info)
+            if bits != ids.shard_bits:  # else TiDB runs no job
+                alteration.afterwards.append(lambda: ids.shard(bits))
+                alteration.actions.append(Action.SHARD_ROW_ID)
         case "TTL":
             check_ttl(option, alteration.info)
             alteration.actions.append(TIDB_ONLY[kind])

@@ -18,7 +18,12 @@ from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo, f
 from ticdc_producer.scenario.sql.definition.partition_bounds import make_partitioning
 from ticdc_producer.scenario.sql.definition.partition_definition import PartitioningDraft
 from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
-from ticdc_producer.scenario.sql.definition.table_definition import TableDraft, draft_table, make_table
+from ticdc_producer.scenario.sql.definition.table_definition import (
+    TableDraft,
+    check_shard_bits,
+    draft_table,
+    make_table,
+)
 from ticdc_producer.scenario.sql.store.allocator import row_ids
 from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.scenario.sql.syntax.statement import (
@@ -59,6 +64,7 @@ def new_table(node: CreateTable, context: DDLContext, schema: str) -> Table:
     database = context.cluster.database(schema)
     charset = database.charset, database.collation
     info, next_index_id = make_table(draft, schema, node.table.name, charset, context.mode, context.line)
+    check_shard_bits(draft.shard_bits, info)
     partitioning = None
     if draft.partitioning is not None:
         info, partitioning = partitioned(draft.partitioning, info, context)

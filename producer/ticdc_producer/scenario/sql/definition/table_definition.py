@@ -116,11 +116,25 @@ def _add_option(option: TableOption, draft: TableDraft) -> None:
         case "AUTO_ID_CACHE":
             draft.cache = whole_number(option)
         case "SHARD_ROW_ID_BITS":
-            draft.shard_bits = min(whole_number(option), 15)
+            draft.shard_bits = shard_bits(option)
         case "TTL":
             draft.ttl = option
         case _ if option.kind not in _IGNORED_OPTIONS:
             raise option.source.unsupported(f"the table option {option.kind}")
+
+
+def shard_bits(option: TableOption) -> int:
+    """Return the value of SHARD_ROW_ID_BITS, at most 15 as in TiDB."""
+    return min(whole_number(option), 15)
+
+
+def check_shard_bits(bits: int, table: TableInfo) -> None:
+    """Check that the rows of a table with SHARD_ROW_ID_BITS have hidden ids.
+
+    Source: tidb ``pkg/ddl/executor.go`` (``ShardRowID``), ``pkg/ddl/create_table.go``.
+    """
+    if bits and table.clustered_key is not None:
+        raise ScenarioError("Unsupported shard_row_id_bits for table with primary key as row id")
 
 
 def whole_number(option: TableOption) -> int:

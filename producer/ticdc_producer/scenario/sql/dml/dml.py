@@ -53,9 +53,19 @@ def run_dml(
     tree = statement.tree
     if not statement.is_planned:
         _refuse_other_clauses(tree, statement.verb)
-        statement.names_partitions = _may_name_partitions(tree)
-    if statement.names_partitions:
-        transaction.partitions = _written_partitions(tree, context)
+        statement.names_partitions = _names_partitions(tree)
+    chosen = _written_partitions(tree, context) if statement.names_partitions else {}
+    with transaction.restricted(chosen):
+        _run(statement, context, transaction, keys)
+
+
+def _run(
+    statement: ParsedStatement,
+    context: StatementContext,
+    transaction: OpenTransaction,
+    keys: ForeignKeys | None,
+) -> None:
+    tree = statement.tree
     if isinstance(tree, exp.Insert):
         _run_insert(statement, tree, context, transaction, None if keys is None else keys.has_parents)
     elif isinstance(tree, exp.Update):
@@ -89,19 +99,23 @@ def _target(tree: exp.Expr) -> object:
     return tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
 
 
-def _may_name_partitions(tree: exp.Expr) -> bool:
+def _names_partitions(tree: exp.Expr) -> bool:
+    """Return whether the table of an INSERT, or of an UPDATE without joins, has PARTITION()."""
     target = _target(tree)
-    return isinstance(target, exp.Table) and bool(target.args.get("partition") or target.args.get("joins"))
+    return (
+        isinstance(target, exp.Table)
+        and bool(target.args.get("partition"))
+        and (isinstance(tree, exp.Insert) or not is_joined(tree))
+    )
 
 
 def _written_partitions(tree: exp.Expr, context: StatementContext) -> dict[int, frozenset[int]]:
-    """Return, by the id of a table, the partitions into which INSERT or UPDATE may write its rows."""
-    target, chosen = _target(tree), dict[int, frozenset[int]]()
-    for node in target.find_all(exp.Table) if isinstance(target, exp.Table) else ():
-        if names := partition_names(node):
-            info = context.find(node.db, node.name).info
-            chosen[info.table_id] = chosen_partitions(info, names) or frozenset()
-    return chosen
+    """Return, by the id of a table, the partitions into which such a statement may write its rows."""
+    target = _target(tree)
+    if not isinstance(target, exp.Table):
+        return {}
+    info = context.find(target.db, target.name).info
+    return {info.table_id: chosen_partitions(info, partition_names(target)) or frozenset()}
 
 
 def _run_insert(

@@ -143,10 +143,13 @@ def run_insert(
         rows = [values for values in rows if has_parents(table, values)]
     if ignore and transaction.partitions:
         rows = [
-            values for values in rows if _has_partition(table, values) and transaction.accepts(table, values)
+            values
+            for values in rows
+            if _has_partition(table, values) and transaction.accepts(table, table.home(values))
         ]
-    for values in rows if transaction.partitions else ():
-        transaction.check_partition(table, values)
+    elif transaction.partitions:
+        for values in rows:
+            transaction.check_partition(table, table.home(values))
     table.load_conflicting(rows)
     for number, values in enumerate(rows):
         if verb == "REPLACE":

@@ -78,6 +78,13 @@ class _Joined:
             raise ScenarioError(what, value=source.name)
         return source.table
 
+    def written_partitions(self, number: int) -> dict[int, frozenset[int]]:
+        """Return, by the id of a source's table, the partitions that the statement names for this source."""
+        source = self.sources[number]
+        if not isinstance(source, TableSource) or source.partitions is None:
+            return {}
+        return {source.table.info.table_id: source.partitions}
+
 
 class _Update:
     """The assignments of an UPDATE, by the number of their source."""
@@ -159,7 +166,8 @@ def run_joined_update(tree: exp.Expr, context: StatementContext, transaction: Op
         scope.filled_null = filled_null
         for offset, value in values.items():
             scope.row[offset] = value
-        new = update_row(table, stored, scope, set(values), transaction)
+        with transaction.restricted(joined.written_partitions(number)):
+            new = update_row(table, stored, scope, set(values), transaction)
         if new is not None:
             changed[number].add(row.location)
             current[key] = new

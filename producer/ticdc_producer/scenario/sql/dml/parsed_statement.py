@@ -26,7 +26,7 @@ class ParsedStatement:
     expressions, columns by their offsets, the index that finds the rows. A DDL of the table makes another
     version, and settings of the session have no effect on a plan.
 
-    :param names_partitions: whether its target names partitions, or is a join that may.
+    :param names_partitions: whether it writes into named partitions of one table.
     :param shared: whether other statements of the shape will use this tree, with their literals.
     """
 

@@ -13,7 +13,7 @@ from base64 import b64decode, b64encode
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLValue, Unsigned
 from ticdc_producer.scenario.sql.expression.eval_type import E
-from ticdc_producer.scenario.sql.functions.function import to_integer, value_function
+from ticdc_producer.scenario.sql.functions.function import MAX_PACKET, to_integer, value_function
 
 _BASE64_LINE = 76
 _SHA2 = {0: "sha256", 224: "sha224", 256: "sha256", 384: "sha384", 512: "sha512"}
@@ -72,13 +72,16 @@ def _password(value: SQLValue) -> SQLValue:
 
 
 def _uncompress(value: SQLValue) -> SQLValue:
-    """Return the bytes that COMPRESS packed after their length; NULL for others."""
-    data = to_bytes(value)
+    """Return the bytes that COMPRESS packed after their length; NULL for others and for more bytes."""
+    data, unpacker = to_bytes(value), zlib.decompressobj()
+    if not data:
+        return b""
+    limit = min(int.from_bytes(data[:4], "little"), MAX_PACKET)
     try:
-        unpacked = zlib.decompress(data[4:]) if data else b""
+        unpacked = unpacker.decompress(data[4:], limit + 1)
     except zlib.error:
         return None
-    return unpacked if len(unpacked) <= int.from_bytes(data[:4], "little") else None
+    return unpacked if unpacker.eof and len(unpacked) <= limit else None
 
 
 def _uncompressed_length(value: SQLValue) -> SQLValue:

@@ -102,7 +102,7 @@ class TableSource(Source):
         self, table: Table, alias: str, mode: SQLMode, partitions: frozenset[int] | None = None
     ) -> None:
         super().__init__()
-        self._partitions = partitions
+        self.partitions = partitions
         self.table, self._mode = table, mode
         self.name, self.schema = alias or table.info.name, table.info.schema
         self._offsets = [offset for offset, column in enumerate(table.info.columns) if not column.hidden]
@@ -133,7 +133,7 @@ class TableSource(Source):
         return self._chosen(self.table.scan())
 
     def _chosen(self, rows: Iterable[Row]) -> list[SourceRow]:
-        partitions = self._partitions
+        partitions = self.partitions
         return [self._row(row) for row in rows if partitions is None or row.table_id in partitions]
 
     def _row(self, row: Row) -> SourceRow:

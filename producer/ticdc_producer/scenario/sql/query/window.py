@@ -49,7 +49,9 @@ class Windows:
     def __init__(self, uses: Iterable[exp.Expr], definitions: Sequence[exp.Expr]) -> None:
         named = named_windows(definitions)
         self._unused = [window_of(definition, named) for definition in definitions]
-        self.calls = [(node, window_call(node), window_of(node, named)) for node in windows_in(uses)]
+        # ORDER BY 2 is the same node as in the SELECT list.
+        distinct = {id(node): node for node in windows_in(uses)}.values()
+        self.calls = [(node, window_call(node), window_of(node, named)) for node in distinct]
 
     def check(self, scope: QueryScope) -> None:
         """Check the windows.

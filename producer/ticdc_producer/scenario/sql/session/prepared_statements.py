@@ -16,7 +16,7 @@ from ticdc_producer.scenario.sql.session.other_statements import KNOWN_VERBS, no
 from ticdc_producer.scenario.sql.session.session_settings import SessionValues
 from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.dialect import Token, TokenType
-from ticdc_producer.scenario.sql.text.spelling import DEFAULT, Spelling, quoted_text
+from ticdc_producer.scenario.sql.text.spelling import Spelling, quoted_text
 from ticdc_producer.scenario.sql.text.statements import Statement, split_statements
 
 _VERBS = ("PREPARE", "EXECUTE", "DEALLOCATE")
@@ -60,7 +60,7 @@ class PreparedStatements:
         self,
         values: SessionValues,
         parse: Callable[[Statement], object],
-        spelling: Callable[[], Spelling] = lambda: DEFAULT,
+        spelling: Callable[[], Spelling],
     ) -> None:
         self._values, self._parse, self._spelling = values, parse, spelling
         self._prepared: dict[str, _Prepared] = {}

@@ -158,6 +158,7 @@ class Session:
             self._settings.move_clock(self._recorded.commits)
             open_ = self._transaction.begin(line)
             open_.line = line
+            self._values.begin_statement(open_.commit_seq)
             try:
                 yield RowWriter(open_, StatementContext(self._mode, self._target, self._values))
             except ScenarioError:

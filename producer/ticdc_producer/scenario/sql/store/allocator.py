@@ -108,6 +108,17 @@ class RowIds:
         self.forget_cache()
         self.cache = cache or self.cache
 
+    def shard(self, bits: int) -> None:
+        """Apply ``SHARD_ROW_ID_BITS = bits``."""
+        self.shard_bits = bits
+
+    def follow_auto_random(self, table: TableInfo) -> None:
+        """Take the bits of the AUTO_RANDOM column of a table, if it has one."""
+        for column in table.columns:
+            if column.auto_random is not None:
+                self.shard_bits, width = column.auto_random
+                self.sharded_bits = width - (not column.unsigned)
+
     def rebase(self, next_id: int) -> None:
         """Apply ``AUTO_INCREMENT = next_id``; the counter neither decreases nor enters the cached range."""
         self.forget_cache()
@@ -133,8 +144,5 @@ def row_ids(table: TableInfo, *, next_id: int = 0, cache: int = 0, shard_bits: i
     unsigned = any(column.auto_increment and column.unsigned for column in table.columns)
     limit = _MAX_UNSIGNED if unsigned else _MAX_SIGNED
     ids = RowIds(base=max(next_id - 1, 0), limit=limit, cache=cache or _CACHE, shard_bits=shard_bits)
-    for column in table.columns:
-        if column.auto_random is not None:
-            ids.shard_bits, width = column.auto_random
-            ids.sharded_bits = width - (not column.unsigned)
+    ids.follow_auto_random(table)
     return ids

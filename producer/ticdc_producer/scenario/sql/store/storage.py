@@ -115,7 +115,7 @@ class Table:
         :param stored: the ids of the columns that it was stored with; None: those of the table.
         :raises ScenarioError: if no partition accepts the row.
         """
-        clustered, home = self.info.clustered_key, self._home(values)
+        clustered, home = self.info.clustered_key, self.home(values)
         stored = self.info.stored_ids if stored is None else stored
         if clustered is None:
             handle = handle_of(row_id)  # an unsigned counter may have passed the signed range
@@ -126,7 +126,11 @@ class Table:
             return Row(home, int_key(handle), handle, tuple(values), stored)
         return Row(home, index_key(self.info.columns, clustered, values) or b"", 0, tuple(values), stored)
 
-    def _home(self, values: Sequence[Value]) -> int:
+    def home(self, values: Sequence[Value]) -> int:
+        """Return the id of the partition of a row, or of the table.
+
+        :raises ScenarioError: if no partition accepts the row.
+        """
         if self.partitioning is None:
             return self.info.table_id
         return self.info.partitions[self.partitioning.locate(self.info, values)].id

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.event import REWRITE, Op, Value
+from ticdc_producer.model.event import REWRITE, Op
 from ticdc_producer.scenario.history import Change, HistorySize
 from ticdc_producer.scenario.sql.store.recorded_history import RecordedHistory
 from ticdc_producer.scenario.sql.store.storage import Row, Table
@@ -28,7 +28,7 @@ class OpenTransaction:
     :param changes: the row changes of tables that are not temporary.
     :param steps: the row changes in execution order, for rollback.
     :param savepoints: per name in lower case, the number of steps before it; the oldest one first.
-    :param partitions: by the id of a table, the partitions to which the statement restricts it.
+    :ivar partitions: by the id of a table, the partitions into which the statement may write.
     """
 
     commit_seq: int
@@ -37,7 +37,7 @@ class OpenTransaction:
     changes: list[Change] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     savepoints: dict[str, int] = field(default_factory=dict)
-    partitions: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    partitions: Mapping[int, frozenset[int]] = field(default_factory=dict, init=False)
     _ignores_conflicts: bool = False
 
     @contextmanager
@@ -48,6 +48,15 @@ class OpenTransaction:
             yield
         finally:
             self._ignores_conflicts = False
+
+    @contextmanager
+    def restricted(self, partitions: Mapping[int, frozenset[int]]) -> Iterator[None]:
+        """Write into some partitions alone in the context: those that the statement names."""
+        self.partitions = partitions
+        try:
+            yield
+        finally:
+            self.partitions = {}
 
     def insert(self, table: Table, row: Row) -> None:
         """Store a new row.
@@ -64,8 +73,7 @@ class OpenTransaction:
 
         :raises ScenarioError: if one of its unique keys exists, unless conflicts are ignored.
         """
-        if self.partitions:
-            self.check_partition(table, new.values)
+        self.check_partition(table, new.table_id)
         conflict = table.replace(old, new)
         if conflict is not None and self._ignores_conflicts:
             return
@@ -100,20 +108,17 @@ class OpenTransaction:
             return changes
         return changes + sum(old is not None and new is not None for _, old, new in self.steps[since:])
 
-    def accepts(self, table: Table, values: Sequence[Value]) -> bool:
-        """Return whether the statement may write a row into the row's partition.
-
-        :raises ScenarioError: if the row has no partition.
-        """
+    def accepts(self, table: Table, partition: int) -> bool:
+        """Return whether the statement may write into a partition, given by its id."""
         chosen = self.partitions.get(table.info.table_id)
-        return chosen is None or table.make_row(values).table_id in chosen
+        return chosen is None or partition in chosen
 
-    def check_partition(self, table: Table, values: Sequence[Value]) -> None:
-        """Check that the statement may write a row into the row's partition.
+    def check_partition(self, table: Table, partition: int) -> None:
+        """Check that the statement may write into a partition, given by its id.
 
         :raises ScenarioError: if it may not.
         """
-        if not self.accepts(table, values):
+        if not self.accepts(table, partition):
             raise ScenarioError("Found a row not matching the given partition set")
 
     def _record(self, table: Table, op: int, old: Row | None, new: Row | None) -> None:
@@ -196,7 +201,6 @@ class TransactionControl:
             self.begin(line)
         transaction = self.open or self._next()
         transaction.line, before = line, len(transaction.steps)
-        transaction.partitions = {}
         try:
             run(transaction, before)
         except ScenarioError:

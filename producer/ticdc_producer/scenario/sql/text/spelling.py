@@ -72,7 +72,7 @@ def quoted_text(text: str) -> str:
 def _pattern(spelling: Spelling) -> re.Pattern[str]:
     strings = _PLAIN if not spelling.backslash_escapes else _ANSI if spelling.ansi_quotes else _WITH_ESCAPES
     return re.compile(
-        rf"(?P<comment>{_COMMENT})|(?P<string>{strings})|(?P<name>`[^`]*`)|(?P<end>;)|(?P<pipes>\|\|)"
+        rf"(?P<comment>{_COMMENT})|(?P<open>/\*(?!!|\+|T!))|(?P<string>{strings})|(?P<name>`[^`]*`)|(?P<end>;)|(?P<pipes>\|\|)"
         r"|(?P<word>[\w$]+)|(?P<other>[^\w$])",
         re.DOTALL,
     )
@@ -84,13 +84,16 @@ def next_statement(text: str, start: int, end: int, line: int, spelling: Spellin
     The result has as many lines.
 
     :param line: line of the file at ``start``.
-    :raises ScenarioError: for an open quote.
+    :raises ScenarioError: for an open quote or comment.
     """
     parts: list[str] = []
     for match in _pattern(spelling).finditer(text, start, end):
         kind, lexeme = match.lastgroup, match.group()
         if kind == "end":
             return "".join(parts), match.end()
+        if kind == "open":
+            line += text.count("\n", start, match.start())
+            raise ScenarioError("SQL does not parse: */ is missing", line=line)
         if kind == "other" and lexeme in "'\"`":
             line += text.count("\n", start, match.start())
             raise ScenarioError(
