@@ -261,6 +261,23 @@ def test_output_to_a_full_disk_is_one_line(tmp_path: Path, script: Path) -> None
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", ["run", "verify", pytest.param("decode", marks=pytest.mark.slow)])
+def test_a_closed_standard_output_changes_neither_files_nor_exit_code(
+    tmp_path: Path, script: Path, command: str
+) -> None:
+    folder, expected = tmp_path / "folder", tmp_path / "expected"
+    assert main(["run", str(script), "-q", "--out", str(expected)]) == 0
+    arguments = [str(script), "--out", str(folder)] if command == "run" else ["--in", str(expected)]
+    _process([command, *arguments], before=_without_standard_output)
+    if command == "run":
+        assert (folder / MANIFEST).read_bytes() == (expected / MANIFEST).read_bytes()
+
+
+def _without_standard_output() -> None:
+    """Close the standard output, as ``>&-`` does in a shell."""
+    os.close(1)
+
+
 class _Registry(BaseHTTPRequestHandler):
     """A registry that registers a number of schemas, and then fails."""
 
