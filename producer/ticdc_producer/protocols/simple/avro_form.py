@@ -140,27 +140,29 @@ def without_build_ts(value: bytes) -> bytes:
         return value
     position, texts, longs = before
     try:
-        for _ in range(texts):
-            position = _after_text(value, position)
+        for _ in range(texts):  # most of them have up to 63 bytes
+            size = value[position]
+            position = position + 1 + (size >> 1) if size < 0x80 else _after_long_text(value, position)
     except IndexError:
         return value
-    build_ts = longs.match(value, position)
-    return value if build_ts is None else value[: build_ts.end(1)] + value[build_ts.end() :]
+    numbers = longs.match(value, position)
+    if numbers is None:
+        return value
+    start, end = numbers.span(1)
+    return value[:start] + value[end:]
 
 
-def _after_text(value: bytes, position: int) -> int:
-    size = value[position]
-    if size >= 0x80:  # longer than 63 bytes
-        size = (size & 0x7F) + (value[position + 1] << 7)
-        position += 1
-        if size >= 1 << 14:  # longer than 8,191 bytes: a DDL
-            raise IndexError
-    return position + 1 + (size >> 1)
+def _after_long_text(value: bytes, position: int) -> int:
+    size = (value[position] & 0x7F) + (value[position + 1] << 7)
+    if size >= 1 << 14:  # longer than 8,191 bytes: a DDL
+        raise IndexError
+    return position + 2 + (size >> 1)
 
 
 def _longs(number: int) -> re.Pattern[bytes]:
-    """Return the pattern of some numbers, as a group, and the ``buildTs`` after them."""
-    return re.compile(rb"((?:[\x80-\xff]*[\x00-\x7f]){%d})[\x80-\xff]*[\x00-\x7f]" % number)
+    """Return the pattern of some numbers, and of the ``buildTs`` after them as a group."""
+    long = rb"[\x80-\xff]*+[\x00-\x7f]"
+    return re.compile(long * number + b"(" + long + b")")
 
 
 def _head(kind: int) -> bytes:
