@@ -58,7 +58,9 @@ MENU = {
     },
     "Running it": {
         "options": "Options",
-        "clusters": "Kafka and Spark",
+        "kafka": "Your Kafka",
+        "clusters": "Your Spark",
+        "runs": "Long and interrupted runs",
         "performance": "Large runs",
         "limitations": "Limitations",
     },

@@ -138,7 +138,7 @@ def _users(admin: AdminClient) -> None:
 
 
 def _permissions() -> list[AclBinding]:
-    """The permissions that docs/clusters.md and docs/testing.md require; no Write on ``read-only.*``."""
+    """The permissions that docs/kafka.md and docs/testing.md require; no Write on ``read-only.*``."""
     topic, group = ResourceType.TOPIC, ResourceType.GROUP
     wanted = [
         *((topic, "secured", operation) for operation in ("DESCRIBE", "READ", "WRITE", "CREATE")),

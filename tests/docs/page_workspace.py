@@ -121,7 +121,7 @@ def _next_version(workspace: PageWorkspace) -> None:
 
 
 GIVEN = (
-    Given("clusters.md", "--resume", _interrupted_run),
+    Given("runs.md", "--resume", _interrupted_run),
     Given("conformance.md", "golden diff", _next_version),
     Given("open-protocol.md", "decode", _as_the_readme),
     Given("traps.md", "coverage", _as_the_readme),
