@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from pyspark.sql import SparkSession
 from ticdc_producer import ProducerError
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.engine.spark import SparkEngine
-from ticdc_producer.scenario.frames.frame import Frame, ParquetFrame, frame_of
+from ticdc_producer.scenario.frames.frame import Frame, ParquetFrame, SparkFrame, frame_of
+from ticdc_producer.scenario.frames.zones import SESSION_ZONE
 
 ROWS = pa.table({"n": [0, 1], "v": ["a", None]})
 
@@ -111,3 +113,44 @@ def test_both_engines_read_the_wall_clocks_of_a_zone(spark: SparkSession, tmp_pa
         )
         assert here.schema.types == in_spark.schema.types == table.schema.types
         assert here.to_pylist() == in_spark.to_pylist() == table.to_pylist()
+
+
+@pytest.fixture
+def in_tokyo(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session in another time zone, under a name of Java."""
+    before = str(spark.conf.get(SESSION_ZONE))
+    spark.conf.set(SESSION_ZONE, "GMT+9")
+    yield spark
+    spark.conf.set(SESSION_ZONE, before)
+
+
+def test_time_stamps_of_spark_have_the_zone_of_the_session(in_tokyo: SparkSession, tmp_path: Path) -> None:
+    rows = in_tokyo.sql(
+        "SELECT at, struct(at) AS after, map('at', at) AS images "
+        "FROM VALUES (timestamp'2020-01-01 12:00:00') AS t(at)"
+    )
+    frame, zoned = SparkFrame(rows), pa.timestamp("us", "+09:00")
+    assert frame.rows is not None
+    large = pa.Table.from_batches(frame.dataset(SparkEngine(in_tokyo), rows.columns).batches())
+    assert [frame.rows.schema.types[0], large.schema.types[0]] == [zoned, zoned]
+    assert large.cast(frame.rows.schema) == frame.rows
+    with pytest.raises(ProducerError, match="does not retain the time zone GMT\\+9 of the time stamps"):
+        LargeFrame(rows).write(tmp_path / "rows")
+    path = tmp_path / "rows.parquet"
+    pq.write_table(frame.rows, path)
+    location = LargeFile(str(path), "s.yaml", 1)
+    in_spark = pa.Table.from_batches(location.dataset(SparkEngine(in_tokyo), ["at", "after"]).batches())
+    assert in_spark.schema.types[0] == pa.timestamp("us", "UTC")
+    assert in_spark.column("at").cast(zoned).equals(frame.rows.column("at"))
+
+
+class LargeFile(ParquetFrame):
+    """A file that only Spark reads, as one in a bucket."""
+
+    is_local = False
+
+
+class LargeFrame(SparkFrame):
+    """A DataFrame of Spark with too many rows for this process."""
+
+    rows = None

@@ -51,7 +51,7 @@ def datetime_texts(column: ColumnInfo, values: pa.Array) -> pa.Array:
     :raises ScenarioError: for a time that the column rejects.
     """
     if values.type.tz is not None:
-        zone = _arrow_zone(values.type.tz) if column.type == T.DATETIME else "UTC"
+        zone = arrow_zone(values.type.tz) if column.type == T.DATETIME else "UTC"
         values = pc.local_timestamp(values.cast(pa.timestamp("us", zone)))
     clock = values.cast(pa.timestamp("us")).cast(pa.int64())
     fsp = max(column.decimal, 0)
@@ -70,10 +70,10 @@ def datetime_texts(column: ColumnInfo, values: pa.Array) -> pa.Array:
     return pc.utf8_slice_codeunits(texts, 0, length).cast(pa.binary())
 
 
-def _arrow_zone(zone: str) -> str:
+def arrow_zone(zone: str) -> str:
     """Return Arrow's name of a time zone of Spark, which also accepts those of Java, such as ``GMT+8``.
 
-    >>> [_arrow_zone(zone) for zone in ("Asia/Tokyo", "Z", "GMT+8", "UTC-05:30")]
+    >>> [arrow_zone(zone) for zone in ("Asia/Tokyo", "Z", "GMT+8", "UTC-05:30")]
     ['Asia/Tokyo', 'UTC', '+08:00', '-05:30']
     """
     offset = _OFFSET.fullmatch(zone)

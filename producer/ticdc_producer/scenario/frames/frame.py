@@ -19,7 +19,9 @@ import pyarrow as pa
 from ticdc_producer.engine import SMALL_BYTES, SMALL_EVENTS
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine
 from ticdc_producer.errors import ArgumentError, ScenarioError
+from ticdc_producer.scenario.columns.temporal_columns import arrow_zone
 from ticdc_producer.scenario.frames.plain_table import plain_table
+from ticdc_producer.scenario.frames.zones import SESSION_ZONE, has_zones, in_zone, with_zones
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -60,16 +62,23 @@ class Frame(ABC):
                 raise TypeError(f"{type(engine).__name__} is named spark")
             rows = self.spark_frame(engine.spark)
             selected = rows.select(*(f"`{name}`" for name in names))
-            read = engine.of_frame(selected, arrow_schema(selected.schema))
-            types = [self._zoned(field) for field in read.schema]
-            zoned = pa.schema([field.with_type(kind) for field, kind in zip(read.schema, types, strict=True)])
+            in_utc = arrow_schema(selected.schema)
+            # The batches of a task have the time zone of the session.
+            read = engine.of_frame(selected, in_zone(in_utc, str(engine.spark.conf.get(SESSION_ZONE))))
+            zoned = self._zoned(in_utc)
             return read if zoned == read.schema else read.map(partial(_cast, zoned), zoned)
         return self._local_dataset(engine, names)
 
-    def _zoned(self, field: pa.Field) -> pa.DataType:
-        """Return the type of a column that Spark read, with the time zones that Spark does not retain."""
-        types = self._types()
-        return field.type if types is None else with_zones(field.type, types.field(field.name).type)
+    def _zoned(self, schema: pa.Schema) -> pa.Schema:
+        """Return columns that Spark read with the time zones of the frame, which Spark does not retain.
+
+        :param schema: with time stamps in UTC.
+        """
+        own = self._types()
+        if own is None:
+            return schema
+        types = (with_zones(field.type, own.field(field.name).type) for field in schema)
+        return pa.schema([field.with_type(kind) for field, kind in zip(schema, types, strict=True)])
 
     def _types(self) -> pa.Schema | None:
         """Return the types of the columns; None if only Spark knows them."""
@@ -145,7 +154,7 @@ class ArrowFrame(GivenFrame):
 
 
 class SparkFrame(GivenFrame):
-    """A DataFrame of Spark.
+    """A DataFrame of Spark, whose time stamps are in the time zone of the session, as Spark shows them.
 
     :param frame: its small results have the order in which Spark collects them.
     """
@@ -154,7 +163,15 @@ class SparkFrame(GivenFrame):
         self._frame = frame
 
     def _few_rows(self) -> pa.Table:
-        return self._frame.limit(SMALL_EVENTS + 1).toArrow()
+        rows = self._frame.limit(SMALL_EVENTS + 1).toArrow()
+        return rows.cast(self._zoned(rows.schema))
+
+    def _zoned(self, schema: pa.Schema) -> pa.Schema:
+        return in_zone(schema, arrow_zone(self._session_zone))
+
+    @property
+    def _session_zone(self) -> str:
+        return str(self._frame.sparkSession.conf.get(SESSION_ZONE))
 
     @property
     def is_local(self) -> bool:
@@ -167,6 +184,10 @@ class SparkFrame(GivenFrame):
         return self._frame
 
     def _write_large(self, path: Path) -> None:
+        if arrow_zone(self._session_zone) != "UTC" and has_zones(self._frame.limit(0).toArrow().schema):
+            what = f"Parquet of Spark does not retain the time zone {self._session_zone} of the time stamps"
+            hint = f"cast them to timestamp_ntz, or set {SESSION_ZONE} to UTC"
+            raise ScenarioError(what, hint=hint)
         self._frame.write.mode("overwrite").parquet(path.absolute().as_uri())
 
 
@@ -272,21 +293,6 @@ def frame_of(df: object) -> GivenFrame:
     is_lazy = callable(getattr(df, "collect", None))
     hint = "call its `collect`" if is_lazy else "give one of Spark, pandas or Polars, or an Arrow table"
     raise ScenarioError(what, hint=hint)
-
-
-def with_zones(read: pa.DataType, own: pa.DataType) -> pa.DataType:
-    """Return a type with the time zones of another one.
-
-    >>> with_zones(pa.timestamp("us", "UTC"), pa.timestamp("ns", "Asia/Tokyo"))
-    TimestampType(timestamp[us, tz=Asia/Tokyo])
-    """
-    if pa.types.is_timestamp(read) and pa.types.is_timestamp(own) and read.tz and own.tz:
-        return pa.timestamp(read.unit, own.tz)
-    if pa.types.is_struct(read) and pa.types.is_struct(own):
-        return pa.struct(
-            [field.with_type(with_zones(field.type, own.field(field.name).type)) for field in read]
-        )
-    return read
 
 
 def _cast(schema: pa.Schema, batches: Batches) -> Batches:
