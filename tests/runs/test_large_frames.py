@@ -176,6 +176,26 @@ REFUSALS: dict[str, tuple[pa.Table, str, str]] = {
                 *((1, None, None, {"id": number, "v": "a"}) for number in range(20)), number="txn"), "",
         "Duplicate entry 'a' for key 't.k'",
     ),
+    "a duplicate of a unique key that a DDL adds": (
+        records((5, T, None, None), (6, None, None, A), (7, "ALTER TABLE t ADD UNIQUE k (v)", None, None),
+                (8, None, None, {"id": 2, "v": "a"})), "",
+        r"Duplicate entry 'a' for key 't.k': it is the key of \(id=1, v='a'\) of commit_ts 6, in \(id=2",
+    ),
+    "duplicates before a DDL that adds a unique key": (
+        records((5, T, None, None), (6, None, None, A), (7, None, None, {"id": 2, "v": "a"}),
+                (8, "ALTER TABLE t ADD UNIQUE k (v)", None, None)), "",
+        "Duplicate entry 'a' for key 't.k': several rows have it when the DDL of commit_ts 8 adds the key",
+    ),
+    "duplicates before a later step that adds a unique column": (
+        records((5, T, None, None), (6, None, None, A), (7, None, None, {"id": 2, "v": "b"})),
+        "ALTER TABLE t ADD n INT DEFAULT 3; ALTER TABLE t ADD UNIQUE (n)",
+        "Duplicate entry '3' for key 't.n': several rows have it when the DDL of a later step adds the key",
+    ),
+    "duplicates of a key whose column loses digits": (
+        records((5, f"{T[:-1]}, d DECIMAL(6,3) UNIQUE)", None, None), (6, None, None, {**A, "d": "1.001"}),
+                (7, None, None, {**B, "id": 2, "d": "1.002"})), "ALTER TABLE t MODIFY d DECIMAL(6,2)",
+        "Duplicate entry '1.00' for key 't.d': several rows have it when the DDL of a later step",
+    ),
     "operations that are numbers": (
         records((5, T, None, None), (6, None, None, A), op=[None, 1]), "",
         "column 'op' must be a text column, not int64",
@@ -212,6 +232,23 @@ def test_partitions_may_be_dropped_and_truncated(tmp_path: Path) -> None:
     rows = [(START + 7, None, None, {"id": number, "v": "a"}) for number in range(9)]
     for later in ("ALTER TABLE t TRUNCATE PARTITION p", "ALTER TABLE t DROP PARTITION p"):
         same_on("local", records((START, create, None, None), *rows), later)
+
+
+def test_a_later_unique_key_of_rows_that_were_equal_before() -> None:
+    """Rows have one key until one of them is changed, or their partition is truncated."""
+    create = (
+        "CREATE TABLE t (id INT, v VARCHAR(9), PRIMARY KEY (id, v)) PARTITION BY RANGE (id)"
+        " (PARTITION p VALUES LESS THAN (5), PARTITION q VALUES LESS THAN (9))"
+    )
+    rows: list[Record] = [
+        (START, create, None, None),
+        (START + 1, None, None, A), (START + 2, None, None, B), (START + 3, None, A, {"id": 2, "v": "a"}),
+        (START + 4, None, None, {"id": 6, "v": "a"}), (START + 5, None, None, {"id": 6, "v": "b"}),
+        (START + 6, "ALTER TABLE t TRUNCATE PARTITION q", None, None),
+        (START + 7, "ALTER TABLE t ADD UNIQUE k (id)", None, None),
+        (START + 8, None, None, {"id": 6, "v": "a"}),
+    ]  # fmt: skip
+    same_on("local", records(*rows), "")
 
 
 def test_a_row_may_follow_at_the_next_time_stamp() -> None:

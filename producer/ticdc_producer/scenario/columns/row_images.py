@@ -131,7 +131,7 @@ class RowVersions:
         return {table.version: table for table in self.tables}
 
     @cached_property
-    def _chains(self) -> dict[int, list[int]]:
+    def chains(self) -> dict[int, list[int]]:
         """The versions of each table, in order, by its id."""
         chains: dict[int, list[int]] = {}
         for table in self.table.values():
@@ -164,7 +164,7 @@ class RowVersions:
 
     def _advanced(self, images: pa.ListArray, version: int, target: int) -> pa.ListArray:
         """Return images of one version as those of another: the DDLs between are applied one by one."""
-        chain = self._chains[self.table[target].table_id]
+        chain = self.chains[self.table[target].table_id]
         passed = chain[chain.index(version) : chain.index(target) + 1]
         columns = columns_of(images, len(self.table[version].sent))
         for before, after in pairwise(passed):
