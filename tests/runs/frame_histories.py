@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import yaml
 
@@ -176,18 +177,37 @@ def flat_frame(seed: int, *, before: bool) -> pa.Table:
     return pa.table({**columns, **old_rows})
 
 
+def halves(rows: pa.Table, number: str) -> list[pa.Table]:
+    """The first transactions of a history, and the others."""
+    numbers = rows.column(number)
+    middle = sorted(set(numbers.to_pylist()))[len(set(numbers.to_pylist())) // 2]
+    first = pc.less(numbers, middle)
+    return [rows.filter(first), rows.filter(pc.invert(first))]
+
+
 def scenario(
-    folder: Path, name: str, rows: pa.Table, later: str = "", *, large: bool, **changes: Any
+    folder: Path,
+    name: str,
+    rows: pa.Table | list[pa.Table],
+    later: str = "",
+    *,
+    large: bool,
+    between: str = "",
+    **changes: Any,
 ) -> Path:
     """A scenario file of a DataFrame; a path with a scheme is read as a large one.
 
+    :param rows: of one or several steps.
     :param later: SQL after the DataFrame.
+    :param between: SQL between two of them.
     :param changes: other keys of the step; with ``table`` the table ``t`` exists before.
     """
-    path = folder / f"{name}.parquet"
-    pq.write_table(rows, path, row_group_size=max(1, rows.num_rows // 3))
     steps: list[Any] = [{"sql": f"{CREATE_T}; INSERT INTO t VALUES (9, 'x', 1)"}] if changes else []
-    steps += [{"changes": {"path": path.as_uri() if large else str(path), **changes}}]
+    for number, each in enumerate([rows] if isinstance(rows, pa.Table) else rows):
+        path = folder / f"{name}{number}.parquet"
+        pq.write_table(each, path, row_group_size=max(1, each.num_rows // 3))
+        steps += [{"sql": between}] if between and number else []
+        steps += [{"changes": {"path": path.as_uri() if large else str(path), **changes}}]
     steps += [{"sql": later}] if later else []
     (folder / f"{name}.yaml").write_text(yaml.safe_dump({"version": 1, "name": "s", "steps": steps}))
     return folder / f"{name}.yaml"

@@ -237,10 +237,7 @@ CHECKS: dict[str, Callable[[Form], None]] = dict(
         strict=True,
     )
 )  # fmt: skip
-LATER = "statements that change rows of the table after the changes"
 REFUSED = {
-    (LATER, LARGE): "come from a step or a dump",
-    (LATER, TABLE): "come from a step or a dump",
     ("several tables in one transaction, and DDL between", TABLE): "has no column 'table'",
 }
 """The errors of large DataFrames."""

@@ -23,6 +23,11 @@ from ticdc_producer.scenario.load import load_scenario
 URI = "kafka:///s?protocol=canal-json&partition-num=3&enable-tidb-extension=true"
 SECOND = 1000 << 18
 LATER = "CREATE TABLE o (a INT PRIMARY KEY); INSERT INTO o VALUES (1); ALTER TABLE t ADD z INT DEFAULT 3"
+USES = (
+    f"{LATER}; DELETE FROM t WHERE id < 3; UPDATE t SET d = d + 1;"
+    "REPLACE INTO t (id, d, z) VALUES (5, 2, 1); INSERT INTO o SELECT id + 10 FROM t"
+)
+"""SQL that also uses the rows of the DataFrame."""
 
 
 def written(file: Path, out: Path, engine: EngineOption = "local", **options: Any) -> dict[str, bytes]:
@@ -38,7 +43,9 @@ def written(file: Path, out: Path, engine: EngineOption = "local", **options: An
     return {str(file.relative_to(out)): file.read_bytes() for file in files if file.is_file()}
 
 
-def same_on(engine: EngineOption, rows: pa.Table, later: str = LATER, **changes: Any) -> None:
+def same_on(
+    engine: EngineOption, rows: pa.Table | list[pa.Table], later: str = LATER, **changes: Any
+) -> None:
     """A run of the DataFrame as a large one writes what its run as a small one writes.
 
     The small one is verified. Spark would need half of its time to verify equal bytes.
@@ -66,11 +73,20 @@ def test_a_random_history_is_the_same(examples: int) -> None:
         seed=st.integers(0, 1 << 32),
         number=st.sampled_from(("txn", "commit_ts")),
         images=st.sampled_from(("json", "struct", "map")),
+        later=st.sampled_from((LATER, USES)),
+        steps=st.sampled_from((1, 2)),
     )
-    @example(seed=1, number="commit_ts", images="struct")
-    @example(seed=2, number="txn", images="map")
-    def check(seed: int, number: Literal["txn", "commit_ts"], images: histories.Images) -> None:
-        same_on("local", frame(seed, number, images))
+    @example(seed=1, number="commit_ts", images="struct", later=LATER, steps=2)
+    @example(seed=2, number="txn", images="map", later=USES, steps=1)
+    def check(
+        seed: int,
+        number: Literal["txn", "commit_ts"],
+        images: histories.Images,
+        later: str,
+        steps: int,
+    ) -> None:
+        rows = frame(seed, number, images)
+        same_on("local", histories.halves(rows, number) if steps == 2 else rows, later)
 
     check()
 
@@ -78,9 +94,9 @@ def test_a_random_history_is_the_same(examples: int) -> None:
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("seed", [3, pytest.param(4, marks=pytest.mark.slow)])
 def test_a_random_history_of_one_table_is_the_same(seed: int, before: bool) -> None:
-    columns = {"before": "old"} if before else {}
+    columns: dict[str, Any] = {"before": "old"} if before else {}
     frame = histories.flat_frame(seed, before=before)
-    same_on("local", frame, **{"table": "t", "order": ["x", "y"], **columns})
+    same_on("local", frame, table="t", order=["x", "y"], **columns)
 
 
 @pytest.mark.parametrize("images", ["struct", pytest.param("json", marks=pytest.mark.slow)])
@@ -90,7 +106,7 @@ def test_a_random_history_is_the_same_on_spark(spark: object, images: histories.
 
 T = "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(9) NOT NULL)"
 A, B = {"id": 1, "v": "a"}, {"id": 1, "v": "b"}
-Record = tuple[int, str | None, dict[str, Any] | None, dict[str, Any] | None]
+Record = tuple[int, str | None, dict[str, Any] | str | None, dict[str, Any] | str | None]
 """Number, statement, and the row of ``t`` before and after."""
 
 
@@ -204,8 +220,9 @@ REFUSALS: dict[str, tuple[pa.Table, str, str]] = {
         records((5, T, None, None), ((1 << 63) - 1, None, None, A)), "",
         "leaves no time for a commit after it",
     ),
-    "SQL of its rows": (
-        records((5, T, None, None), (6, None, None, A)), "UPDATE t SET v = 'c'", "come from a step or a dump",
+    "SQL of rows without row ids": (
+        records((5, T.replace("KEY", "KEY NONCLUSTERED"), None, None), (6, None, None, A)),
+        "UPDATE t SET v = 'c'", "come from a large DataFrame, and have no row ids",
     ),
 }  # fmt: skip
 
@@ -249,6 +266,27 @@ def test_a_later_unique_key_of_rows_that_were_equal_before() -> None:
         (START + 8, None, None, {"id": 6, "v": "a"}),
     ]  # fmt: skip
     same_on("local", records(*rows), "")
+
+
+def test_sql_between_two_dataframes_of_a_table() -> None:
+    """A column of ids goes on after the highest one that the DataFrame gave, also for a row that is gone."""
+    create = T.replace("INT", "INT AUTO_INCREMENT")
+    first = records((START, create, None, None), (START + 1, None, None, {"id": 9, "v": "a"}),
+                    (START + 2, None, {"id": 9, "v": "a"}, None), (START + 3, None, None, A))  # fmt: skip
+    second = records((START + (9 << 30), None, None, {"id": 20, "v": "b", "x": 2}),
+                     (START + (9 << 30) + 1, None, {"id": 10, "v": "n", "x": 4},
+                      {"id": 1, "v": "n", "x": 5}))  # fmt: skip
+    between = "INSERT INTO t (v) VALUES ('n'); DELETE FROM t WHERE id = 1; ALTER TABLE t ADD x INT DEFAULT 4"
+    same_on("local", [first, second], "INSERT INTO t (v) VALUES ('o')", between=between)
+
+
+@pytest.mark.slow
+def test_more_rows_than_the_session_holds_are_refused(tmp_path: Path) -> None:
+    ids = list(range(100_001))
+    many = pa.table({"n": [0 for _ in ids], "op": ["i" for _ in ids], "id": ids, "d": [1 for _ in ids]})
+    file = scenario(tmp_path, "s", many, "DELETE FROM t", large=True, table="t", order="n")
+    with pytest.raises(ProducerError, match="come from a large DataFrame, and are too many for a statement"):
+        ticdc_producer.run(file, dry_run=True, engine="local")
 
 
 def test_a_row_may_follow_at_the_next_time_stamp() -> None:

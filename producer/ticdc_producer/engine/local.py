@@ -156,10 +156,14 @@ class LocalDataset(Dataset):
         return (batch for source in self.sources for batch in source() if batch.num_rows)
 
     def small(self, limit: int) -> pa.Table:
-        rows = pa.Table.from_batches(self.batches(), self.schema)
-        if rows.num_rows > limit:
-            raise ValueError(f"{rows.num_rows} rows, at most {limit} were expected")
-        return rows
+        rows: list[pa.RecordBatch] = []
+        count = 0
+        for batch in self.batches():
+            rows.append(batch)
+            count += batch.num_rows
+            if count > limit:
+                raise ValueError(f"more than {limit} rows, which was the most that was expected")
+        return pa.Table.from_batches(rows, self.schema)
 
 
 class _ReusedDataset(LocalDataset):

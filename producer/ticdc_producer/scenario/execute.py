@@ -16,6 +16,7 @@ from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.scenario.commit_times import CommitTimes, clock_of, commit_range, commits_until
 from ticdc_producer.scenario.data_steps import DataPlan, PlannedChanges
 from ticdc_producer.scenario.file_steps import DumpPlan, DumpStep
+from ticdc_producer.scenario.frames.readings import FrameReadings
 from ticdc_producer.scenario.history import CheckSize, History
 from ticdc_producer.scenario.scenario_file import (
     ChangesStep,
@@ -61,8 +62,16 @@ def execute(
     :param check_size: called after each row change of SQL.
     :raises ScenarioError: with file and line, for SQL that fails and time stamps that do not increase.
     """
+    readings = FrameReadings()
     history = _execute_steps(
-        scenario, force_replicate, profile, state_after, refusals, statements, check_size
+        scenario,
+        force_replicate,
+        profile,
+        state_after,
+        refusals,
+        statements,
+        check_size,
+        readings=readings,
     )
     _check_resolved(scenario, history)
     if state_after:
@@ -84,6 +93,7 @@ def execute(
         refusals=None if refusals is None else Refusals(),
         statements=statements,
         defined_after=None if sent is None else sent.first,
+        readings=readings,
     )
     return replace(again, sent=sent)
 
@@ -120,6 +130,7 @@ def _execute_steps(
     statements: StatementCache | None = None,
     check_size: CheckSize | None = None,
     defined_after: int | None = None,
+    readings: FrameReadings | None = None,
 ) -> History:
     times = CommitTimes(scenario)
 
@@ -140,7 +151,7 @@ def _execute_steps(
         defined_after=defined_after,
         seed=scenario.seed,
     )
-    run = _Run(scenario, times, session, refusals)
+    run = _Run(scenario, times, session, refusals, readings=FrameReadings() if readings is None else readings)
     for step in scenario.steps:
         run.add(step)
     return run.history()
@@ -152,6 +163,7 @@ class _Run:
 
     :ivar resolved: the resolved events of steps: the number of commits before each, and its TSO.
     :ivar generated, data: the plans of the steps that tasks carry out.
+    :ivar readings: what was read of large frames.
     :ivar frames: the large frames of ``changes`` steps by the number of their plan in ``data``.
     """
 
@@ -164,6 +176,7 @@ class _Run:
     generated: list[GeneratePlan] = field(default_factory=list)
     data: list[PlannedChanges] = field(default_factory=list)
     frames: dict[int, BoundFrame] = field(default_factory=dict)
+    readings: FrameReadings = field(default_factory=FrameReadings)
     warnings: list[str] = field(default_factory=list)
 
     def add(self, step: ScenarioStep) -> None:
@@ -207,7 +220,7 @@ class _Run:
         if step.frame.rows is not None:
             self.warnings += run_rows(self.session, step, step.frame.rows, self.times, self.resolved)
             return
-        bound = bind_rows(self.session, step, self.times)
+        bound = bind_rows(self.session, step, self.times, self.frames.values(), self.readings)
         if bound is not None:
             self.frames[len(self.data)] = bound
             self.data.append(bound.plan)

@@ -17,8 +17,7 @@ from ticdc_producer.model.shapes import TABLE_ROWS
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.event_stream import StreamPlan
 from ticdc_producer.scenario.data_steps import DataPlan, PlannedChanges, SourcePlan
-from ticdc_producer.scenario.frames.frame_changes import FRAME_CHANGES, rows_before
-from ticdc_producer.scenario.frames.frame_histories import complete, partial_changes, rows_after
+from ticdc_producer.scenario.frames.frame_histories import complete, partial_changes, rows_after, rows_before
 from ticdc_producer.scenario.frames.frame_plan import FramePlan
 from ticdc_producer.scenario.frames.frame_rows import distinct, frame_rows, located
 from ticdc_producer.scenario.frames.rows import COLUMNS
@@ -124,10 +123,10 @@ class FrameSource(UpstreamSource):
     _checked: set[str] = field(default_factory=set)
 
     def changes(self, engine: Engine) -> Dataset:
-        return self._located(complete(self._partial(engine), self.plan))
+        return self._located(complete(partial_changes(engine, self.plan), self.plan))
 
     def row_events(self, engine: Engine, plan: StreamPlan) -> Dataset:
-        changes = self._partial(engine)
+        changes = partial_changes(engine, self.plan)
         if engine.name not in self._checked:
             with translate_worker_errors():
                 self._check(engine, changes)
@@ -136,9 +135,8 @@ class FrameSource(UpstreamSource):
 
     def _check(self, engine: Engine, changes: Dataset) -> None:
         rows = frame_rows(engine, self.plan.frame, self.plan.columns, COLUMNS)
-        before = engine.of_batches(rows_before(self.plan), FRAME_CHANGES)
         try:
-            check_unique_keys(rows, before, changes, self.plan)
+            check_unique_keys(rows, rows_before(engine, self.plan), changes, self.plan)
         except ScenarioError as error:
             raise error.at(self.plan.file, self.plan.line) from None
 
@@ -151,17 +149,12 @@ class FrameSource(UpstreamSource):
     def rows(self, engine: Engine, job: Job, commits: int | None) -> Iterator[tuple[TableInfo, Dataset]]:
         for table in self.plan.tables_after(commits):
             if is_compared(job, table, self.plan.first_commit, commits):
-                rows = self._located(rows_after(self._partial(engine), self.plan, table, commits))
+                changes = partial_changes(engine, self.plan)
+                rows = self._located(rows_after(changes, self.plan, table, commits))
                 yield (
                     job.stream.selection.of(table),
                     rows.map(partial(_replicated, job, table), TABLE_ROWS),
                 )
-
-    def _partial(self, engine: Engine) -> Dataset:
-        """Return the changes as the rows give them (shape ``FRAME_CHANGES``), in no order."""
-        rows = frame_rows(engine, self.plan.frame, self.plan.columns, COLUMNS)
-        before = engine.of_batches(rows_before(self.plan), FRAME_CHANGES)
-        return self._located(partial_changes(rows, self.plan, before))
 
     def _located(self, rows: Dataset) -> Dataset:
         return located(rows, self.plan.file, self.plan.line)

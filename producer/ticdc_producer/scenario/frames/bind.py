@@ -5,8 +5,9 @@ A large frame is bound to the session: its DDL runs, and the commits and tables 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -30,11 +31,14 @@ from ticdc_producer.scenario.frames.frame_rows import (
     summary_engine,
     summary_of,
 )
+from ticdc_producer.scenario.frames.readings import FrameReadings
+from ticdc_producer.scenario.frames.session_rows import loaded_rows, store_rows
 from ticdc_producer.scenario.frames.table_frame import TableColumns
 from ticdc_producer.scenario.scenario_file import ChangesStep
 from ticdc_producer.scenario.sql.ddl import is_ddl
 from ticdc_producer.scenario.sql.session.session import Session
 from ticdc_producer.scenario.sql.store.followed_tables import FollowedTables
+from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.scenario.sql.text.statements import split_statements
 
 if TYPE_CHECKING:
@@ -66,7 +70,15 @@ class BoundFrame:
 
 
 def bind_frame(
-    session: Session, frame: Frame, spec: Changes, *, file: str, line: int, pin: Pin
+    session: Session,
+    frame: Frame,
+    spec: Changes,
+    *,
+    file: str,
+    line: int,
+    pin: Pin,
+    earlier: Collection[BoundFrame],
+    readings: FrameReadings,
 ) -> BoundFrame | None:
     """Run the DDL of a large frame, and return its plan.
 
@@ -74,6 +86,7 @@ def bind_frame(
 
     :param pin: sets the commit-ts of the next commit; called with the commit-ts of the first row and of each
         statement, if the frame has them.
+    :param earlier: the frames before.
     :return: None if the frame has no rows.
     :raises ScenarioError: for a statement that fails or is no DDL, and for tables that it cannot change.
     """
@@ -83,12 +96,15 @@ def bind_frame(
             if spec.table is None
             else _columns_of(session, frame, spec, spec.table, line)
         )
-        with translate_worker_errors():
-            summary = summary_of(summary_engine(frame), frame, columns)
+        if line not in readings.summaries:
+            with translate_worker_errors():
+                readings.summaries[line] = summary_of(summary_engine(frame), frame, columns)
+        summary = readings.summaries[line]
         if summary.first is None or summary.last is None:
             return None
         first = summary.first if spec.table is None else 0
-        return _Binding(session, frame, columns, file, line, pin).bind(summary, first, summary.last)
+        binding = _Binding(session, frame, columns, file, line, pin, earlier, readings)
+        return binding.bind(summary, first, summary.last)
     except ScenarioError as error:
         raise error.at(file, line) from None
 
@@ -104,10 +120,19 @@ class _Binding:
     """Runs the statements of a frame in the session."""
 
     def __init__(
-        self, session: Session, frame: Frame, columns: FrameColumns, file: str, line: int, pin: Pin
+        self,
+        session: Session,
+        frame: Frame,
+        columns: FrameColumns,
+        file: str,
+        line: int,
+        pin: Pin,
+        earlier: Collection[BoundFrame],
+        readings: FrameReadings,
     ) -> None:
         self._session, self._frame, self._columns = session, frame, columns
         self._file, self._line, self._pin = file, line, pin
+        self._earlier, self._readings = earlier, readings
 
     @property
     def _name(self) -> str:
@@ -124,7 +149,8 @@ class _Binding:
         moves = any("use" in text.lower() for _, _, text in summary.statements)
         # If a statement may change the current database, a table without a schema may be in any.
         names = {(schema or ("" if moves else database), table) for schema, table in summary.tables}
-        followed = session.follow_tables(names, _check_table)
+        followed, before = session.follow_tables(names, _check_table)
+        earlier = tuple(each.plan_with_later_ddl for each in self._earlier if each.followed in before)
         taken = session.take_rows(followed)
         databases, starts, offsets = [(first_commit, database)], [first], [offset]
         statements = _in_order(summary.statements)
@@ -165,12 +191,24 @@ class _Binding:
             mode=session.mode,
             entries=tuple(followed.entries),
             table_ids=frozenset(followed.table_ids),
+            earlier=earlier,
         )
         warnings = [
             unchecked_keys(self._file, self._line, name)
             for name in session.tables_with_enforced_keys(followed)
         ]
-        return BoundFrame(plan, followed, warnings)
+        bound = BoundFrame(plan, followed, warnings)
+        followed.load = partial(self._load, bound)
+        return bound
+
+    def _load(self, bound: BoundFrame, table: Table) -> None:
+        """Store the rows of a table in the session."""
+        key, rows = (self._line, table.info.table_id, self._session.commits), self._readings.rows
+        if key not in rows:
+            with translate_worker_errors():
+                engine = summary_engine(self._frame)
+                rows[key] = loaded_rows(engine, bound.plan_with_later_ddl, table.info)
+        store_rows(table, rows[key], self._session.mode)
 
     def _run(self, text: str, number: int) -> int:
         """Run a statement; return the number of its jobs."""
@@ -252,9 +290,16 @@ def run_rows(
     return warnings
 
 
-def bind_rows(session: Session, step: ChangesStep, times: CommitTimes) -> BoundFrame | None:
+def bind_rows(
+    session: Session,
+    step: ChangesStep,
+    times: CommitTimes,
+    earlier: Collection[BoundFrame],
+    readings: FrameReadings,
+) -> BoundFrame | None:
     """Run the DDL of a large frame; return its plan, and None if it has no rows.
 
+    :param earlier: the frames before.
     :raises UnsupportedSQL: for a frame with canonical values.
     """
     if step.spec.canonical:
@@ -269,7 +314,16 @@ def bind_rows(session: Session, step: ChangesStep, times: CommitTimes) -> BoundF
         times.pinned[session.commits] = ts
         pinned.append(session.commits)
 
-    bound = bind_frame(session, step.frame, step.spec, file=times.scenario.file, line=step.line, pin=pin)
+    bound = bind_frame(
+        session,
+        step.frame,
+        step.spec,
+        file=times.scenario.file,
+        line=step.line,
+        pin=pin,
+        earlier=earlier,
+        readings=readings,
+    )
     if bound is not None and pinned:
         first, *within = dict.fromkeys(pinned)
         times.number_by_ts(first, bound.plan.stop, within)

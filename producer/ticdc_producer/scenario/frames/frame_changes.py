@@ -18,7 +18,7 @@ from ticdc_producer.model.shapes import CHANGE_LOG
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import read
 from ticdc_producer.scenario.columns.key_columns import row_keys, stored_key
-from ticdc_producer.scenario.columns.row_images import Flags, images_of
+from ticdc_producer.scenario.columns.row_images import Flags, Values, images_of
 from ticdc_producer.scenario.columns.value_columns import null_error
 from ticdc_producer.scenario.frames.frame_plan import NO_TABLE, FramePlan
 from ticdc_producer.scenario.frames.frame_rows import table_names
@@ -50,16 +50,29 @@ def frame_changes(plan: FramePlan, batches: Batches) -> Batches:
             )
 
 
-def rows_before(plan: FramePlan) -> Iterator[pa.RecordBatch]:
-    """Yield the rows that the tables had before as inserts of the commit -1 (shape ``FRAME_CHANGES``)."""
+def taken_rows(plan: FramePlan) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that SQL left in the tables as inserts of the commit -1 (shape ``FRAME_CHANGES``)."""
     for table, rows in plan.rows_before:
         columns = [pa.array(column, pa.binary()) for column in zip(*rows, strict=True)]
-        after = ImageValues(dict(enumerate(columns)), {})
-        count, none = len(rows), np.zeros(len(rows), bool)
-        changes = VersionChanges(
-            plan, table, np.full(count, int(Op.INSERT)), none, ~none, ImageValues({}, {}), after
-        )
-        yield changes.batch(np.full(count, -1), np.zeros(count, np.int64))
+        yield inserts_before(plan, table, dict(enumerate(columns)), len(rows))
+
+
+def inserts_before(plan: FramePlan, table: TableInfo, columns: Values, count: int) -> pa.RecordBatch:
+    """Return rows as inserts of the commit -1 (shape ``FRAME_CHANGES``).
+
+    :param columns: by offset.
+    """
+    none = np.zeros(count, bool)
+    changes = VersionChanges(
+        plan,
+        table,
+        np.full(count, int(Op.INSERT)),
+        none,
+        ~none,
+        ImageValues({}, {}),
+        ImageValues(columns, {}),
+    )
+    return changes.batch(np.full(count, -1), np.zeros(count, np.int64))
 
 
 def _row_changes(batch: pa.RecordBatch) -> pa.RecordBatch:

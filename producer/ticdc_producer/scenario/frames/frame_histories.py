@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.engine.dataset import Batches, Dataset, Order, united
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, united
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column_functions import first_of_groups
 from ticdc_producer.model.event import Op
@@ -20,17 +20,49 @@ from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE, TABLE_ROWS
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.columns.key_columns import stored_key
 from ticdc_producer.scenario.columns.row_images import Flags, columns_of, images_of
-from ticdc_producer.scenario.frames.frame_changes import FRAME_CHANGES, frame_changes, image_text
+from ticdc_producer.scenario.frames.frame_changes import (
+    FRAME_CHANGES,
+    frame_changes,
+    image_text,
+    inserts_before,
+    taken_rows,
+)
 from ticdc_producer.scenario.frames.frame_plan import FramePlan
+from ticdc_producer.scenario.frames.frame_rows import frame_rows, located
+from ticdc_producer.scenario.frames.rows import COLUMNS
 
 ROW = ("table_id", "row_key")
 IN_ORDER = (*ROW, "commit_seq", "row_seq")
 _GENERATES = "the changes before this one leave other rows in the table"
 
 
-def partial_changes(rows: Dataset, plan: FramePlan, before: Dataset) -> Dataset:
+def partial_changes(engine: Engine, plan: FramePlan) -> Dataset:
     """Return the changes of a frame, and the rows before it (shape ``FRAME_CHANGES``), in no order."""
-    return united([before, rows.map(partial(frame_changes, plan), FRAME_CHANGES)])
+    rows = frame_rows(engine, plan.frame, plan.columns, COLUMNS)
+    changes = rows.map(partial(frame_changes, plan), FRAME_CHANGES)
+    return located(united([rows_before(engine, plan), changes]), plan.file, plan.line)
+
+
+def rows_before(engine: Engine, plan: FramePlan) -> Dataset:
+    """Return the rows that the tables of a frame had before (shape ``FRAME_CHANGES``), in no order."""
+    rows = [engine.of_batches(taken_rows(plan), FRAME_CHANGES)]
+    for earlier in plan.earlier:
+        changes = partial_changes(engine, earlier)
+        for table in earlier.tables_after(plan.first_commit):
+            if table.table_id in plan.table_ids:
+                left = stored_rows(changes, earlier, table, plan.first_commit)
+                rows.append(left.map(partial(_inserts, plan, table), FRAME_CHANGES))
+    return united(rows)
+
+
+def _inserts(plan: FramePlan, table: TableInfo, batches: Batches) -> Batches:
+    """Yield rows as inserts of the commit -1.
+
+    :param batches: shape ``STORED_ROWS``.
+    """
+    for batch in batches:
+        columns = columns_of(batch.column("row"), len(table.sent))
+        yield inserts_before(plan, table, dict(zip(table.sent, columns, strict=True)), batch.num_rows)
 
 
 def complete(changes: Dataset, plan: FramePlan) -> Dataset:
@@ -197,6 +229,10 @@ _LEFT = pa.schema([
 ])  # fmt: skip
 
 
+STORED_ROWS = pa.schema([field for field in _LEFT if not field.name.endswith("_seq")])
+"""Rows of one version of a table, and the version in which they were stored."""
+
+
 def rows_after(changes: Dataset, plan: FramePlan, table: TableInfo, commits: int | None) -> Dataset:
     """Return the rows of a table after some commits (shape ``TABLE_ROWS``), in no order.
 
@@ -204,9 +240,14 @@ def rows_after(changes: Dataset, plan: FramePlan, table: TableInfo, commits: int
     :param table: the table as it is then.
     :param commits: number of commits of the whole history; None: all.
     """
+    return stored_rows(changes, plan, table, commits).map(partial(_table_rows, table), TABLE_ROWS)
+
+
+def stored_rows(changes: Dataset, plan: FramePlan, table: TableInfo, commits: int | None) -> Dataset:
+    """Return the rows of a table after some commits (shape ``STORED_ROWS``), as ``rows_after``."""
     left = changes.map(partial(_left, table, commits), _LEFT)
     in_order = left.shuffle(ROW, Order(IN_ORDER))
-    return in_order.map_groups(partial(_last_rows, plan, table), ROW, TABLE_ROWS)
+    return in_order.map_groups(partial(_last_rows, plan, table), ROW, STORED_ROWS)
 
 
 def _left(table: TableInfo, commits: int | None, batches: Batches) -> Batches:
@@ -225,15 +266,26 @@ def _last_rows(plan: FramePlan, table: TableInfo, left: pa.RecordBatch) -> pa.Re
     rows = last.filter(last.column("row").is_valid())
     versions = rows.column("table_version").to_numpy().astype(np.int64)
     images = plan.versions.converted(rows.column("row"), versions, np.full(len(versions), table.version))
-    if table.padded and rows.num_rows:
-        columns = columns_of(images, len(table.sent))
-        for offset in set(table.padded) & set(table.sent):
-            index = table.sent.index(offset)
-            columns[index] = _without_blanks(columns[index])
-        images = images_of(dict(enumerate(columns)), np.ones(rows.num_rows, bool))
-    keys = rows.column("row_key")
-    if table.partitions:  # the rows of a partition follow each other
-        numbers = rows.column("table_id").to_numpy().astype(">i8").tobytes()
-        homes = pa.FixedSizeBinaryArray.from_buffers(pa.binary(8), len(keys), [None, pa.py_buffer(numbers)])
-        keys = pc.binary_join_element_wise(homes.cast(pa.binary()), keys, b"")
-    return pa.record_batch([keys, images], schema=TABLE_ROWS)
+    return rows.set_column(rows.schema.names.index("row"), "row", images).select(STORED_ROWS.names)
+
+
+def _table_rows(table: TableInfo, batches: Batches) -> Batches:
+    """Yield rows as statements read them.
+
+    :param batches: shape ``STORED_ROWS``.
+    """
+    for rows in batches:
+        images, keys = rows.column("row"), rows.column("row_key")
+        if table.padded and rows.num_rows:
+            columns = columns_of(images, len(table.sent))
+            for offset in set(table.padded) & set(table.sent):
+                index = table.sent.index(offset)
+                columns[index] = _without_blanks(columns[index])
+            images = images_of(dict(enumerate(columns)), np.ones(rows.num_rows, bool))
+        if table.partitions:  # the rows of a partition follow each other
+            numbers = rows.column("table_id").to_numpy().astype(">i8").tobytes()
+            homes = pa.FixedSizeBinaryArray.from_buffers(
+                pa.binary(8), len(keys), [None, pa.py_buffer(numbers)]
+            )
+            keys = pc.binary_join_element_wise(homes.cast(pa.binary()), keys, b"")
+        yield pa.record_batch([keys, images], schema=TABLE_ROWS)

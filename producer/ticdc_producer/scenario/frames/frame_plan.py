@@ -64,6 +64,7 @@ class FramePlan:
     :param databases: the current databases, each with the number of the first commit that sees it.
     :param table_ids: the tables that the frame fills.
     :param rows_before: rows that the tables had before, by table: canonical values of all columns.
+    :param earlier: the frames that filled tables before, as they are at the first commit.
     :param mode: the settings of the session, which decide conversions.
     """
 
@@ -79,11 +80,13 @@ class FramePlan:
     table_ids: frozenset[int]
     rows_before: tuple[tuple[TableInfo, tuple[tuple[Value, ...], ...]], ...]
     mode: SQLMode
+    earlier: tuple[FramePlan, ...] = ()
 
     @property
     def what(self) -> str:
         """The frame in words, as an engine that cannot read it names it; empty if each engine can."""
-        return "" if self.frame.is_local else "a large DataFrame of Spark or at a URI"
+        frames = (self.frame, *(plan.frame for plan in self.earlier))
+        return "" if all(frame.is_local for frame in frames) else "a large DataFrame of Spark or at a URI"
 
     @property
     def is_numbered_by_ts(self) -> bool:

@@ -270,16 +270,18 @@ class Session:
             return plan
         return replace(plan, edits=generated.edits(self._tables.cluster.table(info.schema, info.name)))
 
-    def follow_tables(self, names: Collection[TableName], check: TableCheck) -> FollowedTables:
+    def follow_tables(
+        self, names: Collection[TableName], check: TableCheck
+    ) -> tuple[FollowedTables, list[FollowedTables]]:
         """Follow the DDL of tables, whose rows a large DataFrame changes from now on.
 
         :param names: schema and name in lower case.
         :param check: see ``FollowedTables``.
-        :raises UnsupportedSQL: if a step fills one of them already.
+        :return: also what followed some of them for the DataFrames before.
+        :raises UnsupportedSQL: if another step fills one of them.
         """
         followed = FollowedTables(names, lambda: self._recorded.commits, check)
-        self._tables.reserved.follow(followed, self._tables.cluster.tables())
-        return followed
+        return followed, self._tables.reserved.follow(followed, self._tables.cluster.tables())
 
     def take_rows(self, followed: FollowedTables) -> list[tuple[TableInfo, list[list[Value]]]]:
         """Return the rows of followed tables, and remove them: from now on they are the DataFrame's."""

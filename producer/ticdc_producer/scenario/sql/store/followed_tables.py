@@ -43,7 +43,10 @@ class FollowedTables:
     :param commits: returns the number of commits so far.
     :ivar entries: in the order of their commits.
     :ivar table_ids: the tables that the DataFrame fills.
+    :ivar load: stores the rows that the DataFrame leaves in a table of the session.
     """
+
+    load: Callable[[Table], None]
 
     def __init__(
         self,
@@ -57,13 +60,21 @@ class FollowedTables:
         self._current: dict[TableName, TableInfo] = {}
         self._parents: frozenset[TableName] = frozenset()
         self._is_open = True
+        self._ended: set[int] = set()
 
     def close(self) -> None:
         """Note that the DataFrame has ended: tables that get one of its names later are not filled by it."""
         self._is_open = False
 
+    def end(self, table: TableInfo) -> None:
+        """Note that the rows of a table are no longer those of the DataFrame after the next commit."""
+        self._ended.add(table.table_id)
+        self.entries.append(TableEntry(self._commits() + 1, table_name(table), None))
+
     def fills(self, table: TableInfo) -> bool:
         """Return whether the DataFrame changes the rows of a table."""
+        if table.table_id in self._ended:
+            return False
         if table.table_id in self.table_ids or not self._is_open:
             return table.table_id in self.table_ids
         schema, name = table_name(table)
@@ -81,7 +92,7 @@ class FollowedTables:
         for name in self._current.keys() - existing.keys():
             self.entries.append(TableEntry(self._commits(), name, None))
         for name, table in existing.items():
-            if self._current.get(name) == table.info:
+            if self._current.get(name) == table.info or table.info.table_id in self._ended:
                 continue
             before = self._current.get(name)
             if self.fills(table.info):

@@ -41,18 +41,26 @@ class ReservedTables:
     def _is_followed(self, table: TableInfo) -> bool:
         return any(followed.fills(table) for followed in self._followed)
 
-    def follow(self, followed: FollowedTables, tables: Iterable[Table]) -> None:
+    def follow(self, followed: FollowedTables, tables: Iterable[Table]) -> list[FollowedTables]:
         """Follow the tables that a large DataFrame fills.
 
         :param tables: all tables of the session.
-        :raises UnsupportedSQL: if a step or another large DataFrame fills one of them.
+        :return: what followed some of them for the DataFrames before.
+        :raises UnsupportedSQL: if another step fills one of them.
         """
-        tables = [*tables]
+        tables, before = [*tables], list[FollowedTables]()
         for table in tables:
-            if followed.fills(table.info) and self.lacks_rows_of(table.info):
+            if not followed.fills(table.info):
+                continue
+            if (table.info.schema, table.info.name) in self:
                 raise self._refused(table.info, "one step fills a table; use another table")
+            for other in self._followed:
+                if other.fills(table.info):
+                    other.end(table.info)
+                    before.append(other)
         followed.follow(tables)
         self._followed.append(followed)
+        return before
 
     def add(self, table: Table, tables: Iterable[Table], *, enforced: bool = True) -> None:
         """Reserve a table for a step.
@@ -120,8 +128,10 @@ class ReservedTables:
         :param enforced: whether foreign keys are enforced.
         :raises UnsupportedSQL: if the table is reserved, and its rows cannot be looked up.
         """
-        if self._is_followed(table.info):
-            raise self._refused(table.info, _HINT)
+        for followed in self._followed:
+            if followed.fills(table.info):
+                followed.load(table)
+                followed.end(table.info)
         if enforced and any(followed.is_related_to(table) for followed in self._followed):
             what = f"a foreign key between {table.info.qualified_name} and a table of a large DataFrame"
             raise UnsupportedSQL(f"{what} is not enforced", hint="set foreign_key_checks = 0 before")
