@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -233,6 +234,13 @@ def _show(outcomes: Sequence[CaseOutcome], as_json: bool) -> None:
         typer.echo(line)
 
 
+class GoldenFormat(StrEnum):
+    """The form of the written cases."""
+
+    FOLDERS = "folders"
+    VECTORS = "vectors"
+
+
 golden_app = typer.Typer(help="Write the conformance corpus as files, and compare two of them.")
 
 
@@ -254,8 +262,12 @@ def golden(
         list[str] | None,
         typer.Option("--filter", metavar="GLOB", help="Only cases whose id matches; may be repeated."),
     ] = None,
+    form: Annotated[
+        GoldenFormat,
+        typer.Option("--format", help="A golden folder per case, or a line per case in a file per protocol."),
+    ] = GoldenFormat.FOLDERS,
 ) -> int:
-    """Write the cases of the conformance runner as golden folders: messages, expected events, rows."""
+    """Write the cases of the conformance runner as files: messages, expected events, rows."""
     if context.invoked_subcommand is not None:
         refuse_options(context, "golden diff A B")
         return 0
@@ -269,8 +281,15 @@ def golden(
     if Level.RESTART in (level or ()):
         what, hint = "a case of the level restart is a conversation, not files", "leave --level restart out"
         raise FolderError(what, path="golden", hint=hint)
+    if form is GoldenFormat.VECTORS:
+        from ticdc_producer.conformance.vectors import vector_specs, write_vectors
+
+        specs = vector_specs(level or LEVELS_OF_FILES, protocols, only or ())
+        counts = write_vectors(out, specs, _print_status)
+        typer.echo(f"wrote {counts.vectors} vectors with {counts.messages} messages into {out}")
+        return 0
     cases = selected(case_specs(level or LEVELS_OF_FILES), protocols, only or ())
-    write_corpus(out, cases, lambda line: typer.echo(line, err=True))
+    write_corpus(out, cases, _print_status)
     typer.echo(f"wrote {len(cases)} cases into {out}")
     return 0
 

@@ -1,0 +1,3 @@
+module example.com/ticdc-vectors
+
+go 1.21
