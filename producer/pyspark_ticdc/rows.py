@@ -70,7 +70,12 @@ def without_duplicates(before: Callable[[], ResolvedTS] = dict) -> BatchFunction
 
 
 def _partitions(batch: pa.RecordBatch) -> Iterator[tuple[tuple[str, int], Numbers]]:
-    """Yield the partitions of a batch, and the rows of each."""
+    """Yield the partitions of a batch, and the rows of each.
+
+    >>> batch = pa.record_batch({"topic": ["a", "b", "a"], "partition": [1, 0, 1]})
+    >>> [(partition, rows.tolist()) for partition, rows in _partitions(batch)]
+    [(('a', 1), [0, 2]), (('b', 0), [1])]
+    """
     topics = batch.column("topic").dictionary_encode()
     codes = topics.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     numbers = batch.column("partition").to_numpy(zero_copy_only=False).astype(np.int64)

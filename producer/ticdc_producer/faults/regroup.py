@@ -188,6 +188,11 @@ def _first_rows(events: EventBatch, first: Numbers, sizes: Numbers) -> Numbers:
     """Return ``deliver_after_ts`` of the first row of each run; -1 for a run without rows.
 
     A run may begin with a barrier. Then its first row is the second event.
+
+    >>> kind = pa.array([Kind.DDL, Kind.ROW, Kind.RESOLVED], pa.int8())
+    >>> events = pa.record_batch({"kind": kind, "deliver_after_ts": [5, 7, 9]})
+    >>> _first_rows(events, np.array([0, 2]), np.array([2, 1])).tolist()
+    [7, -1]
     """
     after = np.append(integers(events, "deliver_after_ts"), -1)
     is_row = is_kind(events, Kind.ROW)[first]

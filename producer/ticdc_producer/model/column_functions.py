@@ -53,6 +53,11 @@ def _repeated(value: int | str, rows: int) -> pa.Array:
 
 
 def _combined(seeds: Hashes, column: pa.Array) -> Hashes:
+    """Hash the values of a column with the hashes of the columns before it as seeds; NULL keeps its seed.
+
+    >>> _combined(np.array([42, 42], np.uint64), pa.array([1, None])).tolist()
+    [11445071438006506034, 42]
+    """
     if pa.types.is_integer(column.type):
         values = column.fill_null(0).to_numpy(zero_copy_only=False)
         if column.type.bit_width == 64:
@@ -86,6 +91,9 @@ def hash_bytes(seeds: Hashes, values: pa.Array) -> Hashes:
 
 def _of_equal_lengths(seeds: Hashes, data: npt.NDArray[np.uint8]) -> Hashes:
     """Hash byte strings of equal lengths.
+
+    >>> _of_equal_lengths(np.array([42, 42], np.uint64), np.array([[97, 98], [98, 99]], np.uint8)).tolist()
+    [2710560539726725091, 8405177242434991006]
 
     :param data: one row of bytes per hash.
     """
@@ -125,6 +133,11 @@ def _with_half(hashes: Hashes, half: Hashes) -> Hashes:
 
 
 def _mixed(hashes: Hashes) -> Hashes:
+    """Spread every bit over all 64 (the last step of xxHash64).
+
+    >>> [hex(number) for number in _mixed(np.array([1, 2], np.uint64)).tolist()]
+    ['0x283a72a5b9ab93d3', '0x4230b513611377ff']
+    """
     hashes = (hashes ^ hashes >> np.uint64(33)) * _P2
     hashes = (hashes ^ hashes >> np.uint64(29)) * _P3
     return hashes ^ hashes >> np.uint64(32)

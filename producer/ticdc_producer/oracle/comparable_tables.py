@@ -254,7 +254,13 @@ class ObservedTables:
 
 
 def _keys(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return schema, table and names of the handle key's columns of each row."""
+    """Return schema, table and names of the handle key's columns of each row.
+
+    >>> columns = [[{"name": "id", "flag": int(ColumnFlag.HANDLE_KEY)}, {"name": "c", "flag": 0}], None]
+    >>> rows = pa.record_batch({"schema": ["s", "s"], "table": ["t", "u"], "columns": columns})
+    >>> _keys(rows).column("key").to_pylist()
+    ['id', '']
+    """
     columns = rows.column("columns")
     lengths = pc.fill_null(pc.list_value_length(columns), 0).to_numpy()
     members = columns.flatten()

@@ -117,6 +117,11 @@ def changed_keys(mutations: pa.RecordBatch, tables: Iterable[TableInfo]) -> Flag
 def _halved(rows: pa.RecordBatch, halved: Flags, source: Numbers) -> pa.RecordBatch:
     """Make the first of two rows of one mutation a delete, and the second an insert.
 
+    >>> columns = {"op": pa.array([Op.UPDATE] * 2, pa.int8()), "before": [[b"1"]] * 2, "after": [[b"2"]] * 2}
+    >>> rows = _halved(pa.record_batch(columns), np.array([True, True]), np.array([0, 0]))
+    >>> [Op(code).name for code in rows.column("op").to_pylist()], rows.column("before").to_pylist()
+    (['DELETE', 'INSERT'], [[b'1'], None])
+
     :param rows: mutations; each update that is split occurs twice.
     :param source: number of the mutation of each row.
     """
@@ -171,8 +176,11 @@ IN_KEY_ORDER = (*KEY, "row_seq")
 def split_moved(changes: ChangeBatch) -> ChangeBatch:
     """Replace an update that moves its row to another key by a delete at the old key and an insert.
 
-    For example, an update of the row ``a`` at the old key ``k1`` and the new key ``k2`` becomes the delete
-    ``before=a, row_key=k1`` and the insert ``after=a, row_key=k2``.
+    >>> ids, keys = pa.array([1]), pa.array([b"k2"])
+    >>> columns = {"table_id": ids, "row_key": keys, "row_id": ids, "before": [[b"a"]], "after": [[b"b"]]}
+    >>> columns |= {"old_table_id": ids, "old_row_key": pa.array([b"k1"]), "old_row_id": ids}
+    >>> split_moved(pa.record_batch(columns)).select(["row_key", "before", "after"]).to_pylist()
+    [{'row_key': b'k1', 'before': [b'a'], 'after': None}, {'row_key': b'k2', 'before': None, 'after': [b'b']}]
 
     :param changes: shape ``CHANGE_LOG`` with ``commit_ts`` (TSO).
     :return: in the same order, without the ``old_`` columns; the insert follows its delete.
@@ -204,6 +212,12 @@ def in_key_order(changes: ChangeBatch) -> ChangeBatch:
 
 def collapse(changes: ChangeBatch) -> MutationBatch:
     """Collapse the changes of each transaction to net mutations.
+
+    >>> key = {"commit_ts": [9, 9], "table_id": [1, 1], "row_key": [b"k", b"k"], "row_seq": [0, 1]}
+    >>> columns = key | {"op": pa.array([Op.INSERT, Op.UPDATE], pa.int8()), "table_version": [0, 0]}
+    >>> columns |= {"before": [None, [b"1"]], "after": [[b"1"], [b"2"]]}
+    >>> collapse(pa.record_batch(columns)).select(["before", "after"]).to_pylist()
+    [{'before': None, 'after': [b'2']}]
 
     :param changes: as ``split_moved`` returns them, but sorted by ``IN_KEY_ORDER``; every group of ``KEY`` is
         complete.
@@ -244,6 +258,11 @@ def _check_order(changes: ChangeBatch, first: Flags) -> None:
 
 def net_mutations(changes: ChangeBatch) -> MutationBatch:
     """Set ``op`` of changes of which no transaction has two at one row key.
+
+    >>> columns = {"row_seq": [0, 1], "op": pa.array([2, 2], pa.int8())}
+    >>> columns |= {"before": [None, [b"1"]], "after": [[b"1"], [b"2"]]}
+    >>> [Op(code).name for code in net_mutations(pa.record_batch(columns)).column("op").to_pylist()]
+    ['INSERT', 'UPDATE']
 
     :param changes: as ``split_moved`` returns them, in any order.
     :return: in the same order, without ``row_seq``.

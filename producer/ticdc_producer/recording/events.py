@@ -157,7 +157,12 @@ class _Marks:
 
 
 def _maxima(values: Numbers, highest: dict[tuple[str, int], int], name: tuple[str, int]) -> Numbers:
-    """Return the highest value up to each, and keep the last one for the next values of this name."""
+    """Return the highest value before each, and keep the last one for the next values of this name.
+
+    >>> highest = {("t", 0): 6}
+    >>> _maxima(np.array([5, 9, 7]), highest, ("t", 0)).tolist(), highest
+    ([6, 6, 9], {('t', 0): 9})
+    """
     maxima: Numbers = np.maximum.accumulate(np.maximum(values, highest.get(name, 0)))
     before = np.concatenate([[highest.get(name, 0)], maxima[:-1]])
     highest[name] = int(maxima[-1])

@@ -95,7 +95,11 @@ def recorded_resolved(resolved: Dataset, start: int | None = None) -> Iterator[p
 
 
 def _positions(batch: pa.RecordBatch) -> Numbers:
-    """Return the position of each event among those with its commit-ts."""
+    """Return the position of each event among those with its commit-ts.
+
+    >>> _positions(pa.record_batch({"commit_ts": [5, 5, 9, 9, 9]})).tolist()
+    [0, 1, 0, 1, 2]
+    """
     first = first_of_groups(batch, ("commit_ts",))
     starts = np.flatnonzero(first)
     numbers = np.arange(batch.num_rows)

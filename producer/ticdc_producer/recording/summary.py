@@ -25,6 +25,10 @@ TableName: TypeAlias = tuple[str, str]
 def of_partitions(batch: pa.RecordBatch) -> Iterator[tuple[tuple[str, int], Numbers]]:
     """Yield each partition of a batch with the numbers of its rows.
 
+    >>> batch = pa.record_batch({"topic": ["a", "b", "a"], "partition": [1, 0, 1]})
+    >>> [(partition, rows.tolist()) for partition, rows in of_partitions(batch)]
+    [(('a', 1), [0, 2]), (('b', 0), [1])]
+
     :param batch: with the columns ``topic`` and ``partition``.
     """
     if not batch.num_rows:

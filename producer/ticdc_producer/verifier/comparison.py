@@ -184,7 +184,13 @@ class ComparedEvents(KeyedEvents):
 def match(events: ComparedEvents) -> tuple[Differences, pa.RecordBatch]:
     """Match expected and delivered events.
 
-    An event that is expected once and delivered twice gives one matched pair and one duplicate.
+    >>> columns = dict.fromkeys(ComparedEvents.arrow_schema().names, np.zeros(3, np.int64))
+    >>> columns |= dict.fromkeys(("topic", "schema", "table"), pa.repeat("t", 3))
+    >>> columns |= {"position": np.arange(3) << INDEX_BITS, "expected": np.array([True, False, False])}
+    >>> differences, matched = match(ComparedEvents(**columns))
+    >>> positions = np.frombuffer(matched.column("positions")[0].as_py(), np.int64) >> INDEX_BITS
+    >>> positions.tolist(), differences.duplicates
+    ([0, 1], 1)
 
     :param events: both, in whole groups of equal ``key``.
     :return: the differences but for the order, and the matched events (:data:`MATCHED`).
@@ -211,35 +217,30 @@ def match(events: ComparedEvents) -> tuple[Differences, pa.RecordBatch]:
         duplicates=int(np.maximum(delivered - expected_count, 0)[expected_count > 0].sum()),
     )
 
-    def note(sign: str, groups: Numbers, positions: Numbers) -> None:
-        first = groups[np.lexsort((partition[at[groups]], topic[at[groups]], positions[groups]))]
-        differences.note(
-            sign,
-            [
-                (
-                    topics[topic[at[group]]],
-                    int(partition[at[group]]),
-                    *offset_and_index(int(positions[group])),
-                )
-                for group in first[:MAX_EXAMPLES].tolist()
-            ],
-        )
+    def first_events(rows: Numbers, positions: Numbers) -> tuple[Numbers, list[EventID]]:
+        first = np.lexsort((partition[rows], topic[rows], positions))[:MAX_EXAMPLES]
+        return first, _event_ids(topics, topic[rows[first]], partition[rows[first]], positions[first])
 
-    note(MISSING, np.flatnonzero(expected_count > delivered), first_expected)
-    note(UNEXPECTED, np.flatnonzero(expected_count == 0), first_delivered)
+    lacking, surplus = np.flatnonzero(expected_count > delivered), np.flatnonzero(expected_count == 0)
+    differences.note(MISSING, first_events(at[lacking], first_expected[lacking])[1])
+    differences.note(UNEXPECTED, first_events(at[surplus], first_delivered[surplus])[1])
     group = np.repeat(np.arange(len(at)), sizes)
     different = _different(compared.wire[order], group, is_expected.astype(bool))
     differences.different = len(different)
-    for row in different[np.lexsort((partition[different], topic[different], position[different]))][
-        :MAX_EXAMPLES
-    ].tolist():
-        name = topics[topic[row]], int(partition[row])
-        event = (*name, *offset_and_index(int(position[row])))
-        differences.partners[event] = (*name, *offset_and_index(int(first_expected[group[row]])))
-        differences.note(DIFFERENT, [event])
+    if len(different):
+        first, events_of = first_events(different, position[different])
+        rows = different[first]
+        partners = _event_ids(topics, topic[rows], partition[rows], first_expected[group[rows]])
+        differences.partners |= dict(zip(events_of, partners, strict=True))
+        differences.note(DIFFERENT, events_of)
     both = np.flatnonzero((expected_count > 0) & (delivered > 0))
     of_event = topic[at[both]], partition[at[both]]
     return differences, _windows(topics, *of_event, first_expected[both], first_delivered[both])
+
+
+def _event_ids(topics: Sequence[str], topic: Numbers, partition: Numbers, position: Numbers) -> list[EventID]:
+    columns = (topic.tolist(), partition.tolist(), position.tolist())
+    return [(topics[code], number, *offset_and_index(at)) for code, number, at in zip(*columns, strict=True)]
 
 
 def _different(wire: Numbers, group: Numbers, expected: Flags) -> Numbers:

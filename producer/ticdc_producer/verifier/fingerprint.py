@@ -23,7 +23,11 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 def mixed(hashes: Hashes) -> Hashes:
-    """Spread every bit over all 64 (the finalizer of SplitMix64)."""
+    """Spread every bit over all 64 (the finalizer of SplitMix64).
+
+    >>> [hex(number) for number in mixed(np.array([1, 2], np.uint64)).tolist()]
+    ['0x5692161d100b05e5', '0xdbd238973a2b148a']
+    """
     hashes = (hashes ^ hashes >> np.uint64(30)) * _FIRST
     hashes = (hashes ^ hashes >> np.uint64(27)) * _SECOND
     return hashes ^ hashes >> np.uint64(31)
@@ -70,8 +74,9 @@ def value_hashes(values: pa.Array) -> Hashes:
 def _hashes_of_words(values: pa.Array) -> Hashes:
     """Return the hashes of byte strings, computed from their lengths and words of 8 bytes.
 
-    Strings with equally many words are hashed together: ``[b"ab", b"123456789", b"cd"]`` takes two steps, of
-    one word for the first and the last, and of two words for the other.
+    >>> first, second, third = _hashes_of_words(pa.array([b"ab", b"123456789", b"ab"])).tolist()
+    >>> first == third, first == second
+    (True, False)
 
     :param values: binary, without nulls.
     """

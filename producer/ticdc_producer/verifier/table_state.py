@@ -130,7 +130,13 @@ Tables: TypeAlias = Collection[tuple[str, str]]
 
 
 def expected_state(state: pa.RecordBatch, number: int) -> StateRows:
-    """Return the rows of a state (shape ``shapes.STATE``)."""
+    """Return the rows of a state (shape ``shapes.STATE``).
+
+    >>> images = pa.array([[("id", b"1")], None], pa.map_(pa.string(), pa.binary()))
+    >>> rows = expected_state(pa.record_batch({"schema": ["s", "s"], "table": ["t", "u"], "row": images}), 7)
+    >>> rows.table.to_pylist(), rows.state.tolist(), rows.expected.tolist()
+    (['t'], [7], [True])
+    """
     content = Images(state.column("row")).hashes
     rows = np.flatnonzero(content)
     schema, table = (state.column(name).take(pa.array(rows)) for name in ("schema", "table"))
@@ -210,26 +216,35 @@ class RowDifferences:
         self.surplus = sorted([*self.surplus, *other.surplus])[:MAX_EXAMPLES]
 
 
-def compare_rows(rows: StateRows) -> dict[int, RowDifferences]:
-    """Compare expected and delivered rows, by state.
+def _differing(keys: tuple[Numbers, ...], position: Numbers, expected: Flags) -> Numbers:
+    """Return the rows of one side that have no equal row on the other side; the last ones of equal rows.
 
-    Two expected rows and three delivered ones of a content give one unexpected row: the last delivered one.
+    >>> content, expected = np.array([7, 7, 7, 7, 7, 8]), np.array([True, True, False, False, False, True])
+    >>> _differing((content,), np.arange(6), expected).tolist()
+    [4, 5]
 
-    :param rows: those of a content are complete, in any order.
+    :param keys: equal rows have equal keys.
     """
-    state, content, position, expected = rows.state, rows.content, rows.position, rows.expected
-    (tables, _), differences = rows.tables, {}
-    order = np.lexsort((position, expected, content, tables, state))
-    at = np.flatnonzero(starts_of(*(key[order] for key in (state, tables, content))))
+    order = np.lexsort((position, expected, *reversed(keys)))
+    at = np.flatnonzero(starts_of(*(key[order] for key in keys)))
     if not len(at):
-        return {}
+        return order
     sizes = np.diff(at, append=len(order))
     expected_count = np.add.reduceat(expected[order].astype(np.int64), at)
     common = np.repeat(np.minimum(expected_count, sizes - expected_count), sizes)
-    # Within a content, delivered rows come first; those beyond the common number differ.
+    # Delivered ones come first among equal rows; those beyond the common number differ.
     rank = np.arange(len(order)) - np.repeat(at, sizes)
     rank -= np.where(expected[order], np.repeat(sizes - expected_count, sizes), 0)
-    differing = np.sort(order[rank >= common])
+    return np.sort(order[rank >= common])
+
+
+def compare_rows(rows: StateRows) -> dict[int, RowDifferences]:
+    """Compare expected and delivered rows, by state.
+
+    :param rows: those of a content are complete, in any order.
+    """
+    state, expected, differences = rows.state, rows.expected, {}
+    differing = _differing((state, rows.tables[0], rows.content), rows.position, expected)
     for number in np.unique(state).tolist():
         of_state = differing[state[differing] == number]
         lacking, surplus = of_state[expected[of_state]], of_state[~expected[of_state]]

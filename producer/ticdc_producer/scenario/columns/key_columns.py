@@ -144,7 +144,11 @@ def _weights(column: ColumnInfo, values: pa.Array) -> pa.Array:
 
 
 def _ascii_weights(collation: str, texts: pa.Array) -> pa.Array:
-    """Return the sort keys of texts in ASCII: the weights of their characters."""
+    """Return the sort keys of texts in ASCII: the weights of their characters.
+
+    >>> [key.hex() for key in _ascii_weights("utf8mb4_general_ci", pa.array(["aB", "", "b"])).to_pylist()]
+    ['00410042', '', '0042']
+    """
     weights = [untrimmed_key(bytes([code]), collation) for code in range(128)]
     widths = np.array([len(weight) for weight in weights])
     starts, lengths, data = _layout(texts.cast(pa.binary()))
@@ -181,7 +185,12 @@ def memcomparable(values: pa.Array) -> pa.Array:
 
 
 def _layout(values: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
-    """Return where values begin, their lengths, and the bytes of all."""
+    """Return where values begin, their lengths, and the bytes of all; NULL is an empty value.
+
+    >>> starts, lengths, data = _layout(pa.array([b"ab", None, b"c"]))
+    >>> starts.tolist(), lengths.tolist(), data.tobytes()
+    ([0, 2, 2], [2, 0, 1], b'abc')
+    """
     filled = values.fill_null(b"")
     if not len(filled):
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint8)
@@ -218,7 +227,12 @@ def _fixed(rows: npt.NDArray[np.uint8]) -> pa.Array:
 
 
 def _ordered_decimals(values: pa.Array) -> pa.Array:
-    """Encode the digits of decimals in 28 bytes; all values of a column have its scale."""
+    """Encode the digits of decimals in 28 bytes; all values of a column have its scale.
+
+    >>> keys = _ordered_decimals(pa.array(["-1.50", "1.50", "20.00"])).to_pylist()
+    >>> [key[:1].hex() + ".." + key[-2:].hex() for key in keys]
+    ['7f..ff6a', '80..0096', '80..07d0']
+    """
     texts = pc.replace_substring(_filled(values), ".", "")
     digits = texts.cast(pa.decimal128(_DECIMAL_DIGITS, 0))
     little = np.frombuffer(digits.buffers()[1], np.uint8).reshape(-1, 16)

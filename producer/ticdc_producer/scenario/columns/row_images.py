@@ -32,7 +32,12 @@ Values: TypeAlias = Mapping[int, pa.Array]
 
 
 def images_of(values: Values, present: Flags) -> pa.ListArray:
-    """Return the row images of some rows, NULL for the others."""
+    """Return the row images of some rows, NULL for the others.
+
+    >>> values = {0: pa.array([b"1", b"2"]), 1: pa.array([b"a", None])}
+    >>> images_of(values, np.array([False, True])).to_pylist()
+    [None, [b'2', None]]
+    """
     rows, width = len(present), len(values)
     joined = pa.concat_arrays([values[offset] for offset in sorted(values)])
     filled = np.flatnonzero(present)

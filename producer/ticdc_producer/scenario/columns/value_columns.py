@@ -184,7 +184,11 @@ def _doubles(values: pa.Array) -> pa.Array:
 
 
 def _rounded(numbers: pa.Array, digits: int) -> pa.Array:
-    """Scale up, round half to even, scale down. Source: tidb ``types.Round``."""
+    """Scale up, round half to even, scale down. Source: tidb ``types.Round``.
+
+    >>> _rounded(pa.array([2.25, -0.35, None]), 1).to_pylist()
+    [2.2, -0.4, None]
+    """
     unit = 10.0**digits
     given = numbers.to_numpy(zero_copy_only=False)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -161,7 +161,13 @@ def _versions(plan: FramePlan, batch: pa.RecordBatch) -> Numbers:
 
 
 def _operations(batch: pa.RecordBatch, existed: Flags, exists: Flags) -> Numbers:
-    """Return the operation of each row change: the given one, or the one that its images show."""
+    """Return the operation of each row change: the given one, or the one that its images show.
+
+    >>> batch = pa.record_batch({"op": [None, "insert", "delete"]})
+    >>> existed, exists = np.array([True, False, True]), np.array([True, True, False])
+    >>> [Op(code).name for code in _operations(batch, existed, exists)]
+    ['UPDATE', 'INSERT', 'DELETE']
+    """
     if (neither := ~existed & ~exists).any():
         raise _error("the row has neither before nor after", batch, pa.array(neither))
     implied = np.where(existed, np.where(exists, int(Op.UPDATE), int(Op.DELETE)), int(Op.INSERT))

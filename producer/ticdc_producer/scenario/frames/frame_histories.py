@@ -201,7 +201,11 @@ class _Check:
 
 
 def _flags(masks: pa.Array, width: int) -> list[Flags]:
-    """Return whether each column of images is given."""
+    """Return whether each column of images is given.
+
+    >>> [flags.tolist() for flags in _flags(pa.array([bytes([1, 0]), None]), 2)]
+    [[True, True], [False, True]]
+    """
     rows = len(masks)
     if masks.null_count == rows:
         return [np.ones(rows, bool)] * width

@@ -132,6 +132,12 @@ def _columns(images: pa.Array) -> Sequence[_Column]:
 
 
 def _map_columns(images: pa.MapArray) -> Sequence[_Column]:
+    """Return the columns of maps: names, values and the rows that have them.
+
+    >>> images = pa.array([[("id", 1)], None, [("id", 2), ("c", 3)]], pa.map_(pa.string(), pa.int8()))
+    >>> [(name, values.to_pylist(), given.tolist()) for name, values, given in _map_columns(images)]
+    [('id', [1, None, 2], [True, False, True]), ('c', [None, None, 3], [False, False, True])]
+    """
     starts = images.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
     lengths = np.where(images.is_valid().to_numpy(zero_copy_only=False), np.diff(starts), 0)
     ends = np.cumsum(lengths)

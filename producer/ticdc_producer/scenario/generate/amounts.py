@@ -290,7 +290,11 @@ def _truncated_quotient(dividend: Units, divisor: Units | int) -> Units:
 
 
 def _remainder_of(dividend: Units, divisor: Units | int) -> Units:
-    """Compute the remainder, with the sign of the dividend."""
+    """Compute the remainder, with the sign of the dividend.
+
+    >>> _remainder_of(np.array([7, -7]), 3).tolist()
+    [1, -1]
+    """
     if dividend.dtype != object and np.asarray(divisor).dtype != object:
         remainder: Units = np.fmod(dividend, divisor)
         return remainder

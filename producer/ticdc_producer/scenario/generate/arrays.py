@@ -28,7 +28,11 @@ _LOG_TERMS, _EXP_TERMS = 11, 14
 
 
 def logarithm(numbers: Reals) -> Reals:
-    """Compute the natural logarithm of positive numbers."""
+    """Compute the natural logarithm of positive numbers.
+
+    >>> logarithm(np.array([1.0, 10.0])).round(12).tolist()
+    [0.0, 2.302585092994]
+    """
     mantissa, exponent = np.frexp(numbers)
     small = mantissa < _ROOT_HALF
     mantissa = np.where(small, mantissa * 2.0, mantissa)
@@ -44,7 +48,11 @@ def logarithm(numbers: Reals) -> Reals:
 
 
 def exponential(numbers: Reals) -> Reals:
-    """Compute powers of e; at most 1e300."""
+    """Compute powers of e; at most 1e300.
+
+    >>> exponential(np.array([0.0, 1.0, -1.0])).round(12).tolist()
+    [1.0, 2.718281828459, 0.367879441171]
+    """
     numbers = np.minimum(numbers, 690.0)
     exponent = np.rint(numbers / (_LN2_HIGH + _LN2_LOW))
     rest = numbers - exponent * _LN2_HIGH - exponent * _LN2_LOW

@@ -175,7 +175,11 @@ def _fragments(pool: bytes, salt: int, of: Longs, most: int) -> Octets:
 
 @lru_cache
 def _windows(pool: bytes, size: int) -> npt.NDArray[np.void]:
-    """Return the fragment of a pool at each offset, as one element that is copied at once."""
+    """Return the fragment of a pool at each offset, as one element that is copied at once.
+
+    >>> _windows(b"abcd", 2).tolist()
+    [b'ab', b'bc', b'cd']
+    """
     windows = np.lib.stride_tricks.sliding_window_view(np.frombuffer(pool, np.uint8), size)
     return np.ascontiguousarray(windows[: 1 << _OFFSET_BITS]).view(f"V{size}").ravel()
 

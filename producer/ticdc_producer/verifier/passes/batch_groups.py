@@ -104,8 +104,9 @@ class BatchGroups:
 
         Under other rules INV-ORDER-TABLE covers the group.
         """
-        late, ts, position = late_in_groups(self.rows, _group_columns(self.rows))
-        by_value = self.rows.batch_value != NOTHING
+        rows = self.rows
+        late, ts, position = late_in_groups(rows.commit_ts, rows.position, _group_columns(rows))
+        by_value = rows.batch_value != NOTHING
         return late & by_value & ~self.late_in_key[self.first_delivery], ts, position
 
     @cached_property
@@ -118,40 +119,8 @@ class BatchGroups:
 
     @cached_property
     def runs_after_replay(self) -> Runs:
-        """The runs that follow a replay in their group.
-
-        With ``'`` for copies, the steps ``0 1 2 1' 2' 3`` of one group are three runs: ``0 1 2``, the replay
-        ``1' 2'``, and ``3``, which follows the replay. Its ``reached`` is 2, and ``last_step_before`` is 2.
-        Had the replay ended after ``1'``, the latter would be 1: the replay is incomplete.
-        """
-        rows, group, step, first = _steps(self.events, self.first_delivery)
-        if not len(rows):
-            return _NO_RUNS
-        starts = starts_of(group)
-        at = np.flatnonzero(_starts_of_runs(step, first, starts))
-        end = np.append(at[1:], len(rows)) - 1
-        highest = np.maximum.reduceat(step, at)
-        reached, _ = highest_before(highest, starts[at])
-        new_message = starts_of(rows.position >> INDEX_BITS).astype(np.int64)
-        several_messages = np.add.reduceat(new_message, at) - new_message[at] > 0
-        # Copies within one message are retries of a producer, not a replay.
-        lasting = np.flatnonzero(first[at] | several_messages)
-        previous = np.roll(lasting, 1)
-        replayed = ~first[at][previous] & ~starts_of(group[at][lasting])
-        runs, replays = lasting[replayed], previous[replayed]
-        start = at[runs]
-        return Runs(
-            topic=rows.topics[0][start],
-            topics=rows.topics[1],
-            partition=rows.partition[start],
-            first_delivery=first[start],
-            step=step[start],
-            commit_ts=rows.commit_ts[start],
-            position=rows.position[start],
-            reached=reached[runs],
-            last_step_before=step[end[replays]],
-            last_position_before=rows.position[end[replays]],
-        )
+        """The runs that follow a replay in their group."""
+        return _runs_after_replay(*_steps(self.events, self.first_delivery))
 
 
 _SLOTS = 1 << 20
@@ -210,19 +179,28 @@ def duplicate_flags(groups: BatchGroups) -> pa.RecordBatch:
 def with_duplicate_flags(rows: GroupedRows, flags: pa.RecordBatch, options: VerifyOptions) -> BatchGroups:
     """Return rows in whole groups with their flags.
 
-    Rows of one group at positions ``[4, 5, 6]``, and the flag ``(group, 5, _COPY)``, give the first
-    deliveries ``[True, False, True]``.
-
     :param flags: :data:`DUPLICATE_FLAGS` of these groups. A flag lacks its row if the group is not suspected.
     """
-    group = np.append(rows.group, flags.column("batch_group").to_numpy())
-    position = np.append(rows.position, flags.column("batch_position").to_numpy())
-    flag = np.append(np.full(len(rows), _UNFLAGGED, np.int8), flags.column("batch_mark").to_numpy())
+    flag = _flags_of_rows(rows.group, rows.position, flags)
+    return BatchGroups(rows, flag & _COPY == 0, flag & _LATE_IN_KEY != 0, options)
+
+
+def _flags_of_rows(groups: Numbers, positions: Numbers, flags: pa.RecordBatch) -> npt.NDArray[np.int8]:
+    """Return the flags of rows of whole groups; 0 for a row without flag.
+
+    >>> codes = pa.array([_COPY], pa.int8())
+    >>> flags = pa.record_batch({"batch_group": [8], "batch_position": [5], "batch_mark": codes})
+    >>> (_flags_of_rows(np.array([8, 8, 8]), np.array([4, 5, 6]), flags) & _COPY != 0).tolist()
+    [False, True, False]
+    """
+    group = np.append(groups, flags.column("batch_group").to_numpy())
+    position = np.append(positions, flags.column("batch_position").to_numpy())
+    flag = np.append(np.full(len(groups), _UNFLAGGED, np.int8), flags.column("batch_mark").to_numpy())
     order = np.lexsort((flag, position, group))  # a flag follows its row
     follows = ~starts_of(group[order], position[order])
-    of_row = np.zeros(len(rows), np.int8)
+    of_row = np.zeros(len(groups), np.int8)
     of_row[order[:-1][follows[1:]]] = flag[order[1:][follows[1:]]]
-    return BatchGroups(rows, of_row & _COPY == 0, of_row & _LATE_IN_KEY != 0, options)
+    return of_row
 
 
 def _group_columns(rows: GroupedRows) -> tuple[Numbers, ...]:
@@ -262,8 +240,62 @@ def _ordinals(commit_ts: Numbers, columns: tuple[Numbers, ...]) -> tuple[Numbers
     return group, step
 
 
+def _runs_after_replay(rows: GroupedRows, group: Numbers, step: Numbers, first: Flags) -> Runs:
+    """Return the runs that follow a replay in their group.
+
+    The steps ``0 1 2 1 2 3`` of one group, the second ``1 2`` duplicates, are three runs: ``0 1 2``, the
+    replay ``1 2``, and ``3``, which follows the replay. Had the replay ended after ``1``,
+    ``last_step_before`` would be 1: the replay is incomplete.
+
+    >>> columns = dict.fromkeys(GroupedRows.arrow_schema().names, np.zeros(6, np.int64))
+    >>> columns |= dict.fromkeys(("topic", "schema", "table"), pa.repeat("t", 6))
+    >>> columns |= {"commit_ts": np.array([10, 20, 30, 20, 30, 40]), "position": np.arange(6) << INDEX_BITS}
+    >>> rows, first = GroupedRows(**columns), np.array([1, 1, 1, 0, 0, 1], bool)
+    >>> runs = _runs_after_replay(*_steps(rows, first))
+    >>> runs.step.tolist(), runs.reached.tolist(), runs.last_step_before.tolist()
+    ([3], [2], [2])
+
+    :param rows, group, step, first: as :func:`_steps` returns them.
+    """
+    if not len(rows):
+        return _NO_RUNS
+    starts = starts_of(group)
+    at = np.flatnonzero(_starts_of_runs(step, first, starts))
+    end = np.append(at[1:], len(rows)) - 1
+    highest = np.maximum.reduceat(step, at)
+    reached, _ = highest_before(highest, starts[at])
+    new_message = starts_of(rows.position >> INDEX_BITS).astype(np.int64)
+    several_messages = np.add.reduceat(new_message, at) - new_message[at] > 0
+    # Copies within one message are retries of a producer, not a replay.
+    lasting = np.flatnonzero(first[at] | several_messages)
+    previous = np.roll(lasting, 1)
+    replayed = ~first[at][previous] & ~starts_of(group[at][lasting])
+    runs, replays = lasting[replayed], previous[replayed]
+    start = at[runs]
+    return Runs(
+        topic=rows.topics[0][start],
+        topics=rows.topics[1],
+        partition=rows.partition[start],
+        first_delivery=first[start],
+        step=step[start],
+        commit_ts=rows.commit_ts[start],
+        position=rows.position[start],
+        reached=reached[runs],
+        last_step_before=step[end[replays]],
+        last_position_before=rows.position[end[replays]],
+    )
+
+
 def _steps(events: GroupedRows, first_delivery: Flags) -> tuple[GroupedRows, Numbers, Numbers, Flags]:
-    """Return the rows of the groups with copies, by group and position, each with its group and step."""
+    """Return the rows of the groups with copies, by group and position, each with its group and step.
+
+    >>> columns = dict.fromkeys(GroupedRows.arrow_schema().names, np.zeros(3, np.int64))
+    >>> columns |= dict.fromkeys(("topic", "schema", "table"), pa.repeat("t", 3))
+    >>> columns |= {"commit_ts": np.array([20, 10, 20]), "position": np.array([1, 0, 2])}
+    >>> rows, _, step, first = _steps(GroupedRows(**columns), np.array([True, True, False]))
+    >>> rows.position.tolist(), step.tolist(), first.tolist()
+    ([0, 1, 2], [0, 1, 1], [True, True, False])
+    """
     group, step = _ordinals(events.commit_ts, _group_columns(events))
     repeated = np.zeros(int(group.max(initial=0)) + 1, bool)
     repeated[group[~first_delivery]] = True

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ticdc_producer.model.column_functions import highest_before, starts_of
-from ticdc_producer.verifier.events import NOTHING, EventColumns, EventKind, Events, KeyedEvents
+from ticdc_producer.verifier.events import NOTHING, EventKind, Events, KeyedEvents
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.stream_stats import StreamStats
@@ -60,7 +60,9 @@ class KeyGroups:
         rows = np.flatnonzero(self.first_rows & events.keyed & ~covered)
         candidates = events.take(rows)
         late, newest_ts, newest_position = late_in_groups(
-            candidates, (candidates.topics[0], candidates.partition, candidates.key, candidates.key_check)
+            candidates.commit_ts,
+            candidates.position,
+            (candidates.topics[0], candidates.partition, candidates.key, candidates.key_check),
         )
         late_events = np.zeros(len(events), bool)
         ts, position = np.full((2, len(events)), NOTHING)
@@ -96,21 +98,25 @@ def first_deliveries(events: KeyedEvents, kind: Numbers, identity: Numbers, opti
     return first
 
 
-def late_in_groups(rows: EventColumns, keys: tuple[Numbers, ...]) -> tuple[Flags, Numbers, Numbers]:
+def late_in_groups(
+    commit_ts: Numbers, position: Numbers, keys: tuple[Numbers, ...]
+) -> tuple[Flags, Numbers, Numbers]:
     """Return the rows older than an earlier one of their group.
 
-    Commit-ts ``[5, 9, 6]`` of one group, in the order of their position, give late ``[False, False, True]``
-    and, as the newest before each, ``[-1, 5, 9]``.
+    >>> commit_ts, key = np.array([5, 9, 6]), np.zeros(3, np.int64)
+    >>> late, ts, position = late_in_groups(commit_ts, np.array([10, 11, 12]), (key,))
+    >>> late.tolist(), ts.tolist(), position.tolist()
+    ([False, False, True], [-1, 5, 9], [-1, 10, 11])
 
     :param keys: the columns that the rows of a group share, among them topic and partition.
     :return: which ones, and commit-ts and position of the newest row before each one.
     """
-    order = np.lexsort((rows.position, *reversed(keys)))
-    before, numbers = highest_before(rows.commit_ts[order], starts_of(*(key[order] for key in keys)))
-    late, ts, position = np.zeros(len(rows), bool), *np.full((2, len(rows)), NOTHING)
-    late[order], ts[order] = rows.commit_ts[order] < before, before
-    position[order] = np.where(numbers < 0, NOTHING, rows.position[order][numbers])
-    return late, ts, position
+    order = np.lexsort((position, *reversed(keys)))
+    before, numbers = highest_before(commit_ts[order], starts_of(*(key[order] for key in keys)))
+    late, newest_ts, newest_position = np.zeros(len(order), bool), *np.full((2, len(order)), NOTHING)
+    late[order], newest_ts[order] = commit_ts[order] < before, before
+    newest_position[order] = np.where(numbers < 0, NOTHING, position[order][numbers])
+    return late, newest_ts, newest_position
 
 
 def op_rank(op: Numbers) -> Numbers:

@@ -106,7 +106,7 @@ class PartitionMarks:
         for name, rows in partitions_of(events):
             state, own = self.states.setdefault(name, PartitionState()), events.take(rows)
             _mark(state, own, rows, columns)
-            mixed[:, rows] = _mixed(own, batch[rows])
+            mixed[:, rows] = _mixed(own.position, own.kind, batch[rows])
             if state.first == NOTHING:
                 state.first = int(own.position[0])
             state.last = int(own.position[-1])
@@ -129,22 +129,26 @@ def partitions_of(events: Events) -> Iterator[tuple[tuple[str, int], Numbers]]:
         yield (topics[topic], partition), np.flatnonzero(numbers == number)
 
 
-def newest_before(events: Events, members: Flags, before: Newest) -> tuple[Numbers, Numbers, Newest]:
+def newest_before(
+    commit_ts: Numbers, position: Numbers, members: Flags, before: Newest
+) -> tuple[Numbers, Numbers, Newest]:
     """Return commit-ts and position of the newest member before each event, and of the newest one of all.
 
-    Members with commit-ts ``[5, 9, 6]`` at positions ``[0, 1, 2]`` after ``(7, -3)`` give the commit-ts
-    ``[7, 7, 9]``, the positions ``[-3, -3, 1]`` and ``(9, 1)``.
+    >>> commit_ts, position, members = np.array([5, 9, 6]), np.array([0, 1, 2]), np.array([True] * 3)
+    >>> ts, positions, newest = newest_before(commit_ts, position, members, (7, -3))
+    >>> ts.tolist(), positions.tolist(), newest
+    ([7, 7, 9], [-3, -3, 1], (9, 1))
 
     :param before: the newest one before the first event.
     """
-    ts = np.where(members, events.commit_ts, NOTHING)
+    ts = np.where(members, commit_ts, NOTHING)
     highest = np.maximum.accumulate(np.concatenate([[before[0]], ts]))
     newest = members & (ts >= highest[:-1])
     numbers = np.maximum.accumulate(
         np.concatenate([[NOTHING], np.where(newest, np.arange(len(ts)), NOTHING)])
     )
-    position = np.where(numbers < 0, before[1], events.position[numbers] if len(ts) else before[1])
-    return highest[:-1], position[:-1], (int(highest[-1]), int(position[-1]))
+    newest_position = np.where(numbers < 0, before[1], position[numbers] if len(ts) else before[1])
+    return highest[:-1], newest_position[:-1], (int(highest[-1]), int(newest_position[-1]))
 
 
 def _newest_in_groups(
@@ -181,18 +185,18 @@ def _newest_per_group(group: Numbers, ts: Numbers, position: Numbers) -> Iterato
 
 
 def _mark(state: PartitionState, events: Events, rows: Numbers, columns: dict[str, Numbers]) -> None:
-    row = events.kind == EventKind.ROW
+    row, times, positions = events.kind == EventKind.ROW, events.commit_ts, events.position
     of = {
         "resolved": events.kind == EventKind.RESOLVED,
         "ddl": events.kind == EventKind.DDL,
     }
     _mark_tables(state, events, rows, columns)
     for name, members in of.items():
-        ts, position, newest = newest_before(events, members, getattr(state, name))
+        ts, position, newest = newest_before(times, positions, members, getattr(state, name))
         columns[f"{name}_ts"][rows], columns[f"{name}_position"][rows] = ts, position
         setattr(state, name, newest)
     inserts = row & (events.op == Op.INSERT)
-    columns["insert_ts"][rows], _, state.insert = newest_before(events, inserts, state.insert)
+    columns["insert_ts"][rows], _, state.insert = newest_before(times, positions, inserts, state.insert)
 
 
 def _mark_tables(state: PartitionState, events: Events, rows: Numbers, columns: dict[str, Numbers]) -> None:
@@ -317,14 +321,18 @@ def _batches(events: Events) -> Numbers:
     return np.where(by_value, events.dispatch_key, of_table)
 
 
-def _mixed(events: Events, batch: Numbers) -> Numbers:
-    """Return the events whose kind or dispatch key differs from that of the previous event in the message.
+def _mixed(position: Numbers, kind: Numbers, batch: Numbers) -> Numbers:
+    """Return the events whose kind, and those whose dispatch key, differs from the previous event's.
 
-    Rows with dispatch keys ``[7, 8, 8]`` in one message give ``[False, True, False]`` in the second line.
+    Only events of one message are compared.
+
+    >>> position, kind = np.array([0, 1, 2]), np.full(3, EventKind.ROW)
+    >>> _mixed(position, kind, np.array([7, 8, 8])).tolist()
+    [[False, False, False], [False, True, False]]
     """
-    offset, row = events.position >> INDEX_BITS, events.kind == EventKind.ROW
-    same = np.zeros(len(events), bool)
-    same[1:] = (offset[1:] == offset[:-1]) & (events.kind[1:] != EventKind.ERROR)
+    offset, row = position >> INDEX_BITS, kind == EventKind.ROW
+    same = np.zeros(len(kind), bool)
+    same[1:] = (offset[1:] == offset[:-1]) & (kind[1:] != EventKind.ERROR)
     rows = row & np.roll(row, 1)
     known = (batch != NOTHING) & (np.roll(batch, 1) != NOTHING)
     return np.stack([same & ~rows, same & rows & known & (batch != np.roll(batch, 1))])
