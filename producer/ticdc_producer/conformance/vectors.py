@@ -82,9 +82,7 @@ def vectors_of(spec: CaseSpec, on_status: Callable[[str], None]) -> Iterator[Vec
         yield msgspec.structs.replace(new, id=f"{new.id}@new")
 
 
-def _in_new_architecture(
-    spec: DecodeCase | ApplyCaseSpec, on_status: Callable[[str], None]
-) -> Vector | None:
+def _in_new_architecture(spec: DecodeCase | ApplyCaseSpec, on_status: Callable[[str], None]) -> Vector | None:
     """Return the vector of the profile ``new``; None if it has no such protocol or rejects the case."""
     if "new" not in protocol_spec(spec.protocol).profiles:
         return None
