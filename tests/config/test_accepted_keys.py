@@ -234,16 +234,10 @@ def test_what_ticdc_logs_is_reported(uri: str, text: str, word: str) -> None:
     assert note.startswith(word)
 
 
-@pytest.mark.parametrize(
-    ("uri", "text", "message"),
-    [
-        ("kafka:///t?protocol=simple", "[sink]\nsend-all-bootstrap-at-start = true", "is not simulated"),
-        ("kafka:///t?protocol=simple", "[integrity]\nintegrity-check-level = 'correctness'", "not simulated"),
-    ],
-)
-def test_what_cannot_be_simulated_is_refused_by_name(uri: str, text: str, message: str) -> None:
-    with pytest.raises(ChangefeedError, match=message):
-        resolve(uri, parse_changefeed_toml(text, "changefeed.toml"))
+def test_what_cannot_be_simulated_is_refused_by_name() -> None:
+    content = parse_changefeed_toml("[sink]\nsend-all-bootstrap-at-start = true", "changefeed.toml")
+    with pytest.raises(ChangefeedError, match="is not simulated"):
+        resolve("kafka:///t?protocol=simple", content)
 
 
 @pytest.mark.parametrize(

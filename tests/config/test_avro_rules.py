@@ -21,7 +21,7 @@ SECRET = "hunter2"
         ("&schema-registry=localhost:8081", {}, "schema-registry"),
         ("&schema-registry=http://", {}, "schema-registry"),
         (REGISTRY, {"force-replicate": True}, "force-replicate"),
-        (REGISTRY, {"integrity": {"integrity-check-level": "correctness"}}, "integrity"),
+        (REGISTRY, {"integrity": {"integrity-check-level": "correctness"}}, "integrity-check-level"),
         (REGISTRY, {"sink": {"kafka-config": {"glue-schema-registry-config": {"region": "x"}}}},
          "glue-schema-registry-config"),
         (REGISTRY, {"sink": {"dispatchers": [{"matcher": ["*.*"], "topic": "x_{table}"}]}}, "topic"),

@@ -16,6 +16,13 @@ OPEN = (
 CANAL_JSON = "kafka://h:9092/t?protocol=canal-json&enable-tidb-extension=true&partition-num=1"
 IN_CANAL_JSON = "file:///tmp/x?protocol=canal-json&enable-tidb-extension=true&flush-interval=5s"
 CSV = "file:///tmp/x?flush-interval=5s"
+SIMPLE_AVRO = "kafka://h:9092/t?protocol=simple&encoding-format=avro"
+AVRO = (
+    "kafka://h:9092/t?protocol=avro&enable-tidb-extension=true&avro-enable-watermark=true"
+    "&avro-decimal-handling-mode=string&avro-bigint-unsigned-handling-mode=string"
+    "&schema-registry=http://r:8081"
+)
+CHECKSUMS = "[integrity]\nintegrity-check-level = 'correctness'\ncorruption-handle-level = 'error'"
 
 SECTIONS = {
     "rules": (OPEN, "[filter]\nrules = ['*.*', '!audit.*', 'audit.kept']\nignore-txn-start-ts = [7, 9]"),
@@ -53,6 +60,34 @@ SECTIONS = {
     "checksums under Open Protocol": (
         OPEN,
         "[integrity]\nintegrity-check-level = 'correctness'\ncorruption-handle-level = 'error'",
+    ),
+    "checksums with Simple": ("kafka://h:9092/t?protocol=simple", CHECKSUMS),
+    "checksums with Simple in Avro": (SIMPLE_AVRO, CHECKSUMS),
+    "checksums with Avro": (
+        AVRO,
+        "[integrity]\nintegrity-check-level = 'correctness'\ncorruption-handle-level = 'warn'",
+    ),
+    "checksums and claim-check with Simple in Avro": (
+        f"{SIMPLE_AVRO}&max-message-bytes=2048",
+        f"""
+        {CHECKSUMS}
+        [sink.kafka-config.large-message-handle]
+        large-message-handle-option = "claim-check"
+        large-message-handle-compression = "snappy"
+        claim-check-storage-uri = "file:///tmp/claims"
+        """,
+    ),
+    "checksums and handle keys with Simple in Avro": (
+        f"{SIMPLE_AVRO}&max-message-bytes=650",
+        f"""
+        {CHECKSUMS}
+        [sink]
+        send-bootstrap-interval-in-sec = 0
+        send-bootstrap-in-msg-count = 0
+        [sink.kafka-config.large-message-handle]
+        large-message-handle-option = "handle-key-only"
+        large-message-handle-compression = "lz4"
+        """,
     ),
     "redo logs": (
         OPEN,

@@ -61,6 +61,7 @@ def test_defaults() -> None:
         "avro-bigint-unsigned-handling-mode": "long",
         "avro-enable-watermark": False,
         "avro-include-before-value": False,
+        "integrity-check-level": "none",
         "partition-num": 3,
         "max-message-bytes": 10485760,
         "max-batch-size": 16,
@@ -441,20 +442,12 @@ def test_large_messages_are_handled_where_all_conditions_hold() -> None:
     assert changefeed.claim_check_raw_value
 
 
-@pytest.mark.parametrize(
-    ("config", "parameter"),
-    [
-        ({"integrity": {"integrity-check-level": "correctness"}}, "integrity"),
-        ({"sink": {"send-all-bootstrap-at-start": True}}, "send-all-bootstrap-at-start"),
-    ],
-)
-def test_options_that_would_change_simple_messages_are_refused_only_with_simple(
-    config: dict[str, Any], parameter: str
-) -> None:
+def test_all_bootstraps_at_the_start_are_refused_only_with_simple() -> None:
+    config = {"sink": {"send-all-bootstrap-at-start": True}}
     resolve("kafka:///t?protocol=canal-json", config)
     with pytest.raises(ChangefeedError) as error:
         resolve("kafka:///t?protocol=simple", config)
-    assert error.value.parameter == parameter
+    assert error.value.parameter == "send-all-bootstrap-at-start"
 
 
 @pytest.mark.parametrize(
@@ -485,5 +478,37 @@ def test_schemas_in_the_first_partition_are_those_of_simple(protocol: str, in_fi
     assert not resolve(f"kafka:///t?protocol={protocol}").describes_in_first
 
 
-def test_simple_accepts_integrity_check_level_none() -> None:
-    resolve("kafka:///t?protocol=simple", {"integrity": {"integrity-check-level": "none"}})
+CHECKSUMS = {"integrity": {"integrity-check-level": "correctness", "corruption-handle-level": "error"}}
+AS_TEXT = (
+    "enable-tidb-extension=true&avro-decimal-handling-mode=string&avro-bigint-unsigned-handling-mode=string"
+)
+
+
+@pytest.mark.parametrize(
+    ("uri", "level"),
+    [
+        ("kafka:///t?protocol=simple", "correctness"),
+        (f"kafka:///t?protocol=avro&{AS_TEXT}", "correctness"),
+        ("kafka:///t?protocol=canal-json", "none"),
+        ("file:///d?protocol=csv", "none"),
+    ],
+)
+def test_checksums_are_of_protocols_with_them(uri: str, level: str) -> None:
+    changefeed = resolve(uri, CHECKSUMS)
+    assert changefeed.integrity_check_level == level
+    ignored = [warning for warning in changefeed.warnings if warning.startswith("integrity-check-level")]
+    assert len(ignored) == (level == "none")
+
+
+@pytest.mark.parametrize("left_out", AS_TEXT.split("&"))
+def test_checksums_of_avro_need_the_extension_and_values_as_text(left_out: str) -> None:
+    parameters = [parameter for parameter in AS_TEXT.split("&") if parameter != left_out]
+    with pytest.raises(ChangefeedError, match="row checksums of protocol avro need"):
+        resolve(f"kafka:///t?protocol=avro&{'&'.join(parameters)}", CHECKSUMS)
+
+
+def test_checksums_are_not_allowed_with_column_selectors() -> None:
+    config = {**CHECKSUMS, "sink": {"column-selectors": [{"matcher": ["*.*"], "columns": ["a"]}]}}
+    with pytest.raises(ChangefeedError, match="integrity check enabled and column selector set"):
+        resolve("kafka:///t?protocol=canal-json", config)
+    resolve("file:///d?protocol=csv&profile=new", config)

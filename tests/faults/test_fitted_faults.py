@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.runs.digests import FAULTY
@@ -18,8 +20,8 @@ ILLEGAL = [name for name, entry in OF_STREAMS.items() if not entry.legal]
 slow = pytest.mark.slow
 
 
-def fitted(scenario: str, *inject: str, seed: int = 1) -> Job:
-    return with_fitted_faults(prepare(scenario, inject=inject, seed=seed))
+def fitted(scenario: str, *inject: str, seed: int = 1, **options: Any) -> Job:
+    return with_fitted_faults(prepare(scenario, inject=inject, seed=seed, **options))
 
 
 def occurrences(job: Job) -> list[str]:
@@ -54,9 +56,33 @@ def test_a_stream_of_seven_rows_has_positions_under_each_seed(name: str, seed: i
 
 
 def test_faults_that_have_an_effect_stay_where_they_were_drawn() -> None:
-    names = [name for name in ILLEGAL if name not in ("oversized", "unsplit")]
+    names = [name for name in ILLEGAL if name not in ("oversized", "unsplit", "wrong-checksum")]
     job = prepare(FAULTY, inject=[*names, "replay-suffix:times=2", "duplicate-event"])
     assert with_fitted_faults(job).faults == job.faults
+
+
+AS_TEXT = (
+    "enable-tidb-extension=true&avro-decimal-handling-mode=string&avro-bigint-unsigned-handling-mode=string"
+)
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        "simple",
+        "simple&encoding-format=avro",
+        f"avro&{AS_TEXT}",
+        f"avro&{AS_TEXT}&avro-enable-watermark=true",
+    ],
+)
+@pytest.mark.parametrize("level", ["correctness", "none"])
+def test_a_wrong_checksum_occurs_where_rows_have_checksums(protocol: str, level: str) -> None:
+    options: dict[str, Any] = {
+        "sink_uri": f"kafka:///t?protocol={protocol}",
+        "config": {"integrity": {"integrity-check-level": level}},
+    }
+    expected = ["wrong-checksum"] if level == "correctness" else []
+    assert occurrences(fitted("seed_t1", "wrong-checksum", **options)) == expected
 
 
 def test_a_rate_that_draws_nothing_is_the_reason() -> None:

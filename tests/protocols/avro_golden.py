@@ -67,5 +67,5 @@ class Registry:
     def encoder(self, options: AvroOptions) -> AvroEncoder:
         return AvroEncoder(options, schema_id=self.id_of)
 
-    def decoder(self) -> AvroDecoder:
-        return AvroDecoder(self.schema_of)
+    def decoder(self, time_zone: str = "UTC") -> AvroDecoder:
+        return AvroDecoder(self.schema_of, time_zone)

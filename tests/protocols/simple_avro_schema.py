@@ -43,6 +43,9 @@ _TABLE = _record(
     "TableSchema", ("database", "string"), ("table", "string"), ("tableID", "long"), ("version", "long"),
     ("columns", _list(_COLUMN)), ("indexes", _list(_INDEX)),
 )  # fmt: skip
+_CHECKSUM = _record(
+    "Checksum", ("version", "int"), ("corrupted", "boolean"), ("current", "long"), ("previous", "long")
+)
 MESSAGE = _record(
     "Message",
     ("type", _enum("MessageType", "WATERMARK", "BOOTSTRAP", "DDL", "DML")),
@@ -60,7 +63,7 @@ MESSAGE = _record(
             "DML", ("version", "int"), ("database", "string"), ("table", "string"), ("tableID", "long"),
             ("type", _enum("DMLType", "INSERT", "UPDATE", "DELETE")), ("commitTs", "long"),
             ("buildTs", "long"), ("schemaVersion", "long"), ("claimCheckLocation", _maybe("string")),
-            ("handleKeyOnly", _maybe("boolean")), ("checksum", _maybe("string")),
+            ("handleKeyOnly", _maybe("boolean")), ("checksum", _maybe(_CHECKSUM)),
             ("data", _maybe(_ROW)), ("old", _maybe({"type": "map", "values": _ROW["values"]})),
         ),
     ]),

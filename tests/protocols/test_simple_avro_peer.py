@@ -14,9 +14,10 @@ from tests.protocols.encoding import messages_of
 from tests.protocols.simple_avro_schema import MESSAGE, NS
 from ticdc_producer.errors import ChangefeedError, DecodeError
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
-from ticdc_producer.model.event import DDLEvent, Op
+from ticdc_producer.model.event import DDLEvent, Op, RowEvent
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.compression import claimed_message, plain
 from ticdc_producer.protocols.registry import wire_digests
 from ticdc_producer.protocols.row_options import SimpleOptions
 from ticdc_producer.protocols.simple.avro_form import avro_form
@@ -150,18 +151,53 @@ def test_every_truncation_is_a_decode_error() -> None:
             list(SimpleDecoder().events(None, value[:end]))
 
 
-@pytest.mark.parametrize(
-    "option",
-    [
-        {"large_message_handle_option": "handle-key-only"},
-        {"large_message_handle_option": "claim-check"},
-        {"large_message_handle_compression": "lz4"},
-    ],
+LARGE = {"encoding_format": "avro", "build_ts_ms": 5, "max_message_bytes": 120}
+COLUMNS = SimpleOptions(
+    encoding_format="avro", send_bootstrap_interval_in_sec=120, send_bootstrap_in_msg_count=2
 )
-def test_options_without_golden_files_are_refused(option: dict[str, Any]) -> None:
-    with pytest.raises(ChangefeedError) as error:
-        SimpleOptions(encoding_format="avro", **option)
-    assert error.value.parameter in (name.replace("_", "-") for name in option)
+
+
+@pytest.mark.parametrize("handling", ["handle-key-only", "claim-check"])
+@pytest.mark.parametrize("compression", ["none", "lz4", "snappy"])
+def test_rows_that_are_too_large_have_their_handle_key(handling: str, compression: str) -> None:
+    options: dict[str, Any] = {
+        **LARGE,
+        "large_message_handle_option": handling,
+        "large_message_handle_compression": compression,
+        "claim_check_storage_uri": "file:///claims",
+    }
+    row = (ROW[0], b"0.25", bytes(range(256)) * 4, None, ROW[4], b"3")
+    encoder = SimpleEncoder(SimpleOptions(**options), name_claim=lambda _: "c.json")
+    (message,) = messages_of(encoder, TABLE, [(Op.UPDATE, 11, row, row)])
+    assert (compression == "none") == (message.value or b"").startswith(b"\x16")
+    payload = read(plain(message.value or b"", "value"))["payload"]
+    location = "file:///claims/c.json" if handling == "claim-check" else None
+    assert (payload["claimCheckLocation"], payload["handleKeyOnly"]) == (location, True)
+    assert payload["data"] == payload["old"] == {"id": {"value": -1}}
+    (table, _) = messages_of(SimpleEncoder(COLUMNS), TABLE, [(Op.INSERT, 11, (), ROW)])
+    decoder = SimpleDecoder([table.value or b""])
+    (event,) = decoder.events(None, message.value)
+    assert isinstance(event, RowEvent)
+    assert (event.handle_key_only, event.claim_check, event.after) == (True, location or "", {"id": ROW[0]})
+    if handling == "claim-check":
+        (claim,) = message.claims
+        (stored,) = decoder.events(*claimed_message(claim.content))
+        names = [column.name for column in TABLE.columns]
+        assert isinstance(stored, RowEvent)
+        assert stored.after == dict(zip(names, row, strict=True))
+
+
+def test_the_bytes_of_a_row_with_only_its_handle_key() -> None:
+    options: dict[str, Any] = {**LARGE, "large_message_handle_option": "handle-key-only"}
+    (message,) = messages_of(
+        SimpleEncoder(SimpleOptions(**options)),
+        TABLE,
+        [(Op.INSERT, 11, (), (ROW[0], b"0.25", b"x" * 999, *ROW[3:]))],
+    )
+    head = b"\x16\x06\x06\x02" + b"\x02s" + b"\x02t" + b"\x02" + b"\x00" + b"\x16" + b"\x0a" + b"\x0e"
+    no_location, handle_key_only, no_checksum = b"\x00", b"\x02\x01", b"\x00"
+    data = b"\x02" + b"\x02" + b"\x04id" + b"\x0e\x01" + b"\x00"
+    assert message.value == head + no_location + handle_key_only + no_checksum + data + b"\x00"
 
 
 def test_an_unknown_encoding_format_is_refused() -> None:

@@ -22,13 +22,17 @@ FAULTY = Path(__file__).parent / "faulty.yaml"
 URI = "kafka:///faulty?protocol={}&partition-num=3&enable-tidb-extension=true&output-ddl=true"
 WATERMARKS = {"avro": "avro&avro-enable-watermark=true"}
 """Options without which a protocol has no resolved events."""
+AS_TEXT = "&avro-decimal-handling-mode=string&avro-bigint-unsigned-handling-mode=string"
+"""The options of Avro without which rows have no checksums."""
 LEGAL = (
     "replay-suffix:times=2", "replay-partial", "replay-one-table", "resolved-fallback", "resolved-lag",
     "duplicate-event:rate=0.1", "duplicate-message:rate=0.1", "batch-boundaries:rate=0.1",
     "duplicate-ddl:rate=1", "ddl-at-resolved-ts:rate=1",
 )  # fmt: skip
 ILLEGAL = tuple(
-    name for name, trap in catalogue().items() if not trap.legal and name not in ("unsplit", "oversized")
+    name
+    for name, trap in catalogue().items()
+    if not trap.legal and name not in ("unsplit", "oversized", "wrong-checksum")
 )
 ONLY_WARNED = ("mixed-kinds",)  # what it breaks, INV-BATCH-KIND, is a warning in the catalogue of invariants
 SOME_ILLEGAL = ("lost-row", "early-resolved", "missing-ddl", "stale-before-image", "poison")
@@ -101,13 +105,11 @@ def _alone(name: str, protocol: str, out: Path) -> RunReport:
     rule = "table" if name == "oversized" else "index-value"
     dispatchers = f"changefeed.sink.dispatchers=[{{matcher: ['*.*'], partition: {rule}}}]"
     resolved = "resolved.every=5s" if name == "oversized" else "resolved.every=500ms"
-    return api.run(
-        FAULTY,
-        sink_uri=URI.format(WATERMARKS.get(protocol, protocol)),
-        out=out,
-        inject=[name],
-        overrides=[dispatchers, resolved],
-    )
+    uri, overrides = URI.format(WATERMARKS.get(protocol, protocol)), [dispatchers, resolved]
+    if name == "wrong-checksum":
+        overrides.append("changefeed.integrity.integrity-check-level=correctness")
+        uri += AS_TEXT if protocol == "avro" else ""
+    return api.run(FAULTY, sink_uri=uri, out=out, inject=[name], overrides=overrides)
 
 
 @pytest.mark.parametrize(

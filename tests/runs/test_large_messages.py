@@ -68,6 +68,28 @@ def test_a_folder_keeps_its_claims_and_verifies(claimed: tuple[Path, ticdc_produ
     assert not any(row.get("handle_key_only") or row["kind"] == "error" for row in decoded)
 
 
+def test_objects_of_simple_in_avro_have_checksums_and_are_compared(tmp_path: Path) -> None:
+    config: dict[str, object] = {
+        "integrity": {"integrity-check-level": "correctness"},
+        "sink": {
+            "kafka-config": {
+                "large-message-handle": {
+                    "large-message-handle-option": "claim-check",
+                    "large-message-handle-compression": "snappy",
+                    "claim-check-storage-uri": "file:///claims",
+                }
+            }
+        },
+    }
+    folder, uri = tmp_path / "golden", "kafka:///t?protocol=simple&encoding-format=avro&max-message-bytes=300"
+    report = ticdc_producer.run("large-rows", sink_uri=uri, config=config, out=folder, engine="local")
+    assert report.ok, report.to_json()
+    assert any((folder / "claims").iterdir())
+    assert ticdc_producer.verify(folder=folder, scenario="large-rows", engine="local").ok
+    errors = [row["error"] for row in ticdc_producer.decode(folder=folder)]
+    assert not any(errors)
+
+
 def test_an_object_that_is_lost_or_changed_is_noticed(claimed: tuple[Path, ticdc_producer.RunReport]) -> None:
     folder, _ = claimed
     first = min((folder / "claims").iterdir())

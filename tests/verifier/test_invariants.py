@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from tests.verifier.topic import ACCOUNTS, PLAIN, Topic, account, ts
+from ticdc_producer.model.event import WRONG_CHECKSUM
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.verifier import ExpectedDispatch, Finding, VerifyOptions, check
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
@@ -289,8 +290,20 @@ def test_each_broken_invariant_is_found_alone_with_its_events() -> None:
 
 
 def test_every_invariant_is_broken_by_some_test() -> None:
-    other_tests = {"INV-ORDER-KEY", "INV-KEY-PARTITION", "INV-DUP-CONTENT", "INV-TOPIC"}
+    other_tests = {"INV-ORDER-KEY", "INV-KEY-PARTITION", "INV-DUP-CONTENT", "INV-TOPIC", "INV-CHECKSUM"}
     assert {invariant.id for invariant in INVARIANTS} == {*BROKEN, *INFORMATION, *other_tests}
+
+
+@pytest.mark.parametrize(("row_checksums", "invariant"), [(True, "INV-CHECKSUM"), (False, "INV-FRAME")])
+def test_a_wrong_checksum_is_an_invariant_of_its_own_where_rows_have_checksums(
+    row_checksums: bool, invariant: str
+) -> None:
+    topic = created().row(HOME, ts(1), after=account(1))
+    topic.add(HOME, "error", error=WRONG_CHECKSUM, error_byte=0, error_expected="a checksum")
+    options = dataclasses.replace(OPTIONS, fidelity=Fidelity(row_checksums=row_checksums))
+    findings = check(topic.table(), options)
+    assert violations(findings) == {invariant: "error"}
+    assert offsets(finding_of(findings, invariant)) == [(HOME, 3)]
 
 
 def test_a_row_that_overtakes_itself_breaks_both_orders() -> None:
@@ -558,6 +571,7 @@ def test_an_empty_stream_proves_nothing() -> None:
     reasons = unchecked(check(Topic().table(), OPTIONS))
     assert reasons.keys() == {invariant.id for invariant in INVARIANTS} - {
         "INV-FRAME",
+        "INV-CHECKSUM",
         "INV-BATCH-SIZE",
         "INV-RESOLVED-STALL",
     }

@@ -57,7 +57,9 @@ def _keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[FileKey]:
         option = BY_NAME.get(field.alias or name)
         below = next(models_in(field.annotation), None)
         if below is not None:
-            yield from _keys_of(below, f"{path}.")
+            lost = KEYS_OF_NO_API.get(path)
+            for key in _keys_of(below, f"{path}."):
+                yield FileKey(key.path, State.NO_EFFECT, lost) if lost else key
         elif option is None:
             yield FileKey(path, State.HONOURED, "")
         else:

@@ -82,6 +82,7 @@ class Changefeed(BaseModel):
     avro_bigint_unsigned_handling_mode: str
     avro_enable_watermark: bool
     avro_include_before_value: bool
+    integrity_check_level: str
 
     case_sensitive: bool
     force_replicate: bool

@@ -173,6 +173,13 @@ _OF_ALL_PROTOCOLS = {"debezium_include_start_ts"}
 ``pkg/sink/codec/common/config.go``, ``Validate``)."""
 
 
+class IntegritySection(ConfigSection):
+    """``[integrity]``"""
+
+    integrity_check_level: str | None = _option("integrity-check-level")
+    corruption_handle_level: str | None = _option("corruption-handle-level")
+
+
 class SinkSection(ConfigSection):
     """``[sink]``"""
 
@@ -208,7 +215,7 @@ class SinkSection(ConfigSection):
     debezium: DebeziumSection | None = None
     case_sensitive: bool | None = _option("case-sensitive")
     force_replicate: bool | None = _option("force-replicate")
-    integrity: object = _option("integrity")
+    integrity: IntegritySection | None = None
 
     def of(self, protocol: str, kind: SinkKind) -> SinkSection:
         """Return the section without the keys that have no effect for a protocol and a kind of sink."""
@@ -256,7 +263,7 @@ class ChangefeedFile(ConfigSection):
     enable_table_monitor: bool | None = _option("enable-table-monitor")
     scheduler: object = _option("scheduler")
     consistent: object = _option("consistent")
-    integrity: object = _option("integrity")
+    integrity: IntegritySection | None = None
     ignore_ineligible_table: bool | None = _option("ignore-ineligible-table")
     sql_mode: str | None = _option("sql-mode")
     enable_sync_point: bool | None = _option("enable-sync-point")

@@ -137,17 +137,18 @@ def check_active_active(options: Mapping[str, Plain], kind: SinkKind) -> None:
         raise ChangefeedError(what, parameter="enable-active-active", hint="leave it out")
 
 
-_LEVELS = {"integrity-check-level": ("none", "correctness"), "corruption-handle-level": ("warn", "error")}
+def check_integrity(given: Mapping[str, Plain], kind: SinkKind, *, selects: bool) -> None:
+    """Reject checksums together with column selectors (``pkg/config/replica_config.go``).
 
+    TiCDC turns checksums off for storages.
 
-def check_integrity(options: Mapping[str, Plain]) -> None:
-    """Check the levels of the section ``integrity`` (ticdc ``pkg/integrity/integrity.go``)."""
-    section: object = options.get("integrity")
-    for name, levels in _LEVELS.items():
-        level = section.get(name, levels[0]) if isinstance(section, Mapping) else levels[0]
-        if level not in levels:
-            what = f"{level!r} is not known; allowed: {' or '.join(levels)}"
-            raise ChangefeedError(what, parameter=f"integrity.{name}")
+    :param given: the options that are set, whether or not the protocol has them.
+    :param selects: whether there are column selectors.
+    """
+    name = "integrity-check-level"
+    if kind is SinkKind.KAFKA and selects and given.get(name) == "correctness":
+        what = "integrity check enabled and column selector set, not allowed"
+        raise ChangefeedError(what, parameter=name, hint="leave one of them out")
 
 
 def check_csv_section(section: CSVSection | None) -> None:

@@ -140,6 +140,15 @@ _UPSTREAM = (
         effect="Replicates tables without a handle key too.",
     ),
 )  # fmt: skip
+_INTEGRITY = (
+    Parameter(
+        name="integrity-check-level", value=Choice(choices=("none", "correctness")), default="none",
+        in_uri=False, file_key="integrity.integrity-check-level", of_codec=True, sinks=_ONLY_KAFKA,
+        ignored_elsewhere=True, checked_elsewhere=True,
+        effect="correctness: rows carry checksums over their columns, as if "
+        "tidb_enable_row_level_checksum were on upstream.",
+    ),
+)  # fmt: skip
 _KAFKA = (
     Parameter(
         name="partition-num", value=IntRange(1, MAX_PARTITIONS), default=3, file_key=KAFKA + "partition-num",
@@ -203,7 +212,7 @@ _CLIENT = (
         "sasl-password", Secret(), "Password of SASL; percent-encoded, or as ${NAME} from the environment."
     ),
 )
-_GENERAL = (*_MESSAGES, *_UPSTREAM, *_KAFKA, *OF_STORAGE, *_CLIENT, *_OURS)
+_GENERAL = (*_MESSAGES, *_UPSTREAM, *_INTEGRITY, *_KAFKA, *OF_STORAGE, *_CLIENT, *_OURS)
 _NAMES_OF_ALL = {option.name for option in _GENERAL}
 _OF_ONE_PROTOCOL = tuple(option for spec in BUILT_IN.values() for option in spec.parameters)
 PARAMETERS: tuple[Parameter, ...] = (*_GENERAL, *_OF_ONE_PROTOCOL, *WITHOUT_EFFECT, *REJECTED)

@@ -42,7 +42,6 @@ _CONSISTENT = UnusedSection((
     "encoding-worker-num", "flush-worker-num", "storage", "use-file-backend", "compression",
     "flush-concurrency", "memory-usage.memory-quota-percentage", "memory-usage.event-cache-percentage",
 ))  # fmt: skip
-_INTEGRITY = UnusedSection(("integrity-check-level", "corruption-handle-level"))
 _SYNCED = UnusedSection(("synced-check-interval", "checkpoint-interval"))
 _MYSQL_CONFIG = UnusedSection((
     "worker-count", "max-txn-row", "max-multi-update-row-size", "max-multi-update-row", "tidb-txn-mode",
@@ -115,8 +114,8 @@ _PROGRAM = (
     _ignored("enable-table-monitor", Boolean(), _TUNING, file_key="enable-table-monitor"),
     _ignored("scheduler", _SCHEDULER, "one node is simulated, so no table is split", file_key="scheduler"),
     _ignored("consistent", _CONSISTENT, "redo logs change no message", file_key="consistent"),
-    _ignored("integrity", _INTEGRITY, "only Avro and Simple carry checksums; refused with both",
-            file_key="integrity"),
+    _ignored("corruption-handle-level", Choice(choices=("warn", "error")),
+            "no row of a scenario is corrupted", file_key="integrity.corruption-handle-level"),
     _ignored("ignore-ineligible-table", Boolean(), "tables without a handle key are left out and reported",
             file_key="ignore-ineligible-table"),
     _ignored("sql-mode", AnyText(), "the scenario's session has its own", file_key="sql-mode"),

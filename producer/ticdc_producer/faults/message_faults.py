@@ -72,6 +72,9 @@ class _Partition:
         self._repeats = [_Repeats(trap, plan, partition_index, nearest) for trap in _repeats(plan)]
         self._pending = _illegal_faults(faults, partition_index)
         self._decode = registry.decoder(faults.protocol, faults.options).events
+        spec = registry.protocol_spec(faults.protocol)
+        needs_tables = any(trap.needs_tables for _, trap in self._pending)
+        self._describing = spec.describing if needs_tables and spec.described_versions else None
         self._max_batch_size = int(str(faults.options.get("max_batch_size") or 0))
         self._number = self._offset = self._event = self._expected_event = 0
         self._retries: deque[_Retry] = deque()
@@ -80,8 +83,10 @@ class _Partition:
         remaining = iter(batches)
         for first in remaining:
             batch, due = first, self._due(first)
+            self._learn_tables(batch)
             if due and (following := next(remaining, None)) is not None:
                 # A fault may join the last message of a batch to the next one.
+                self._learn_tables(following)
                 batch = from_messages([*first.messages(), *following.messages()])
             retried = self._retried(batch)
             if due or self._retries or (retried >= 0).any():
@@ -94,6 +99,13 @@ class _Partition:
             yield batch
         if self._retries:
             yield from_messages([self._retry() for _ in range(len(self._retries))])
+
+    def _learn_tables(self, batch: MessageBatch) -> None:
+        """Give the decoder the descriptions of tables in a batch, if a trap decodes rows that need them."""
+        if self._describing is None:
+            return
+        for value in batch.value.take(self._describing(batch.value)).to_pylist():
+            list(self._decode(None, value))
 
     def _segments(self, batch: MessageBatch) -> Numbers:
         cut = self._plan.segments

@@ -14,7 +14,8 @@ import msgspec
 
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.faults.trap import Trap
-from ticdc_producer.model.event import Event, Message
+from ticdc_producer.model.event import Event, Message, RowEvent
+from ticdc_producer.protocols.craft.wire import varint
 
 DAMAGED = "damaged"
 """``type`` of a message that no longer decodes; it carries no events."""
@@ -51,6 +52,39 @@ def truncated(message: Message, decode: Decode, seed: int) -> Message | None:
         if not _decodes(message.key, damaged, decode):
             return _damaged(message, damaged)
     return None
+
+
+def with_wrong_checksum(message: Message, decode: Decode) -> Message | None:
+    """Change the checksum in the message of a row, and nothing else; None if it has none to verify.
+
+    The checksum is a decimal number in JSON and in Avro's text, and a varint in Simple's Avro encoding.
+    """
+    value = message.value or b""
+    row = _only_row(message.key, value, decode)
+    checksum = None if row is None else row.checksum
+    if row is None or checksum is None or row.handle_key_only or not checksum.columns:
+        return None
+    name, number = ("current", checksum.current) if row.after is not None else ("previous", checksum.previous)
+    if not number:
+        return None
+    wrong = number ^ 1 or number ^ 2  # of the same length; 0 would not be verified
+    expected = msgspec.structs.replace(row, checksum=msgspec.structs.replace(checksum, **{name: wrong}))
+    for old, new in ((b"%d" % number, b"%d" % wrong), (varint(number), varint(wrong))):
+        at = value.rfind(old)
+        while at >= 0:
+            changed = value[:at] + new + value[at + len(old) :]
+            if _only_row(message.key, changed, decode) == expected:
+                return msgspec.structs.replace(message, value=changed)
+            at = value.rfind(old, 0, at + len(old) - 1)
+    return None
+
+
+def _only_row(key: bytes | None, value: bytes, decode: Decode) -> RowEvent | None:
+    try:
+        events = list(decode(key, value))
+    except DecodeError:
+        return None
+    return events[0] if len(events) == 1 and isinstance(events[0], RowEvent) else None
 
 
 def foreign(message: Message) -> Message:
@@ -115,6 +149,7 @@ class IllegalMessageTrap(Trap, ABC):
     """Replaces one or several consecutive messages of the segments that are reserved for it.
 
     :cvar keeps_events: whether a reader still decodes all events, unchanged and in order.
+    :cvar needs_tables: whether it decodes rows for which a protocol needs the description of their table.
     """
 
     legal = False
@@ -122,6 +157,7 @@ class IllegalMessageTrap(Trap, ABC):
     measures = ("times", "rate")
     occurrence = "a message"
     keeps_events: ClassVar[bool] = False
+    needs_tables: ClassVar[bool] = False
 
     @abstractmethod
     def replacement(self, messages: Sequence[Message], facts: MessageFacts) -> Replacement | None:

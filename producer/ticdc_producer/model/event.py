@@ -78,6 +78,29 @@ class EventColumn(msgspec.Struct, frozen=True):
     flag: int = 0
 
 
+WRONG_CHECKSUM = "CHECKSUM"
+"""The code of the decode error of a row whose checksum does not fit its columns."""
+
+
+class RowChecksum(msgspec.Struct, frozen=True, kw_only=True):
+    """The checksums in the message of a row, and what it takes to verify them.
+
+    :param corrupted: whether TiCDC marked the row as corrupted.
+    :param current: checksum of the new image; 0 if there is none.
+    :param previous: checksum of the old image; 0 if there is none.
+    :param columns: names of the columns, in the order of the checksum; empty if the message does not carry
+        the values exactly, so that nothing can be verified.
+    :param time_zone: of TIMESTAMP values.
+    """
+
+    version: int
+    corrupted: bool
+    current: int
+    previous: int
+    columns: tuple[str, ...] = ()
+    time_zone: str = "UTC"
+
+
 class RowEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A row changed event.
 
@@ -86,6 +109,7 @@ class RowEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     :param table_id: physical table id if the message contains it (partitioned tables), else 0.
     :param handle_key_only: whether the message was too large and contains only the handle key.
     :param claim_check: location of the claim-check object with the whole row; empty if there is none.
+    :param checksum: None if the message has no checksum.
     """
 
     commit_ts: int
@@ -99,6 +123,7 @@ class RowEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     row_id: int = 0
     handle_key_only: bool = False
     claim_check: str = ""
+    checksum: RowChecksum | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

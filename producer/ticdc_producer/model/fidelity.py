@@ -64,6 +64,7 @@ class Fidelity:
     :param exact_commit_ts_with: the option with which the protocol sends an exact commit-ts; empty: none.
     :param resolved: whether resolved events are sent.
     :param damaged_text: text types in which each byte that is not UTF-8 becomes U+FFFD.
+    :param row_checksums: whether rows carry checksums over their columns.
     """
 
     sorted_columns: bool = False
@@ -80,6 +81,7 @@ class Fidelity:
     exact_commit_ts_with: str = ""
     resolved: bool = True
     damaged_text: frozenset[MySQLType] = frozenset()
+    row_checksums: bool = False
 
     def visible_commit_ts(self, commit_ts: int, op: Op | None = None) -> int:
         """Return the commit-ts that a reader gets: exact, the first one of its time unit, or 0.

@@ -97,6 +97,8 @@ _TIMES, _LEAST = 16, 16 << 20
 
 PLAIN_STARTS = (b'{"', b"{}")  # neither a frame nor a block that starts with a literal
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
+_FIRST_BYTES = (b"{", b"\x16")
+"""The first bytes of messages: of JSON, and of Simple's Avro encoding (``simple.envelope.MESSAGE``)."""
 _STEP = 1 << 16
 _LONGEST_VARINT = 5
 _LAST_SHORT_LITERAL = 59
@@ -156,7 +158,7 @@ COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {"snappy": _snappy, "lz4": _l
 
 
 def plain(data: bytes, part: str, max_bytes: int = DEFAULT_LIMIT) -> bytes:
-    """Return the JSON text of a key or value that may be compressed, the only such part of its message.
+    """Return the content of a key or value that may be compressed, the only such part of its message.
 
     :param max_bytes: limit of the decompressed text.
     :raises DecodeError: for damaged data, or more than the limit.
@@ -167,7 +169,7 @@ def plain(data: bytes, part: str, max_bytes: int = DEFAULT_LIMIT) -> bytes:
 class Decompressor:
     """Decompresses the parts of one message.
 
-    A message does not name its compression. Each part is a JSON object, so its first bytes show it.
+    A message does not name its compression. Its first bytes show it.
 
     :param max_bytes: limit of the decompressed parts together.
     """
@@ -176,7 +178,7 @@ class Decompressor:
         self._max_bytes = self._remaining = max_bytes
 
     def text(self, data: bytes, part: str, byte: int = 0) -> bytes:
-        """Return the decompressed JSON text. Data that is not compressed is returned unchanged.
+        """Return the decompressed content. Data that is not compressed is returned unchanged.
 
         :param part: ``key`` or ``value``, for errors.
         :param byte: offset of the data in this part, for errors.
@@ -231,14 +233,15 @@ class Decompressor:
 
 
 def _is_snappy(data: bytes) -> bool:
-    """Return whether this is a snappy block whose first element is a literal that starts with ``{``.
+    """Return whether this is a snappy block whose first element is a literal that starts like a message.
 
     A JSON object never looks like this: its ``{``, read as the length, is followed by a quote, a brace or
-    white space. Only a blank, among these, is the tag of a literal, and no second ``{`` may follow it.
+    white space. Only a blank, among these, is the tag of a literal, and no second ``{`` may follow it. In
+    Simple's Avro encoding the second and the third byte are equal and none of the first bytes.
     """
     size = next((n for n, byte in enumerate(data[:_LONGEST_VARINT], 1) if byte < 0x80), 0)
     tag = data[size] if size and len(data) > size else 1
     if tag & 3:
         return False
     more = max(0, (tag >> 2) - _LAST_SHORT_LITERAL)
-    return data[size + 1 + more : size + 2 + more] == b"{"
+    return data[size + 1 + more : size + 2 + more] in _FIRST_BYTES

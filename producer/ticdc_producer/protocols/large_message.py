@@ -141,7 +141,7 @@ class RowTexts(Protocol):
     def texts(self, batch: RowBatch, locations: pa.Array | None = None) -> pa.Array:
         """Return one message per row.
 
-        :param locations: locations of the rows' claim-check objects as JSON; None if nothing is stored.
+        :param locations: encoded locations of the rows' claim-check objects; None if nothing is stored.
         """
         ...
 
@@ -152,7 +152,7 @@ class KeylessMessages:
 
     :param forms: by operation, and whether the row was too large and carries only its handle key.
     :param compression: compression of the messages: ``none``, ``snappy`` or ``lz4``.
-    :param literal: formats a text as the protocol's JSON string.
+    :param literal: encodes a text, such as the protocol's JSON string.
     """
 
     forms: Mapping[tuple[Op, bool], RowTexts]

@@ -17,6 +17,7 @@ from ticdc_producer.protocols.compression import (
 
 DecimalMode: TypeAlias = Literal["precise", "string"]
 BigintUnsignedMode: TypeAlias = Literal["long", "string"]
+IntegrityCheckLevel: TypeAlias = Literal["none", "correctness"]
 _MODES = {
     "avro_decimal_handling_mode": ("precise", "string"),
     "avro_bigint_unsigned_handling_mode": ("long", "string"),
@@ -37,7 +38,10 @@ class AvroOptions:
     :param avro_enable_watermark: send DDL and resolved events, in the encoding of TiCDC's own tests; requires
         the extension.
     :param avro_include_before_value: add the old image and the operation to the rows; deletes have a value.
-    :raises ChangefeedError: for an unknown mode.
+    :param integrity_check_level: ``correctness`` adds the checksum of each row; it requires the extension and
+        both modes ``string``.
+    :param time_zone: time zone of TIMESTAMP values; checksums are over their UTC.
+    :raises ChangefeedError: for an unknown mode, and for checksums without what they require.
     """
 
     profile: Profile = "classic"
@@ -47,8 +51,18 @@ class AvroOptions:
     avro_bigint_unsigned_handling_mode: BigintUnsignedMode = "long"
     avro_enable_watermark: bool = False
     avro_include_before_value: bool = False
+    integrity_check_level: IntegrityCheckLevel = "none"
+    time_zone: str = "UTC"
 
     def __post_init__(self) -> None:
+        as_text = {self.avro_decimal_handling_mode, self.avro_bigint_unsigned_handling_mode} == {"string"}
+        if self.has_checksums and not (self.enable_tidb_extension and as_text):
+            raise ChangefeedError(
+                "row checksums of protocol avro need the TiDB extension and values as text",
+                parameter="integrity-check-level",
+                hint="set enable-tidb-extension=true, avro-decimal-handling-mode=string and "
+                "avro-bigint-unsigned-handling-mode=string",
+            )
         for field, modes in _MODES.items():
             mode = getattr(self, field)
             if mode not in modes:
@@ -64,6 +78,11 @@ class AvroOptions:
     def names_operation(self) -> bool:
         """Whether values have the operation."""
         return self.enable_tidb_extension or self.avro_include_before_value
+
+    @property
+    def has_checksums(self) -> bool:
+        """Whether values have the checksum of their row."""
+        return self.integrity_check_level == "correctness"
 
     @property
     def marks_deletes(self) -> bool:
@@ -230,8 +249,8 @@ class SimpleOptions:
     :param build_ts_ms: time at which messages are built (``buildTs``), in Unix milliseconds; None for the
         commit time of each event.
     :param encoding_format: ``json`` or ``avro``.
-    :raises ChangefeedError: for an unknown encoding format or large message option, and for Avro with
-        handling or compression of large messages.
+    :param integrity_check_level: ``correctness`` adds the checksums of each row.
+    :raises ChangefeedError: for an unknown encoding format or large message option.
     """
 
     profile: Profile = "classic"
@@ -246,24 +265,22 @@ class SimpleOptions:
     time_zone: str = "UTC"
     build_ts_ms: int | None = None
     encoding_format: str = "json"
+    integrity_check_level: IntegrityCheckLevel = "none"
 
     def __post_init__(self) -> None:
         check_large_message_handle(self.large_message_handle_option)
         if self.encoding_format not in _FORMATS:
             what, hint = f"unknown encoding-format {self.encoding_format!r}", "allowed: json, avro"
             raise ChangefeedError(what, parameter="encoding-format", hint=hint)
-        for name in ("large_message_handle_option", "large_message_handle_compression"):
-            if self.encoding_format == "avro" and getattr(self, name) != "none":
-                option = name.replace("_", "-")
-                raise ChangefeedError(
-                    f"{option} of Simple's Avro form is not simulated",
-                    parameter=option,
-                    hint="leave it at none, or encoding-format at json",
-                )
 
     def build_ts(self, ts: int) -> int:
         """Return ``buildTs`` of the message of an event with this commit-ts, in Unix milliseconds."""
         return physical(ts) if self.build_ts_ms is None else self.build_ts_ms
+
+    @property
+    def has_checksums(self) -> bool:
+        """Whether row messages have the checksums of their row."""
+        return self.integrity_check_level == "correctness"
 
     @property
     def sends_bootstrap(self) -> bool:

@@ -138,7 +138,8 @@ class WireDigests:
 
         digest, member = _digest(event), b'"%b"' % self.format.location.rpartition(".")[2].encode()
         try:
-            if not any(member in plain(part, "value") for part in event if part):
+            texts = (plain(part, "value") for part in event if part)
+            if all(text.startswith(b"{") and member not in text for text in texts):
                 return digest
             location = self._location(self._members(event))
             return _digest((b"%d" % digest, content(index, location))) if location else digest

@@ -28,6 +28,7 @@ from ticdc_producer.protocols.base import BatchDecoder, Decoder
 from ticdc_producer.protocols.registry import detect_protocol, signatures
 from ticdc_producer.protocols.spec import Options, ProtocolSpec
 from ticdc_producer.protocols.wire_digests import Contents, WireDigests, contents
+from ticdc_producer.targets.checksums import with_checksum_errors
 from ticdc_producer.targets.claims import claimed_contents, with_claim_check
 from ticdc_producer.targets.decoded_events import (
     DecodedEvents,
@@ -72,8 +73,8 @@ def event_columns(
 ) -> tuple[list[int], dict[str, list[object]]]:
     """Return the events of messages, in order.
 
-    If a message does not decode, its last event has the kind ``error``. A message without value and events
-    is a tombstone.
+    If a message does not decode, its last event has the kind ``error``. So has a row with a wrong checksum. A
+    message without value and events is a tombstone.
 
     :param messages: keys and values.
     :param row_ids: whether the column ``row_id`` is also returned.
@@ -85,7 +86,8 @@ def event_columns(
         before = len(decoded)
         decoded += _events(key, value, decoder) or ([_TOMBSTONE] if value is None else [])
         counts.append(len(decoded) - before)
-    kinds: list[object] = [_kind(event) for event in decoded]
+    checked = with_checksum_errors(decoded)
+    kinds: list[object] = [_kind(event) for event in checked]
     columns: dict[str, list[object]] = {
         name: [None] * len(decoded) for name in COLUMNS if name not in _RECORD
     }
@@ -94,13 +96,13 @@ def event_columns(
     columns["events"] = [*chain.from_iterable(map(repeat, counts, counts))]
     for kind in set(kinds):
         numbers = [number for number, of_event in enumerate(kinds) if of_event == kind]
-        events = [decoded[number] for number in numbers]
+        events = [checked[number] for number in numbers]
         for name, values in _FIELDS[str(kind)].items():
             column = columns[name]
             for number, value in zip(numbers, values(events), strict=True):
                 column[number] = value
     if row_ids:
-        columns["row_id"] = [event.row_id if isinstance(event, RowEvent) else 0 for event in decoded]
+        columns["row_id"] = [event.row_id if isinstance(event, RowEvent) else 0 for event in checked]
     return counts, columns
 
 

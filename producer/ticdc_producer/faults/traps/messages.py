@@ -13,6 +13,7 @@ from ticdc_producer.faults.message_traps import (
     foreign,
     joined,
     truncated,
+    with_wrong_checksum,
 )
 from ticdc_producer.model.event import Message
 from ticdc_producer.model.trap_coverage import seen_as
@@ -66,6 +67,21 @@ class CorruptBytes(IllegalMessageTrap):
     def replacement(self, messages: Sequence[Message], facts: MessageFacts) -> Replacement | None:
         damaged = corrupted(messages[0], facts.decode, facts.seed)
         return None if damaged is None else (1, [(damaged, 0)])
+
+
+class WrongChecksum(IllegalMessageTrap):
+    id = "wrong-checksum"
+    summary = "The checksum in the message of a row is not that of its columns."
+    protocols = ("avro", "simple")
+    violates = ("INV-CHECKSUM",)
+    may_report = _OF_LOST_EVENTS
+    requires = "rows with checksums: integrity-check-level=correctness, and a message that is not compressed"
+    needs_tables = True
+    consumer_action = "Computes the checksum of each row, and reports topic, partition and offset of the row."
+
+    def replacement(self, messages: Sequence[Message], facts: MessageFacts) -> Replacement | None:
+        wrong = with_wrong_checksum(messages[0], facts.decode)
+        return None if wrong is None else (1, [(wrong, 0)])
 
 
 class Truncated(IllegalMessageTrap):

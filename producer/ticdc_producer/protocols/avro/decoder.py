@@ -13,7 +13,16 @@ import msgspec
 
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.column import ColumnFlag
-from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Op, ResolvedEvent, RowEvent, Value
+from ticdc_producer.model.event import (
+    DDLEvent,
+    Event,
+    EventColumn,
+    Op,
+    ResolvedEvent,
+    RowChecksum,
+    RowEvent,
+    Value,
+)
 from ticdc_producer.model.tso import MAX_TS
 from ticdc_producer.protocols.avro.field_reader import AvroCursor, BadSchema
 from ticdc_producer.protocols.avro.names import DDL, DELETE, HEAD, MAGIC, WATERMARK
@@ -74,10 +83,11 @@ class AvroDecoder:
     """Decodes messages to events. Caches the schemas.
 
     :param schema_of: looks up a schema; called once per known id.
+    :param time_zone: of TIMESTAMP values; their checksums are of UTC.
     """
 
-    def __init__(self, schema_of: SchemaOf) -> None:
-        self._schema_of = schema_of
+    def __init__(self, schema_of: SchemaOf, time_zone: str = "UTC") -> None:
+        self._schema_of, self._time_zone = schema_of, time_zone
         self._readers: dict[int, RecordReader] = {}
 
     def events(self, key: bytes | None, value: bytes | None) -> Iterator[Event]:
@@ -111,7 +121,7 @@ class AvroDecoder:
         if schema is None:
             raise DecodeError("AVRO-SCHEMA-ID", f"an id of the registry, not {schema_id},", part=part, byte=1)
         try:
-            return record_reader(schema)
+            return record_reader(schema, self._time_zone)
         except BadSchema as bad:
             raise DecodeError(
                 "AVRO-SCHEMA", f"{bad.expected} as schema {schema_id}", part=part, byte=1
@@ -155,7 +165,7 @@ def _row_event(key: tuple[RecordReader, RecordRow] | None, value: tuple[RecordRe
     reader, row = value
     columns, op = _columns(reader, _key_names(key, reader, row)), row.op or Op.INSERT
     after = None if op == Op.DELETE else row.values
-    return _event(reader, op, columns, row.commit_ts, before=row.before, after=after)
+    return _event(reader, op, columns, row.commit_ts, before=row.before, after=after, checksum=row.checksum)
 
 
 def _key_names(
@@ -188,6 +198,7 @@ def _event(
     *,
     before: Mapping[str, Value] | None,
     after: Mapping[str, Value] | None,
+    checksum: RowChecksum | None = None,
 ) -> RowEvent:
     return RowEvent(
         commit_ts=commit_ts,
@@ -197,4 +208,5 @@ def _event(
         columns=columns,
         before=before,
         after=after,
+        checksum=checksum,
     )

@@ -33,7 +33,16 @@ from ticdc_producer.model.fidelity import CommitTs, Fidelity, ValueProjection
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import LOGICAL_BITS
-from ticdc_producer.protocols.arrow_text import Fragment, Numbers, as_int64, concat, fixed_width, lengths
+from ticdc_producer.protocols.arrow_text import (
+    Fragment,
+    Fragments,
+    Numbers,
+    as_int64,
+    concat,
+    fixed_width,
+    integers,
+    lengths,
+)
 from ticdc_producer.protocols.avro import plan as binary
 from ticdc_producer.protocols.avro.names import (
     DDL,
@@ -46,6 +55,7 @@ from ticdc_producer.protocols.avro.names import (
     type_text,
 )
 from ticdc_producer.protocols.avro.plan import AvroTablePlan, table_plan
+from ticdc_producer.protocols.avro.row_checksum import CHECKSUM_VERSION, RowChecksums
 from ticdc_producer.protocols.avro.schemas import SchemaID, key_flag, schema_of
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
@@ -97,6 +107,7 @@ class AvroFidelity(Fidelity):
             table_ids="none",
             commit_ts=of_rows if options.enable_tidb_extension else "none",
             resolved=options.sends_watermarks,
+            row_checksums=options.has_checksums,
             key_flag=key_flag(options),
         )
 
@@ -139,6 +150,11 @@ def _set(members: Sequence[str], value: Value) -> Value:
 _OPS = {Op.INSERT: b"c", Op.UPDATE: b"u", Op.DELETE: b"d"}
 _NO_BEFORE, _BEFORE = b"\x00", b"\x02"
 """Indexes of the branches of the old image's union, as encoded."""
+_SOUND = b"\x00"
+"""``_tidb_corrupted`` of a row that is not."""
+_VERSION = binary.longs(np.array([CHECKSUM_VERSION]))[0].as_py()
+_NO_CHECKSUM = b"\x00" + _SOUND + b"\x00"
+"""The fields of a row whose images have the checksum 0: their defaults."""
 
 
 class AvroEncoder:
@@ -161,7 +177,7 @@ class AvroEncoder:
         nothing = pa.nulls(count, pa.binary())
         options = self.options
         has_value = batch.op != Op.DELETE or options.avro_include_before_value
-        unsendable = _unsendable(plan, table, batch.op, has_value=has_value)
+        unsendable = _unsendable(plan, table, batch.op, options, has_value=has_value)
         if unsendable is not None:
             notes = {
                 index: RowStatus(refusal=unsendable(ts)) for index, ts in enumerate(as_int64(batch.commit_ts))
@@ -202,18 +218,29 @@ class AvroEncoder:
 
     def _value(self, plan: AvroTablePlan, table: TableInfo, batch: RowBatch) -> Iterator[Fragment]:
         yield self._head(table, "value")
-        columns = range(len(plan.columns))
-        yield from plan.cells(batch.primary_images, columns)
+        yield from plan.cells(batch.primary_images, plan.value)
         if self.options.avro_include_before_value and batch.op == Op.INSERT:
             yield _NO_BEFORE
         elif self.options.avro_include_before_value:
             yield _BEFORE
-            yield from plan.cells(batch.before, columns)
+            yield from plan.cells(batch.before, plan.value)
         if self.options.names_operation:
             yield binary.literal(_OPS[batch.op])
         if self.options.enable_tidb_extension:
             commits = as_int64(batch.commit_ts)
             yield from (binary.longs(commits), binary.longs(commits >> LOGICAL_BITS))
+        if self.options.has_checksums:
+            yield from self._checksum(table, batch)
+
+    def _checksum(self, table: TableInfo, batch: RowBatch) -> Fragments:
+        """Encode the checksum of the row, whether it is corrupted, and the version."""
+        checksums = RowChecksums.of(table, batch, self.options.profile, self.options.time_zone)
+        numbers = checksums.previous if batch.op == Op.DELETE else checksums.current
+        texts = concat(binary.length_prefixed(integers(pa.array(numbers))), len(batch))
+        present = concat((texts, _SOUND, _VERSION), len(batch))
+        if checksums.present.all():
+            return (present,)
+        return (pc.if_else(pa.array(checksums.present), present, pa.scalar(_NO_CHECKSUM, pa.binary())),)
 
     def _head(self, table: TableInfo, part: Part) -> bytes:
         if (table, part) not in self._heads:
@@ -262,7 +289,7 @@ def _big_endian(numbers: Numbers) -> pa.Array:
 
 
 def _unsendable(
-    plan: AvroTablePlan, table: TableInfo, op: Op, *, has_value: bool
+    plan: AvroTablePlan, table: TableInfo, op: Op, options: AvroOptions, *, has_value: bool
 ) -> Callable[[int], EncodeError] | None:
     """Return the refusal of all rows of a table, given their commit-ts; None if they can be sent."""
     clash = plan.clash if has_value else plan.key_clash
@@ -272,6 +299,9 @@ def _unsendable(
     elif op == Op.DELETE and not plan.key and not has_value:
         what = "a delete would have neither key nor value"
         hint = "TiCDC new architecture uses only primary keys as message keys: add a primary key to the table"
+    elif has_value and options.profile == "new" and [*plan.value] != sorted(plan.value):
+        what = "with row checksums TiCDC new architecture mixes up columns that are not in order of their ids"
+        hint = "add columns without FIRST and AFTER, or set integrity-check-level=none or profile=classic"
     else:
         return None
 

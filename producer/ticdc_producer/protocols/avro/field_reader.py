@@ -14,7 +14,7 @@ import re
 import struct
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import Value
@@ -250,6 +250,28 @@ def _bits(parameters: Mapping[str, str]) -> Reader:
         return b"%d" % number
 
     return read
+
+
+def has_equal_members(schema: object) -> bool:
+    """Return whether values of a field may differ and have the same text.
+
+    They may if two members of an ENUM or SET have the same text, or a SET has the empty member.
+
+    >>> field = {"type": "string", "connect.parameters": {"tidb_type": "SET", "allowed": "a,b"}}
+    >>> has_equal_members(field), has_equal_members(["null", field])
+    (False, False)
+
+    :param schema: the ``type`` of the field, which ``field_reader`` accepts.
+    """
+    typed = schema if isinstance(schema, Mapping) else _other_than_null(schema)
+    allowed = typed.get("connect.parameters", {}).get("allowed")
+    members = allowed.split(",") if isinstance(allowed, str) else []
+    return len(set(members)) < len(members) or "" in members
+
+
+def _other_than_null(schema: object) -> Mapping[str, Any]:
+    branches = schema if isinstance(schema, list) else []
+    return next((branch for branch in branches if isinstance(branch, Mapping)), {})
 
 
 def _members(name: str, parameters: Mapping[str, str]) -> Reader:

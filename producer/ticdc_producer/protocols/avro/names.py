@@ -22,6 +22,9 @@ HEAD = 5
 
 OP, COMMIT_TS, PHYSICAL = "_tidb_op", "_tidb_commit_ts", "_tidb_commit_physical_time"
 """Fields of the TiDB extension: operation, commit-ts, and the milliseconds of the commit-ts."""
+CHECKSUM, CORRUPTED = "_tidb_row_level_checksum", "_tidb_corrupted"
+CHECKSUM_VERSION = "_tidb_checksum_version"
+"""Fields of the row's checksum, which follow those of the extension."""
 BEFORE, BEFORE_SUFFIX = "_ticdc_before", "_before"
 """The field of the old image, and the end of its record's name."""
 

@@ -36,6 +36,7 @@ from ticdc_producer.protocols.avro.schemas import (
     key_indexes,
     name_clash,
     null_comes_first,
+    value_indexes,
 )
 from ticdc_producer.protocols.member_text import member_text
 from ticdc_producer.protocols.row_options import AvroOptions
@@ -130,7 +131,9 @@ Writer: TypeAlias = Callable[[pa.Array], Fragments]
 class AvroTablePlan:
     """The plan of one table version.
 
+    :param columns: the encodings of the columns of an image.
     :param key: indexes of the key columns in an image; empty if there is no key.
+    :param value: indexes of all columns in an image, in the order of the value's fields.
     :param enums: indexes of the ENUM columns, with their number of members.
     :param clash: a field name of the value's schema that is duplicate or not allowed; empty if there is
         none.
@@ -139,6 +142,7 @@ class AvroTablePlan:
 
     columns: tuple[Writer, ...]
     key: tuple[int, ...]
+    value: tuple[int, ...]
     enums: tuple[tuple[int, int], ...]
     clash: str
     key_clash: str
@@ -155,6 +159,7 @@ def table_plan(table: TableInfo, options: AvroOptions) -> AvroTablePlan:
     return AvroTablePlan(
         columns=tuple(_writer(column, options) for column in columns),
         key=key_indexes(table, options),
+        value=tuple(value_indexes(table, options)),
         enums=tuple((index, len(c.elements)) for index, c in enumerate(columns) if c.type == T.ENUM),
         clash=name_clash("value", table, options),
         key_clash=name_clash("key", table, options),

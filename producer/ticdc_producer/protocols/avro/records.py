@@ -7,15 +7,38 @@ from dataclasses import dataclass
 
 import msgspec
 
-from ticdc_producer.model.event import Op, Value
+from ticdc_producer.model.event import Op, RowChecksum, Value
 from ticdc_producer.model.tso import LOGICAL_BITS, MAX_TS
-from ticdc_producer.protocols.avro.field_reader import AvroCursor, BadSchema, Reader, field_reader
-from ticdc_producer.protocols.avro.names import BEFORE, BEFORE_SUFFIX, COMMIT_TS, NAMESPACE, OP, PHYSICAL
+from ticdc_producer.protocols.avro.field_reader import (
+    AvroCursor,
+    BadSchema,
+    Reader,
+    field_reader,
+    has_equal_members,
+)
+from ticdc_producer.protocols.avro.names import (
+    BEFORE,
+    BEFORE_SUFFIX,
+    CHECKSUM,
+    CHECKSUM_VERSION,
+    COMMIT_TS,
+    CORRUPTED,
+    NAMESPACE,
+    OP,
+    PHYSICAL,
+)
 
 _TYPES = {OP: "string", COMMIT_TS: "long", PHYSICAL: "long"}
-_OWN_FIELDS = ((), (OP, COMMIT_TS, PHYSICAL), (BEFORE, OP), (BEFORE, OP, COMMIT_TS, PHYSICAL))
-"""The fields after those of the columns: none, those of the extension, of old images, of both."""
+_EXTENSION, _CHECKSUM = (OP, COMMIT_TS, PHYSICAL), (CHECKSUM, CORRUPTED, CHECKSUM_VERSION)
+_OWN_FIELDS = (
+    (), _EXTENSION, (*_EXTENSION, *_CHECKSUM),
+    (BEFORE, OP), (BEFORE, *_EXTENSION), (BEFORE, *_EXTENSION, *_CHECKSUM),
+)  # fmt: skip
+"""The fields after those of the columns: none, those of the extension, of checksums, each with old images."""
 _OPS = {b"c": Op.INSERT, b"u": Op.UPDATE, b"d": Op.DELETE}
+
+
+_MOST_CHECKSUM_DIGITS = 10
 
 
 class _Field(msgspec.Struct):
@@ -42,12 +65,14 @@ class RecordRow:
     :param before: the old image; None without one.
     :param op: None if the schema has no operation.
     :param commit_ts: 0 without the TiDB extension.
+    :param checksum: None without one.
     """
 
     values: Mapping[str, Value]
     before: Mapping[str, Value] | None = None
     op: Op | None = None
     commit_ts: int = 0
+    checksum: RowChecksum | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +82,8 @@ class RecordReader:
     :param types: column name to SQL type name.
     :param readers: one per column, in the same order.
     :param own: the names of the fields after the columns.
+    :param exact: whether all values are read as they were, so that their checksum can be computed.
+    :param time_zone: of TIMESTAMP values.
     """
 
     schema: str
@@ -64,6 +91,8 @@ class RecordReader:
     types: Mapping[str, str]
     readers: Sequence[Reader]
     own: Collection[str]
+    exact: bool = True
+    time_zone: str = "UTC"
 
     def row(self, cursor: AvroCursor) -> RecordRow:
         """Read a record, which must extend to the end of the message part.
@@ -74,11 +103,32 @@ class RecordReader:
         before = self._image(cursor) if BEFORE in self.own and cursor.branch() else None
         op = self._op(cursor, values, before) if OP in self.own else None
         commit_ts = _commit_ts(cursor) if COMMIT_TS in self.own else 0
+        checksum = self._checksum(cursor, op) if CHECKSUM in self.own else None
         cursor.end()
-        return RecordRow(values, before, op, commit_ts)
+        return RecordRow(values, before, op, commit_ts, checksum)
 
     def _image(self, cursor: AvroCursor) -> dict[str, Value]:
         return {name: read(cursor) for name, read in zip(self.types, self.readers, strict=True)}
+
+    def _checksum(self, cursor: AvroCursor, op: Op | None) -> RowChecksum | None:
+        """Read the checksum: of a delete that of the old image, else that of the new one.
+
+        :return: None if it is empty.
+        """
+        text, corrupted, version = cursor.length_prefixed(), cursor.take(1), cursor.long()
+        if not text:
+            return None
+        if not text.isdigit() or len(text) > _MOST_CHECKSUM_DIGITS or int(text) >> 32 or corrupted > b"\x01":
+            raise cursor.error("CHECKSUM", "a number of 32 bits, and a boolean")
+        current, previous = (0, int(text)) if op == Op.DELETE else (int(text), 0)
+        return RowChecksum(
+            version=version,
+            corrupted=corrupted == b"\x01",
+            current=current,
+            previous=previous,
+            columns=tuple(self.types) if self.exact else (),
+            time_zone=self.time_zone,
+        )
 
     def _op(self, cursor: AvroCursor, values: Mapping[str, Value], before: Mapping[str, Value] | None) -> Op:
         op = _OPS.get(cursor.length_prefixed())
@@ -100,9 +150,10 @@ def _commit_ts(cursor: AvroCursor) -> int:
     return commit_ts
 
 
-def record_reader(schema: str) -> RecordReader:
+def record_reader(schema: str, time_zone: str = "UTC") -> RecordReader:
     """Make the reader for the records of a schema.
 
+    :param time_zone: of TIMESTAMP values.
     :raises BadSchema: for a schema that TiCDC does not write.
     """
     try:
@@ -125,6 +176,8 @@ def record_reader(schema: str) -> RecordReader:
         types=types,
         readers=[reader for _, _, reader in read],
         own=own,
+        exact=not any(map(has_equal_members, (field.type for field in columns))),
+        time_zone=time_zone,
     )
 
 

@@ -26,7 +26,10 @@ from ticdc_producer.protocols import go_json
 from ticdc_producer.protocols.avro.names import (
     BEFORE,
     BEFORE_SUFFIX,
+    CHECKSUM,
+    CHECKSUM_VERSION,
     COMMIT_TS,
+    CORRUPTED,
     OP,
     PHYSICAL,
     Part,
@@ -131,6 +134,11 @@ _OPERATION = b'{"default":"","name":"%b","type":"string"}' % OP.encode()
 _EXTENSION = tuple(
     b'{"default":0,"name":"%b","type":"long"}' % name.encode() for name in (COMMIT_TS, PHYSICAL)
 )
+_CHECKSUM = (
+    b'{"default":"","name":"%b","type":"string"}' % CHECKSUM.encode(),
+    b'{"default":false,"name":"%b","type":"boolean"}' % CORRUPTED.encode(),
+    b'{"default":0,"name":"%b","type":"int"}' % CHECKSUM_VERSION.encode(),
+)
 
 
 def key_flag(options: AvroOptions) -> ColumnFlag:
@@ -144,15 +152,28 @@ def key_indexes(table: TableInfo, options: AvroOptions) -> tuple[int, ...]:
     return tuple(index for index, flag in enumerate(table.sent_flags) if flag & key)
 
 
+def value_indexes(table: TableInfo, options: AvroOptions) -> list[int]:
+    """Return the indexes of the columns in a row image, in the order of the value's fields.
+
+    With checksums they are sorted by column id (``value2AvroSchema``).
+    """
+    columns = table.sent_columns
+    if not options.has_checksums:
+        return [*range(len(columns))]
+    return sorted(range(len(columns)), key=lambda index: columns[index].id)
+
+
 def schema_of(part: Part, table: TableInfo, options: AvroOptions) -> str:
     """Return the schema of the keys or values of a table's messages."""
     fields = [_field(column, options) for column in table.sent_columns]
     if part == "key":
         return _record(table, [fields[index] for index in key_indexes(table, options)]).decode()
+    fields = [fields[index] for index in value_indexes(table, options)]
     before = (_before(table, fields),) if options.avro_include_before_value else ()
     operation = (_OPERATION,) if options.names_operation else ()
     extension = _EXTENSION if options.enable_tidb_extension else ()
-    return _record(table, [*fields, *before, *operation, *extension]).decode()
+    checksum = _CHECKSUM if options.has_checksums else ()
+    return _record(table, [*fields, *before, *operation, *extension, *checksum]).decode()
 
 
 def _before(table: TableInfo, fields: Sequence[bytes]) -> bytes:
@@ -170,6 +191,7 @@ def name_clash(part: Part, table: TableInfo, options: AvroOptions) -> str:
     own = [BEFORE] if options.avro_include_before_value else []
     own += [OP] if options.names_operation else []
     own += [COMMIT_TS, PHYSICAL] if options.enable_tidb_extension else []
+    own += [CHECKSUM, CORRUPTED, CHECKSUM_VERSION] if options.has_checksums else []
     counts = Counter([*names, *(own if part == "value" else ())])
     return next((name for name in names if counts[name] > 1 or not name.isascii()), "")
 

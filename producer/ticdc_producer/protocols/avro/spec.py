@@ -40,9 +40,9 @@ def check_changefeed(options: Mapping[str, Plain], topics: Sequence[str], reache
             parameter="force-replicate",
             hint="a table without a handle key has no message key",
         )
-    for name, hint in _NOT_SIMULATED.items():
-        if _is_enabled(options.get(name)):
-            raise ChangefeedError(f"protocol avro with {name} is not simulated", parameter=name, hint=hint)
+    if options.get(_GLUE):
+        what, hint = f"protocol avro with {_GLUE} is not simulated", "use schema-registry"
+        raise ChangefeedError(what, parameter=_GLUE, hint=f"registries are reached as Confluent's: {hint}")
     for topic in topics:
         if "{" in topic and not ("{schema}" in topic and "{table}" in topic):
             what = f"topic expression {topic!r} of protocol avro lacks a placeholder"
@@ -50,16 +50,7 @@ def check_changefeed(options: Mapping[str, Plain], topics: Sequence[str], reache
     _check_registry(str(options["schema-registry"] or ""), reaches_kafka)
 
 
-_NOT_SIMULATED = {
-    "integrity": "rows carry no checksums here: leave integrity-check-level at none",
-    "glue-schema-registry-config": "registries are reached as Confluent's: use schema-registry",
-}
-
-
-def _is_enabled(value: object) -> bool:
-    if isinstance(value, Mapping) and value.get("integrity-check-level", "") == "none":
-        return False
-    return bool(value)
+_GLUE = "glue-schema-registry-config"
 
 
 def _check_registry(url: str, reaches_kafka: bool) -> None:
@@ -91,10 +82,10 @@ def _encoder(options: AvroOptions, inputs: Inputs) -> Encoder:
     return AvroEncoder(options, schema_id=schema_id)
 
 
-def _decoder(_options: AvroOptions, inputs: Inputs) -> Decoder:
+def _decoder(options: AvroOptions, inputs: Inputs) -> Decoder:
     from ticdc_producer.protocols.avro.decoder import AvroDecoder
 
-    return AvroDecoder(inputs.get("schema_of") or inputs.get("schemas", {}).get)
+    return AvroDecoder(inputs.get("schema_of") or inputs.get("schemas", {}).get, options.time_zone)
 
 
 def _schemas(

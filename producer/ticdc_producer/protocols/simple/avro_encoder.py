@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ticdc_producer.model.column import ColumnInfo, IndexInfo
+from ticdc_producer.model.column import ColumnFlag, ColumnInfo, IndexInfo
 from ticdc_producer.model.event import DDLEvent, Op
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType, bare_name
 from ticdc_producer.model.parameter import Profile
@@ -22,6 +24,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import LOGICAL_BITS
 from ticdc_producer.protocols.arrow_text import Fragment, Fragments, as_int64, concat
 from ticdc_producer.protocols.avro import plan
+from ticdc_producer.protocols.avro.row_checksum import CHECKSUM_VERSION, RowChecksums
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.craft.wire import varint
 from ticdc_producer.protocols.member_text import stored_bits, stored_default
@@ -50,6 +53,10 @@ def _text(text: str) -> bytes:
     """Return a text, preceded by its length in bytes."""
     content = text.encode()
     return varint(len(content)) + content
+
+
+location_text = _text
+"""Encodes the location of a claim-check object."""
 
 
 def watermark(ts: int, options: SimpleOptions) -> bytes:
@@ -164,31 +171,44 @@ class AvroRowForm:
     """Encodes rows of one operation.
 
     :param start: the bytes of the message before the table id.
-    :param version: the schema version of the table.
+    :param entries: the columns in the message, sorted by name.
+    :param large: whether the rows exceeded the size limit and are sent with only their handle key.
     """
 
     start: bytes
-    version: int
+    table: TableInfo
     op: Op
     entries: tuple[_Entry, ...]
     options: SimpleOptions
+    large: bool
 
-    def texts(
-        self,
-        batch: RowBatch,
-        locations: pa.Array | None = None,  # noqa: ARG002  # handling of large messages is not available in Avro
-    ) -> pa.Array:
-        """Return one message per row."""
+    def texts(self, batch: RowBatch, locations: pa.Array | None = None) -> pa.Array:
+        """Return one message per row.
+
+        :param locations: locations of their claim-check objects as ``location_text``, if they have one.
+        """
         commits, built = as_int64(batch.commit_ts), self.options.build_ts_ms
         fragments = [
             self.start, plan.longs(as_int64(batch.table_id)),
             varint(layout.OP_NAMES.index(self.op.name)), plan.longs(commits),
             plan.longs(commits >> LOGICAL_BITS) if built is None else varint(built),
-            varint(self.version),
-            layout.NULL * 3,  # claimCheckLocation, handleKeyOnly, checksum
+            varint(self.table.update_ts),
+            *((layout.NULL,) if locations is None else (layout.PRESENT, locations)),
+            layout.PRESENT + _boolean(True) if self.large else layout.NULL,
+            *self._checksums(batch),
             *self._image(batch.after), *self._image(batch.before),
         ]  # fmt: skip
         return concat(fragments, len(batch))
+
+    def _checksums(self, batch: RowBatch) -> Fragments:
+        """Encode the checksums of the whole rows, also if the message has only the handle key."""
+        if not self.options.has_checksums:
+            return (layout.NULL,)
+        checksums = RowChecksums.of(self.table, batch, self.options.profile, self.options.time_zone)
+        head = layout.PRESENT + varint(CHECKSUM_VERSION) + _boolean(False)
+        numbers = (plan.longs(of.astype(np.int64)) for of in (checksums.current, checksums.previous))
+        record = concat((head, *numbers), len(batch))
+        return (pc.if_else(pa.array(checksums.present), record, pa.scalar(layout.NULL, pa.binary())),)
 
     def _image(self, image: Sequence[pa.Array]) -> Iterator[Fragment]:
         if not image:
@@ -202,13 +222,18 @@ class AvroRowForm:
 
 
 def table_forms(table: TableInfo, options: SimpleOptions) -> dict[tuple[Op, bool], AvroRowForm]:
-    """Compile the form of every operation for one table version; no form has only the handle key."""
+    """Compile all forms of one table version."""
     start = _head(layout.DML) + _text(table.schema) + _text(table.name)
     ordered = sorted(enumerate(table.sent_columns), key=lambda column: column[1].name.encode())
     entries = tuple(
         _Entry(index, _text(column.name), _written(column, options.time_zone)) for index, column in ordered
     )
-    return {(op, False): AvroRowForm(start, table.update_ts, op, entries, options) for op in Op}
+    key = tuple(entry for entry in entries if table.sent_flags[entry.index] & ColumnFlag.HANDLE_KEY)
+    return {
+        (op, large): AvroRowForm(start, table, op, key if large else entries, options, large)
+        for op in Op
+        for large in (False, True)
+    }
 
 
 def _written(column: ColumnInfo, time_zone: str) -> Callable[[pa.Array], Fragments]:

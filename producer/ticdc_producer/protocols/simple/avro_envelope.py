@@ -16,6 +16,7 @@ from ticdc_producer.protocols.simple.envelope import (
     BOOTSTRAP,
     VERSION,
     WATERMARK,
+    ChecksumJSON,
     DataType,
     IndexJSON,
     RowJSON,
@@ -137,9 +138,8 @@ def _dml(cursor: AvroCursor) -> SimpleEnvelope:
     op_name, ts = layout.OP_NAMES[_member(cursor, len(layout.OP_NAMES))], _tso(cursor)
     cursor.long()
     version = _tso(cursor)
-    for name in ("claimCheckLocation", "handleKeyOnly", "checksum"):
-        if cursor.long() != 0:
-            raise cursor.error("MEMBER", f"no {name}: this tool does not read it in Avro")
+    location, handle_key_only = _optional(cursor, AvroCursor.text), _optional(cursor, _boolean)
+    checksum = _optional(cursor, _checksum)
     return SimpleEnvelope(
         version=VERSION,
         type=op_name,
@@ -148,9 +148,20 @@ def _dml(cursor: AvroCursor) -> SimpleEnvelope:
         table=table,
         table_id=table_id,
         schema_version=version,
+        claim_check_location=location or "",
+        handle_key_only=bool(handle_key_only),
+        checksum=checksum,
         data=_optional(cursor, _row),
         old=_optional(cursor, _row),
     )
+
+
+def _checksum(cursor: AvroCursor) -> ChecksumJSON:
+    version, corrupted = cursor.long(), _boolean(cursor)
+    current, previous = cursor.long(), cursor.long()
+    if not (0 <= current < 1 << 32 and 0 <= previous < 1 << 32):
+        raise cursor.error("CHECKSUM", "checksums of 32 bits")
+    return ChecksumJSON(version, corrupted, current, previous)
 
 
 _PAYLOADS = (_watermark, _bootstrap, _ddl, _dml)

@@ -109,6 +109,7 @@ _INDEX = _record(name=_text, unique=_boolean, primary=_boolean, nullable=_boolea
 _TABLE = _record(
     database=_text, table=_text, tableID=_LONG, version=_LONG, columns=_list(_COLUMN), indexes=_list(_INDEX)
 )
+_CHECKSUM = _record(version=_LONG, corrupted=_boolean, current=_LONG, previous=_LONG)
 _VERSIONED = partial(_record, version=_LONG)
 _PAYLOADS: dict[str, _FieldReader] = {
     "WATERMARK": _VERSIONED(commitTs=_LONG, buildTs=_LONG),
@@ -120,7 +121,7 @@ _PAYLOADS: dict[str, _FieldReader] = {
     "DML": _VERSIONED(
         database=_text, table=_text, tableID=_LONG, type=_symbol(*layout.OP_NAMES), commitTs=_LONG,
         buildTs=_LONG, schemaVersion=_LONG, claimCheckLocation=_optional(_text),
-        handleKeyOnly=_optional(_boolean), checksum=_optional(_text), data=_ROW, old=_ROW,
+        handleKeyOnly=_optional(_boolean), checksum=_optional(_CHECKSUM), data=_ROW, old=_ROW,
     ),
 }  # fmt: skip
 """The readers of the payloads, by symbol of the message type: TiCDC numbers both alike."""

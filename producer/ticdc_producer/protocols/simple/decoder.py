@@ -13,7 +13,17 @@ from typing import TypeAlias
 
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.column import ColumnFlag
-from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Image, Op, ResolvedEvent, RowEvent, Value
+from ticdc_producer.model.event import (
+    DDLEvent,
+    Event,
+    EventColumn,
+    Image,
+    Op,
+    ResolvedEvent,
+    RowChecksum,
+    RowEvent,
+    Value,
+)
 from ticdc_producer.model.mysql_type import LOBS, STRINGS, TYPES, type_names
 from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.compression import DEFAULT_LIMIT, plain
@@ -23,6 +33,7 @@ from ticdc_producer.protocols.simple.envelope import (
     DDL_TYPE_NAMES,
     OPS,
     WATERMARK,
+    ChecksumJSON,
     IndexJSON,
     RowJSON,
     SchemaColumnJSON,
@@ -120,15 +131,16 @@ class SimpleDecoder:
 
 
 def parsed_message(value: bytes, max_bytes: int = DEFAULT_LIMIT) -> SimpleEnvelope:
-    """Parse a message in JSON or Avro; Avro messages are never compressed."""
-    return parse_avro_envelope(value) if is_avro(value) else parse_envelope(plain(value, "value", max_bytes))
+    """Parse a message in JSON or Avro, which may be compressed."""
+    text = plain(value, "value", max_bytes)
+    return parse_avro_envelope(text) if is_avro(text) else parse_envelope(text)
 
 
 def schema_versions(value: bytes) -> frozenset[Hashable]:
     """Return the table versions whose schema a message contains; empty if it does not decode."""
     try:
-        text = value if is_avro(value) else plain(value, "value")
-        if not is_avro(value) and SCHEMA_NAME not in text:
+        text = plain(value, "value")
+        if not is_avro(text) and SCHEMA_NAME not in text:
             return frozenset()
         return frozenset(
             (schema.schema, schema.table, schema.version) for schema in _schemas(parsed_message(text))
@@ -140,8 +152,8 @@ def schema_versions(value: bytes) -> frozenset[Hashable]:
 def is_bootstrap(value: bytes) -> bool:
     """Return whether a message describes a table and carries no event; False if it does not decode."""
     try:
-        text = value if is_avro(value) else plain(value, "value")
-        if not is_avro(value) and b"BOOTSTRAP" not in text:
+        text = plain(value, "value")
+        if not is_avro(text) and b"BOOTSTRAP" not in text:
             return False
         return parsed_message(text).type == BOOTSTRAP
     except DecodeError:
@@ -200,7 +212,34 @@ def _row_event(message: SimpleEnvelope, table: TableReader) -> RowEvent:
         table_id=message.table_id,
         handle_key_only=message.handle_key_only,
         claim_check=message.claim_check_location,
+        checksum=None if message.checksum is None else _checksum(message, message.checksum, table),
     )
+
+
+def _checksum(message: SimpleEnvelope, checksum: ChecksumJSON, table: TableReader) -> RowChecksum:
+    rows = [row for row in (message.data, message.old) if row is not None]
+    verifiable = not message.handle_key_only and not any(map(_is_damaged, rows))
+    return RowChecksum(
+        version=checksum.version,
+        corrupted=checksum.corrupted,
+        current=checksum.current,
+        previous=checksum.previous,
+        columns=tuple(name for name in table.columns if name in rows[0]) if verifiable else (),
+        time_zone=next((zone for row in rows for zone in map(_location, row.values()) if zone), "UTC"),
+    )
+
+
+def _is_damaged(row: RowJSON) -> bool:
+    """Return whether a text may have lost bytes that are not UTF-8, which JSON has as U+FFFD."""
+    return any(isinstance(cell, str) and "\ufffd" in cell for cell in row.values())
+
+
+def _location(cell: object) -> str:
+    """Return the time zone of a TIMESTAMP; empty for other values."""
+    if isinstance(cell, TimestampJSON):
+        return cell.location
+    value = cell.value if isinstance(cell, AvroCell) else None
+    return value[0] if isinstance(value, tuple) else ""
 
 
 class TableReader:

@@ -20,7 +20,6 @@ from ticdc_producer.model.mysql_type import LOBS, STRINGS
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import LOGICAL_BITS
-from ticdc_producer.protocols import go_json
 from ticdc_producer.protocols.arrow_text import Numbers, as_int64, concat
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.compression import claim_name, compressed
@@ -165,7 +164,7 @@ class SimpleEncoder:
             self._forms[table] = len(self._forms), self._encoding.table_forms(table, self.options)
         number, compiled = self._forms[table]
         method = self.options.large_message_handle_compression
-        forms = KeylessMessages(compiled, batch, method, go_json.STRINGS.literal)
+        forms = KeylessMessages(compiled, batch, method, self._encoding.location_text)
         rows = encoded_rows(concat((b"",), len(batch)), forms.values(), batch.commit_ts)
         return self._large.apply_size_limit(rows, table, forms).with_column(
             "table", pa.repeat(number, len(batch))
@@ -245,5 +244,6 @@ class SimpleEncoder:
             sorted_columns=True,
             table_ids="all",
             damaged_text=STRINGS | LOBS if self.options.encoding_format == "json" else frozenset(),
+            row_checksums=self.options.has_checksums,
             profile=self.options.profile,
         )

@@ -103,6 +103,9 @@ TSO: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MAX_TS)]
 TableID: TypeAlias = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 
 
+UInt32: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
+
+
 class TimestampJSON(msgspec.Struct):
     """A TIMESTAMP: the wall time ``value`` in the time zone ``location``."""
 
@@ -155,8 +158,17 @@ class TableSchema(msgspec.Struct):
     indexes: list[IndexJSON]
 
 
+class ChecksumJSON(msgspec.Struct):
+    """The checksums of a row."""
+
+    version: int
+    corrupted: bool
+    current: UInt32
+    previous: UInt32
+
+
 class SimpleEnvelope(msgspec.Struct, rename="camel"):
-    """One message, without ``buildTs`` and ``checksum``, which are not part of the event."""
+    """One message, without ``buildTs``, which is not part of the event."""
 
     version: int
     type: str
@@ -168,6 +180,7 @@ class SimpleEnvelope(msgspec.Struct, rename="camel"):
     schema_version: TSO = 0
     claim_check_location: str = ""
     handle_key_only: bool = False
+    checksum: ChecksumJSON | None = None
     data: RowJSON | None = None
     old: RowJSON | None = None
     table_schema: TableSchema | None = None

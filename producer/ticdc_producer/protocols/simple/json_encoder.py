@@ -32,6 +32,7 @@ from ticdc_producer.protocols.arrow_text import (
     quoted,
     surrounded,
 )
+from ticdc_producer.protocols.avro.row_checksum import CHECKSUM_VERSION, RowChecksums
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.go_json import STRINGS
 from ticdc_producer.protocols.member_text import stored_default
@@ -47,6 +48,10 @@ from ticdc_producer.protocols.simple.envelope import (
 )
 
 T = MySQLType
+
+
+location_text = STRINGS.literal
+"""Encodes the location of a claim-check object."""
 
 
 def watermark(ts: int, options: SimpleOptions) -> bytes:
@@ -219,6 +224,7 @@ class SimpleRowForm:
     version: int
     op: Op
     columns: tuple[SimpleColumnPlan, ...]
+    table: TableInfo
     options: SimpleOptions
     large: bool
 
@@ -234,7 +240,7 @@ class SimpleRowForm:
             integers(batch.commit_ts), b',"buildTs":',
             integers(pc.shift_right(batch.commit_ts, LOGICAL_BITS)) if built is None else b"%d" % built,
             b',"schemaVersion":%d' % self.version,
-            *self._large_members(locations), *self._images(batch), b"}",
+            *self._large_members(locations), *self._checksums(batch), *self._images(batch), b"}",
         ]  # fmt: skip
         return concat(fragments, len(batch))
 
@@ -243,6 +249,16 @@ class SimpleRowForm:
             yield from (b',"claimCheckLocation":', locations)
         if self.large:
             yield b',"handleKeyOnly":true'
+
+    def _checksums(self, batch: RowBatch) -> Fragments:
+        """Return the checksums of the whole rows, also if the message has only the handle key."""
+        if not self.options.has_checksums:
+            return ()
+        checksums = RowChecksums.of(self.table, batch, self.options.profile, self.options.time_zone)
+        current, previous = (integers(pa.array(of)) for of in (checksums.current, checksums.previous))
+        head = b',"checksum":{"version":%d,"corrupted":false,"current":' % CHECKSUM_VERSION
+        member = concat((head, current, b',"previous":', previous, b"}"), len(batch))
+        return (pc.if_else(pa.array(checksums.present), member, pa.scalar(b"", pa.binary())),)
 
     def _images(self, batch: RowBatch) -> Iterator[Fragment]:
         if batch.after:
@@ -267,7 +283,9 @@ def table_forms(table: TableInfo, options: SimpleOptions) -> Forms:
     names = (STRINGS.literal(table.schema), STRINGS.literal(table.name))
     head = b'{"version":1,"database":%b,"table":%b,"tableID":' % names
     return {
-        (op, large): SimpleRowForm(head, table.update_ts, op, key if large else columns, options, large)
+        (op, large): SimpleRowForm(
+            head, table.update_ts, op, key if large else columns, table, options, large
+        )
         for op in Op
         for large in (False, True)
     }

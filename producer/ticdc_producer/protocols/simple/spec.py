@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 _COUNT = IntRange(-(1 << 63), (1 << 63) - 1)
 _ONCE = {"send_bootstrap_interval_in_sec": 1 << 40, "send_bootstrap_in_msg_count": 1 << 40}
 """Options with which each table's schema is sent once."""
-_NOT_SIMULATED = {
-    "integrity": "rows carry no checksums here: leave integrity-check-level at none",
-    "send-all-bootstrap-at-start": "a table's schema is sent before its first row",
-}
 
 
 def _encoder(options: SimpleOptions, _: Options) -> Encoder:
@@ -88,10 +84,12 @@ def _is_bootstrap(value: bytes) -> bool:
 
 
 def _form(value: bytes) -> object:
+    from ticdc_producer.protocols.compression import plain
     from ticdc_producer.protocols.simple.avro_envelope import is_avro
     from ticdc_producer.protocols.simple.avro_form import avro_form
 
-    return avro_form(value) if is_avro(value) else json_form(value)
+    text = plain(value, "value")
+    return avro_form(text) if is_avro(text) else json_form(text)
 
 
 def _without_build_ts(value: bytes) -> bytes:
@@ -111,14 +109,11 @@ def _matches(_: bytes, value: bytes) -> bool:
 
 
 def _check(options: Mapping[str, Plain], _topics: Sequence[str], _reaches_kafka: bool) -> None:
-    """Refuse options that have no effect with other protocols but change the messages of Simple."""
-    enabled = {name for name in _NOT_SIMULATED if options.get(name)}
-    integrity = options.get("integrity")
-    if isinstance(integrity, Mapping) and integrity.get("integrity-check-level", "none") == "none":
-        enabled.discard("integrity")
-    for name in sorted(enabled):
+    """Refuse an option that has no effect with other protocols but changes the messages of Simple."""
+    name = "send-all-bootstrap-at-start"
+    if options.get(name):
         what = f"protocol simple with {name} is not simulated"
-        raise ChangefeedError(what, parameter=name, hint=_NOT_SIMULATED[name])
+        raise ChangefeedError(what, parameter=name, hint="a table's schema is sent before its first row")
 
 
 def _describes_in_first(options: Options) -> bool:

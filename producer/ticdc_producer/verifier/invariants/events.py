@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
+from ticdc_producer.model.event import WRONG_CHECKSUM
 from ticdc_producer.verifier.events import INDEX_BITS, NOTHING, Effect, EventKind
+from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.invariants import preconditions
 from ticdc_producer.verifier.passes.partition_marks import MarkedEvents
 from ticdc_producer.verifier.passes.row_history import KeyChecks
@@ -13,6 +15,19 @@ from ticdc_producer.verifier.violations import Invariant, Violations
 
 
 def _check_frame(marked: MarkedEvents) -> Violations:
+    return _decode_errors(marked, (marked.events.kind == EventKind.ERROR) & ~_has_wrong_checksum(marked))
+
+
+def _has_wrong_checksum(marked: MarkedEvents) -> Flags:
+    """Return the events that only ``INV-CHECKSUM`` reports; none if rows are to carry no checksums."""
+    error = marked.observation.decoded.column("error")
+    if not marked.options.fidelity.row_checksums:
+        return np.zeros(len(error), bool)
+    wrong: Flags = pc.fill_null(pc.equal(error, WRONG_CHECKSUM), False).to_numpy(zero_copy_only=False)
+    return wrong
+
+
+def _decode_errors(marked: MarkedEvents, wrong: Flags) -> Violations:
     decoded = marked.observation.decoded
 
     def detail(number: int) -> str:
@@ -21,7 +36,7 @@ def _check_frame(marked: MarkedEvents) -> Violations:
         )
         return f"{error} at byte {byte}: expected {expected}"
 
-    return Violations.of_events(marked.events, marked.events.kind == EventKind.ERROR, "error", detail)
+    return Violations.of_events(marked.events, wrong, "error", detail)
 
 
 FRAME = Invariant(
@@ -32,6 +47,22 @@ FRAME = Invariant(
     hint="the protocol or its version is not the configured one, or the encoder has a bug",
     by_event=_check_frame,
     preconditions=preconditions.nothing,
+)
+
+
+def _check_checksum(marked: MarkedEvents) -> Violations:
+    return _decode_errors(marked, _has_wrong_checksum(marked))
+
+
+CHECKSUM = Invariant(
+    id="INV-CHECKSUM",
+    without_row_commit_ts=True,
+    severity="error",
+    statement="The checksum in a row's message is that of its columns, and no row is marked as corrupted.",
+    hint="the row changed after TiCDC read it, or the time zone of TIMESTAMP values is not the changefeed's",
+    by_event=_check_checksum,
+    preconditions=preconditions.events_of_kind(EventKind.ROW),
+    enabled=lambda options: options.fidelity.row_checksums,
 )
 
 

@@ -13,6 +13,7 @@ from ticdc_producer.verifier.violations import Invariant
 
 INVARIANTS: tuple[Invariant, ...] = (
     events.FRAME,
+    events.CHECKSUM,
     events.BATCH_SIZE,
     events.BATCH_KIND,
     events.BATCH_KEY,
