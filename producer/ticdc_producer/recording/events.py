@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches, Part, Tagged
+from ticdc_producer.mask.events import EventMasks
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import EVENT_IMAGE, DecodedBatch
@@ -65,12 +66,14 @@ class EventReader:
     :param exact: whether the time stamps of rows and DDLs are exact. If not, the order of the events in their
         partition says more than the time stamps.
     :param skip_damaged: count messages that cannot be recorded; otherwise the first one is an error.
+    :param mask: masks the events, before anything is stored; None: they stay.
     """
 
     decode: EventsFunction
     selection: Selection
     exact: bool
     skip_damaged: bool
+    mask: EventMasks | None = None
 
     def __call__(self, _part: Part, messages: Batches) -> Generator[Tagged, None, Summary]:
         """Yield the rows of the messages.
@@ -107,7 +110,10 @@ class EventReader:
         damaged = self._damaged(batch)
         summary.damaged += int(damaged.sum())
         recorded = self.selection.events(batch) & ~damaged
-        return batch.filter(pa.array(recorded)), row_ids[recorded]
+        chosen, row_ids = batch.filter(pa.array(recorded)), row_ids[recorded]
+        if self.mask is None:
+            return chosen, row_ids
+        return self.mask(chosen), np.where(self.mask.hides_row_id(chosen), 0, row_ids)
 
     def _damaged(self, batch: DecodedBatch) -> Flags:
         """Return which events cannot be recorded.

@@ -50,11 +50,13 @@ class EarlierRows:
     :param versions: of all tables, by the DDLs of the messages and the definitions of earlier tables.
     :param start: TSO after which changes are recorded.
     :param exact: whether time stamps are exact.
+    :param computes_generated: whether the rows lack generated columns, which their tables compute.
     """
 
     versions: tuple[Version, ...]
     start: int
     exact: bool
+    computes_generated: bool = False
 
     def batches(self, changes: Dataset, commit_ts: int) -> Iterator[pa.RecordBatch]:
         """Yield the rows as inserts of one transaction (shape ``RECORDED``).
@@ -126,7 +128,11 @@ class EarlierRows:
         origins: dict[int, tuple[Version, Mapping[str, str]]] = {}
         for version in self.versions:  # a migration leads to a higher number
             if version.since <= self.start and (version.until is None or version.until > self.start):
-                own = {column.name: column.name for column in version.definition.info.sent_columns}
+                own = {
+                    column.name: column.name
+                    for column in version.definition.info.sent_columns
+                    if not (self.computes_generated and column.generated)
+                }
                 origins[version.number] = version, own
             if version.number not in origins:
                 continue

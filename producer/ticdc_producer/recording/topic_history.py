@@ -7,7 +7,7 @@ messages ──▶ events ──┬─▶ tables and rows before the start-ts �
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.errors import RecordingError
+from ticdc_producer.mask.events import EventMasks
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.protocols.spec import DescribedTables
@@ -57,6 +58,7 @@ class TopicHistory:
     :param from_rows: names of the tables whose definition follows from their rows.
     :param begin: TSO after which events are recorded; None: from the beginning.
     :param exact: whether time stamps are exact.
+    :param mask: what masked the events, which then lack generated columns; None: nothing did.
     :ivar deliveries: what was delivered again, after ``batches``.
     """
 
@@ -69,6 +71,7 @@ class TopicHistory:
     from_rows: tuple[str, ...]
     begin: int | None
     exact: bool
+    mask: EventMasks | None = None
     deliveries: Deliveries = field(default_factory=Deliveries)
 
     @classmethod
@@ -82,9 +85,11 @@ class TopicHistory:
         selection: Selection,
         fidelity: Fidelity,
         profile: Profile,
+        mask: EventMasks | None = None,
     ) -> TopicHistory:
         """Return the history of events.
 
+        :param mask: what masked the events; None: nothing did.
         :raises ProducerError: for a dump that cannot be read, and for a table whose definition is not known.
         """
         ddls = summary.stream_ddls()
@@ -105,7 +110,8 @@ class TopicHistory:
             resolved=resolved,
             fidelity=fidelity,
             profile=profile,
-            tables=[*tables, *of_rows],
+            tables=[_masked(table, mask) for table in (*tables, *of_rows)],
+            mask=mask,
             from_rows=tuple(sorted(f"{table.schema}.{table.table}" for table in of_rows)),
             begin=begin,
             exact=fidelity.commit_ts == "exact",
@@ -132,7 +138,9 @@ class TopicHistory:
             yield _statements(definitions)
             ddls = [*definitions, *self.summary.stream_ddls()]
             versions = apply_ddls(ddls, self.fidelity, self.profile)
-            earlier = EarlierRows(tuple(versions), begin, self.exact)
+            earlier = EarlierRows(
+                tuple(versions), begin, self.exact, computes_generated=self.mask is not None
+            )
             yield from earlier.batches(self.changes, start)
         for batch in recorded_changes(self.changes, self.deliveries, exact=self.exact, start=begin):
             if start is not None:
@@ -153,6 +161,13 @@ class TopicHistory:
                 )
             )
         return ddls[::-1]
+
+
+def _masked(table: EarlierTable, mask: EventMasks | None) -> EarlierTable:
+    if mask is None:
+        return table
+    create = mask.statements.masked(table.create, table.schema, "the definition of an earlier table")
+    return replace(table, create=create)
 
 
 def _statements(ddls: Sequence[StreamDDL]) -> pa.RecordBatch:

@@ -203,6 +203,8 @@ RECORD = (
         "before the first message; its rows are not read.", metavar="SQL", functions=("record",)),
     Option("skip_damaged", bool, False, "Leave out messages that cannot be recorded, and count them.",
         functions=("record",)),
+    Option("mask", Path | None, None, "A rules file: values of its columns are replaced before anything is "
+        "stored.", metavar="YAML", functions=("record",)),
     SCHEMA_REGISTRY, KAFKA_PROPERTIES, AS_JSON, QUIET,
 )
 """In the order of the help of ``record``."""

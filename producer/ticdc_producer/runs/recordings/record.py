@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -25,12 +25,14 @@ from ticdc_producer.errors import (
     ScenarioError,
 )
 from ticdc_producer.local_path import local_path
+from ticdc_producer.mask.rules import read_rules
 from ticdc_producer.model import tso
 from ticdc_producer.model.fidelity import COARSE
 from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.recording.definitions import SCHEMA_HINT
 from ticdc_producer.recording.events import CHANGES, RESOLVED, EventReader
 from ticdc_producer.recording.folder import write_rows, write_scenario
+from ticdc_producer.recording.masks import event_masks
 from ticdc_producer.recording.selection import Accepts, Selection
 from ticdc_producer.recording.summary import Summary, without_gaps
 from ticdc_producer.recording.topic_history import DefinitionSource, TopicHistory
@@ -41,7 +43,7 @@ from ticdc_producer.runs.recordings.record_source import MessageSource, check_pr
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.scenario.load import load_scenario
 from ticdc_producer.simulate.prepare import TimeStamp, prepare, read_ts
-from ticdc_producer.targets.decode import events_decoder
+from ticdc_producer.targets.decode import event_decoder, events_decoder
 from ticdc_producer.targets.golden.write import golden_folder as new_folder
 from ticdc_producer.targets.record_batches import with_table_schemas
 
@@ -120,6 +122,7 @@ def record(
     until: TimeStamp | None = None,
     schema: str | Path | None = None,
     skip_damaged: bool = False,
+    mask: str | Path | None = None,
     kafka_properties: Sequence[str] = (),
     on_status: OnStatus = ignore_status,
 ) -> Recording:
@@ -141,6 +144,8 @@ def record(
     :param until: the last commit that is recorded: a TSO, or a time.
     :param schema: a dump with the CREATE TABLE statements of tables that existed before the first message.
     :param skip_damaged: leave out messages that cannot be recorded, and count them.
+    :param mask: a rules file: the values of its columns are replaced before anything is stored. The messages
+        are read twice.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
     :param on_status: called with a line of text for each step of the work.
     :raises ProducerError: for a topic that cannot be read or recorded, with the place of the message; then
@@ -149,6 +154,7 @@ def record(
     given = {"sink_uri": sink_uri, "folder": folder, "messages": messages, "config": config}
     check_options("record", {**given, "table": table, "key": key})
     path, selection = local_path(out), _selection(table, key, since, until)
+    rules = None if mask is None else read_rules(local_path(mask))
     source = message_source(sink_uri, folder, messages, config, kafka_properties, on_status)
     origin, fidelity = source.origin, source.origin.fidelity
     _check_offsets(selection, source)
@@ -167,6 +173,11 @@ def record(
     )
     on_status(f"recording {origin.changefeed.sink_uri.topic or folder}")
     try:
+        if rules is not None:
+            decode = event_decoder(origin.changefeed.protocol, options, origin.claims)
+            ordered = local(origin.messages.merged())
+            masks = event_masks(rules, ordered, decode, tables, fidelity, origin.changefeed.profile)
+            reader = replace(reader, mask=masks)
         return _record(path, source, reader, tables, on_status)
     except DecodeError as error:
         likely = likely_protocol(origin.messages)
@@ -225,6 +236,7 @@ def _record(
                 selection=reader.selection,
                 fidelity=fidelity,
                 profile=changefeed.profile,
+                mask=reader.mask,
             )
             counts: Counter[str] = Counter()
             write_rows(folder, _counted(history.batches(), counts, history.start_ts or 0))
@@ -310,6 +322,8 @@ def _notes(changefeed: Changefeed, history: TopicHistory) -> Iterator[str]:
             f"the definition of {', '.join(history.from_rows)} follows from rows alone: lengths, indexes and"
             " DEFAULTs are not known; `schema` gives them"
         )
+    if history.mask is not None:
+        yield from history.mask.notes(summary.first_rows)
     if summary.without_key:
         tables = ", ".join(sorted(summary.without_key))
         yield f"no handle key is known of {tables}: the scenario has force-replicate"

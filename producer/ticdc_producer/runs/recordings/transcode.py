@@ -70,6 +70,7 @@ def transcode(
     until: TimeStamp | None = None,
     schema: str | Path | None = None,
     skip_damaged: bool = False,
+    mask: str | Path | None = None,
     kafka_properties: Sequence[str] = (),
     to_sink_uri: str | None = None,
     to_config: ConfigSource | None = None,
@@ -127,6 +128,7 @@ def transcode(
             until=until,
             schema=schema,
             skip_damaged=skip_damaged,
+            mask=mask,
             kafka_properties=kafka_properties,
             on_status=on_status,
         )

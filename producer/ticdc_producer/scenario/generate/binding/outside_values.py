@@ -173,6 +173,25 @@ def fake_values(provider: str, locale: str, pool: int, seed: int) -> tuple[str, 
     return tuple(texts)
 
 
+@lru_cache(maxsize=16)
+def seeded_fake(provider: str, locale: str) -> Callable[[int], str]:
+    """Return a function from a seed to a value as text; it depends on the version of the library.
+
+    :raises ScenarioError: for an unknown locale or provider, and for one whose values depend on the day.
+    """
+    fake = _seeded(locale, 0)
+    make = _provider(fake, provider, locale)
+
+    def value(seed: int) -> str:
+        fake.seed_instance(seed)
+        try:
+            return str(make())
+        except _ClockDependentError:
+            raise _clock_dependent_error(provider) from None
+
+    return value
+
+
 def _seeded(locale: str, seed: int) -> Generator:
     from faker import Factory  # slow to import, and few scenarios need it
 

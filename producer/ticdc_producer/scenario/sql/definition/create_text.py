@@ -24,6 +24,8 @@ from ticdc_producer.scenario.sql.text.spelling import quoted_name, quoted_text
 
 T = MySQLType
 _WITH_LENGTH = STRINGS | {T.BIT, T.VECTOR_FLOAT32}
+_AS_VALUES = (T.BIT, T.ENUM, T.SET)
+_NUMBERS = ("integer", "float", "decimal")
 
 
 def create_table_text(
@@ -48,10 +50,11 @@ def create_table_text(
 
 
 def _column(column: ColumnInfo) -> str:
-    return " ".join([quoted_name(column.name), _type(column), *_attributes(column)])
+    return " ".join([quoted_name(column.name), column_type_text(column), *_attributes(column)])
 
 
-def _type(column: ColumnInfo) -> str:
+def column_type_text(column: ColumnInfo) -> str:
+    """Return the type of a column with its digits, members and charset."""
     name, kind = column.type_name, column.type
     if column.elements:
         name += f"({','.join(map(quoted_text, column.elements))})"
@@ -105,6 +108,14 @@ def _default(column: ColumnInfo) -> str:
     if column.default_expression:
         return f"({column.default_expression})"
     value = column.default
+    if value is None or column.type in _AS_VALUES or (column.binary and column.type in STRINGS):
+        return value_text(column, value)
+    text = (column.metadata_default or b"").decode("utf-8", "surrogateescape")
+    return text if column.type in FLOATS and column.default_text else quoted_text(text)
+
+
+def value_text(column: ColumnInfo, value: bytes | None) -> str:
+    """Return the literal of a canonical value, as an INSERT or a DEFAULT has it."""
     if value is None:
         return "NULL"
     if column.type == T.BIT:
@@ -114,10 +125,19 @@ def _default(column: ColumnInfo) -> str:
     if column.type == T.SET:
         number = int(value)
         return quoted_text(",".join(text for bit, text in enumerate(column.elements) if number >> bit & 1))
-    if column.binary and column.type in STRINGS:
+    family = TYPES[column.type].family
+    if family in ("string", "lob") and (column.binary or not _is_text(value)):
         return f"x'{value.hex()}'"
-    text = (column.metadata_default or b"").decode("utf-8", "surrogateescape")
-    return text if column.type in FLOATS and column.default_text else quoted_text(text)
+    text = value.decode("utf-8", "surrogateescape")
+    return text if family in _NUMBERS or column.type == T.YEAR else quoted_text(text)
+
+
+def _is_text(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _index(index: IndexInfo, table: TableInfo) -> str:

@@ -18,6 +18,7 @@ from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.arithmetic import negate
 from ticdc_producer.scenario.sql.expression.literal import bits_value, hex_value, literal_number
 from ticdc_producer.scenario.sql.text.dialect import parse_dml
+from ticdc_producer.scenario.sql.text.lexer import PLACEHOLDERS
 
 Convert: TypeAlias = Callable[[str], SQLValue]
 
@@ -29,6 +30,7 @@ _HEAD = re.compile(
 )
 """An INSERT up to its rows, without the modifiers that TiDB ignores."""
 _ROW = re.compile(r"\s*\(([^()]*)\)\s*(,|\Z)")
+_PLACEHOLDER = re.compile("|".join(PLACEHOLDERS.values()))
 _ESCAPE = re.compile(r"\\(.)|''|\"\"", re.DOTALL)
 _ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 
@@ -70,6 +72,24 @@ def literal_insert(shape: str, literals: int) -> LiteralInsert | None:
     verb, tree = parse_dml(f"{head[0]}(NULL)", 1)
     tree.args["expression"] = LiteralRows(rows=[])
     return LiteralInsert(verb, tree, rows)
+
+
+def literal_texts(shape: str, literals: Sequence[tuple[str, str]]) -> tuple[str, list[list[str]]]:
+    """Return the head of an INSERT, and its rows as the texts of their values.
+
+    :param shape: of a statement that ``literal_insert`` reads.
+
+    >>> literal_texts("INSERT INTO t VALUES (0, -0, NULL), ('', 0)", [("", x) for x in ("1", "2", "'a'", "3")])
+    ('INSERT INTO t VALUES ', [['1', '-2', 'NULL'], ["'a'", '3']])
+    """
+    head = _HEAD.match(shape)
+    start = 0 if head is None else head.end()
+    texts = iter(literals)
+    rows = []
+    for match in _ROW.finditer(shape, start):
+        parts = (" ".join(part.split()) for part in match[1].split(","))
+        rows.append([_PLACEHOLDER.sub(lambda _: next(texts)[1], part) for part in parts])
+    return shape[:start], rows
 
 
 class _Row(NamedTuple):

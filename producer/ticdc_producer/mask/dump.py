@@ -1,0 +1,148 @@
+"""Masks an SQL dump: INSERTs value by value, and the literals of DDLs.
+
+The dump is read in parts of a few MiB. Only its definitions run, so that the types of columns are known.
+Comments are left out, because they may name servers and people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pyarrow as pa
+from sqlglot import exp
+
+from ticdc_producer.errors import ProducerError, RecordingError
+from ticdc_producer.mask.methods import masked_values
+from ticdc_producer.mask.rules import ColumnMask, MaskRules
+from ticdc_producer.mask.statements import StatementMasks
+from ticdc_producer.mask.tables import MaskedTables
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.coerce import coerce
+from ticdc_producer.model.values.sql_value import SQLValue
+from ticdc_producer.replica.versions import LENIENT
+from ticdc_producer.scenario.file_steps import divide_dump
+from ticdc_producer.scenario.sql.ddl import is_ddl
+from ticdc_producer.scenario.sql.definition.create_text import value_text
+from ticdc_producer.scenario.sql.dml.literal_rows import literal_insert, literal_texts
+from ticdc_producer.scenario.sql.session.session import Session
+from ticdc_producer.scenario.sql.syntax import parse_ddl
+from ticdc_producer.scenario.sql.syntax.statement import AlterTable, CreateIndex, CreateTable
+from ticdc_producer.scenario.sql.text.cursor import Cursor
+from ticdc_producer.scenario.sql.text.statements import Statement, split_statements
+
+_INSERTS = ("INSERT", "REPLACE")
+_KEPT = ("SET", "USE", "LOCK", "UNLOCK", "START", "BEGIN", "COMMIT")
+_LITERALS_ONLY = "dump the data as INSERTs with literals, as mysqldump and Dumpling do"
+
+
+@dataclass
+class MaskedDump:
+    """A dump that is masked statement by statement.
+
+    :ivar tables: the definitions so far.
+    """
+
+    path: Path
+    rules: MaskRules
+    tables: MaskedTables = field(init=False)
+    _session: Session = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.tables, self._session = MaskedTables(self.rules), Session(file=str(self.path))
+
+    def statements(self) -> Iterator[str]:
+        """Yield the masked statements, each with its semicolon.
+
+        :raises RecordingError: for a statement that cannot be masked, with its line; the text has no value.
+        """
+        with self.path.open("rb") as file:
+            for part in divide_dump(self.path):
+                for span in part.spans:
+                    file.seek(span.start)
+                    text = file.read(span.end - span.start).decode("utf-8", "surrogateescape")
+                    for statement in split_statements(text, span.line):
+                        yield f"{self._masked(statement)};\n"
+
+    def _masked(self, statement: Statement) -> str:
+        where = f"{self.path}:{statement.line}"
+        try:
+            if statement.verb in _INSERTS:
+                return self._insert(statement)
+            if statement.verb in _KEPT:
+                self._session.run(statement.text, line=statement.line)
+                return " ".join(statement.sql.split()) if "/*" in statement.text else statement.text
+            if is_ddl(statement.verb):
+                return self._definition(statement, where)
+        except RecordingError as error:
+            raise RecordingError(error.what, where=error.where or where, hint=error.hint) from None
+        except ProducerError:
+            what = f"this {statement.verb} cannot be read, so that it cannot be masked"
+            raise RecordingError(what, where=where) from None
+        what = f"{statement.verb or 'this statement'} has values that cannot be masked"
+        raise RecordingError(what, where=where, hint=_LITERALS_ONLY)
+
+    def _definition(self, statement: Statement, where: str) -> str:
+        self._session.run(statement.text, line=statement.line)
+        schema, tree = self._session.database, parse_ddl(Cursor(statement))
+        if isinstance(tree, CreateTable | AlterTable | CreateIndex):
+            database, name = tree.table.within(schema)
+            self.tables.see_table(self._session.table(_joined(database, name), line=statement.line))
+        return StatementMasks(self.tables, self.rules.text_mask).masked(statement.text, schema, where)
+
+    def _insert(self, statement: Statement) -> str:
+        """Return an INSERT whose masked columns have other literals; the others stay as they are."""
+        parsed = literal_insert(statement.shape, len(statement.literals))
+        if parsed is None:
+            raise RecordingError(f"this {statement.verb} has not literals alone", hint=_LITERALS_ONLY)
+        table, names = self._target(parsed.tree)
+        offsets = [table.visible_offsets[name.lower()] for name in names]
+        columns = [table.columns[offset] for offset in offsets]
+        masks = [self.tables.mask_of(table.schema, table.name, column) for column in columns]
+        if not any(masks):
+            return statement.text
+        parsed.fill(statement.literals)
+        values: Sequence[Sequence[SQLValue]] = parsed.tree.args["expression"].args["rows"]
+        head, texts = literal_texts(statement.shape, statement.literals)
+        if any(len(row) != len(columns) for row in values):
+            raise RecordingError(f"this {statement.verb} has rows of another length than its columns")
+        for number, (column, mask) in enumerate(zip(columns, masks, strict=True)):
+            if mask is not None:
+                literals = _masked_literals(mask, column, [row[number] for row in values], self.tables, table)
+                for row, literal in zip(texts, literals, strict=True):
+                    row[number] = literal
+        rows = ",\n".join(f"({', '.join(row)})" for row in texts)
+        return f"{head.rstrip()}\n{rows}"
+
+    def _target(self, tree: exp.Expr) -> tuple[TableInfo, list[str]]:
+        """Return the table of an INSERT, and the names of its columns."""
+        target = tree.this
+        node = target.this if isinstance(target, exp.Schema) else target
+        table = self._session.table(_joined(*(part.name for part in node.parts)), line=1)
+        if isinstance(target, exp.Schema):
+            return table, [column.name for column in target.expressions]
+        return table, [column.name for column in table.columns if not column.hidden]
+
+
+def _joined(*names: str) -> str:
+    return ".".join(filter(None, names))
+
+
+def _masked_literals(
+    mask: ColumnMask,
+    column: ColumnInfo,
+    values: Sequence[SQLValue],
+    tables: MaskedTables,
+    table: TableInfo,
+) -> list[str]:
+    canonical: list[Value] = [coerce(column, value, LENIENT) for value in values]
+    masked = masked_values(mask, column, pa.array(canonical, pa.binary()))
+    if masked.ambiguous.any() and tables.is_unique(table.schema, table.name, column.name):
+        what = f"{mask.method} does not keep a value of {table.qualified_name}.{column.name} unique"
+        raise RecordingError(what, hint="it has letters of other scripts than Latin and Chinese; use hash")
+    if column.elements:
+        column = replace(column, elements=StatementMasks.members(mask, column.elements))
+    return [value_text(column, value) for value in masked.values.to_pylist()]

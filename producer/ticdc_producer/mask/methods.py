@@ -1,0 +1,228 @@
+"""The methods: functions from the canonical values of a column to those that replace them.
+
+A function gets each different value once. Its result depends on the value and the key alone, and not on the
+column's length, nullability or table, so that equal values of all columns stay equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.errors import RecordingError
+from ticdc_producer.mask.cipher import (
+    BIT_BOUNDS,
+    CipherKey,
+    Flags,
+    permuted_in,
+    permuted_integers,
+)
+from ticdc_producer.mask.rules import ColumnMask
+from ticdc_producer.mask.symbols import masked_bytes, masked_decimals, masked_texts
+from ticdc_producer.mask.temporal import masked_times
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.mysql_type import TYPES, MySQLType
+from ticdc_producer.model.values.json_document import JsonValue, parse_json, print_json
+from ticdc_producer.scenario.generate.binding.outside_values import seeded_fake
+
+HASH_DIGITS = 32
+"""Characters of the hash of a text: 128 bits, so that different texts have different ones."""
+_YEARS = (1901, 2156)
+_TRIES = 10
+_FLOAT_DIGITS = {MySQLType.FLOAT: 6, MySQLType.DOUBLE: 15}
+"""Significant digits that every value of the type keeps."""
+_DATES = (MySQLType.DATE, MySQLType.DATETIME, MySQLType.TIMESTAMP)
+
+
+@dataclass(frozen=True)
+class MaskedValues:
+    """The values that replace those of a column.
+
+    :param values: binary, NULL where the column is NULL.
+    :param ambiguous: which values may be those of other values, too.
+    """
+
+    values: pa.Array
+    ambiguous: Flags
+
+
+def masked_values(mask: ColumnMask, column: ColumnInfo, values: pa.Array) -> MaskedValues:
+    """Mask values of a column.
+
+    :param values: canonical, binary.
+    :raises RecordingError: if the method does not know the type.
+    """
+    if mask.method == "null":
+        return MaskedValues(pa.nulls(len(values), pa.binary()), np.zeros(len(values), np.bool_))
+    encoded = values.dictionary_encode()
+    distinct = encoded.dictionary
+    ambiguous = np.zeros(len(distinct), np.bool_)
+    if len(distinct):
+        distinct, ambiguous = _masked(mask, column, distinct)
+    flags = pa.array(ambiguous).take(encoded.indices)
+    return MaskedValues(
+        distinct.cast(pa.binary()).take(encoded.indices),
+        pc.fill_null(flags, False).to_numpy(zero_copy_only=False),
+    )
+
+
+def check_method(mask: ColumnMask, column: ColumnInfo, name: str) -> None:
+    """Check that a method can mask a column.
+
+    :param name: of the column, with its table.
+    :raises RecordingError: if not.
+    """
+    what = hint = ""
+    is_text = TYPES[column.type].family in ("string", "lob") and not column.binary
+    if mask.method == "date-shift" and column.type not in _DATES:
+        what, hint = "date-shift masks DATE, DATETIME and TIMESTAMP", "give the column another method"
+    elif column.type == MySQLType.VECTOR_FLOAT32 and mask.method != "null":
+        what, hint = f"{mask.method} does not mask VECTOR", "use null, or keep"
+    elif mask.method == "hash" and is_text and 0 <= column.length < HASH_DIGITS:
+        what = f"the hash of a text has {HASH_DIGITS} characters, and the column {column.length}"
+        hint = "use format"
+    if what:
+        raise RecordingError(f"{what}: {name} is {column.type_name}", hint=hint)
+
+
+def _masked(mask: ColumnMask, column: ColumnInfo, values: pa.Array) -> tuple[pa.Array, Flags]:
+    """Mask different values."""
+    sure = np.zeros(len(values), np.bool_)
+    family, key = TYPES[column.type].family, mask.secret
+    match family:
+        case "integer":
+            return _integers(key, values, keeps_digits=mask.method != "hash"), sure
+        case "numbered":
+            return _numbered(key, column, values), sure
+        case "decimal":
+            return masked_decimals(key, values.cast(pa.string())), sure
+        case "float":
+            digits = _FLOAT_DIGITS[column.type]
+            floats = [_float(key, value, digits) for value in values.to_pylist()]
+            return pa.array(floats, pa.binary()), ~sure
+        case "temporal":
+            shift = _shift(mask) if mask.method == "date-shift" else 0
+            return masked_times(key, values.cast(pa.string()), column.type, shift=shift), sure
+        case "json":
+            return _documents(mask, values), ~sure
+    if column.binary:
+        return masked_bytes(key, values), sure
+    return _texts(mask, _valid_texts(values))
+
+
+def _valid_texts(values: pa.Array) -> pa.StringArray:
+    try:
+        return values.cast(pa.string())
+    except pa.ArrowInvalid:  # bytes that are not UTF-8
+        return pa.array([value.decode("utf-8", "replace") for value in values.to_pylist()], pa.string())
+
+
+def _texts(mask: ColumnMask, texts: pa.StringArray) -> tuple[pa.Array, Flags]:
+    sure = np.zeros(len(texts), np.bool_)
+    if mask.method == "hash":
+        digests = (mask.secret.digest(text.encode(), HASH_DIGITS // 2).hex() for text in texts.to_pylist())
+        return pa.array(digests, pa.string()), sure
+    if mask.method == "fake":
+        fake = seeded_fake(mask.provider, mask.locale)
+        return pa.array([_fake(mask.secret, fake, text) for text in texts.to_pylist()], pa.string()), ~sure
+    return masked_texts(mask.secret, texts)
+
+
+def _fake(key: CipherKey, fake: Callable[[int], str], text: str) -> str:
+    """Return a fake text with as many characters: one of some tries, else a part of the last."""
+    seed = int.from_bytes(key.digest(text.encode(), 8), "little")
+    value = ""
+    for number in range(_TRIES):
+        value = " ".join(fake(seed + number).split())
+        if len(value) == len(text):
+            return value
+    return (f"{value} " * (len(text) // (len(value) + 1) + 1))[: len(text)]
+
+
+def _integers(key: CipherKey, values: pa.Array, *, keeps_digits: bool) -> pa.Array:
+    texts = values.cast(pa.string())
+    negative = pc.starts_with(texts, "-")
+    magnitudes = pc.utf8_ltrim(texts, "-").cast(pa.uint64()).to_numpy()
+    masked = permuted_integers(
+        key, magnitudes, negative.to_numpy(zero_copy_only=False), keeps_digits=keeps_digits
+    )
+    return pc.binary_join_element_wise(pc.if_else(negative, "-", ""), pa.array(masked).cast(pa.string()), "")
+
+
+def _numbered(key: CipherKey, column: ColumnInfo, values: pa.Array) -> pa.Array:
+    """Mask YEAR and BIT. The numbers of the members of ENUM and SET stay, and their names are masked."""
+    if column.type in (MySQLType.ENUM, MySQLType.SET):
+        return values
+    numbers = values.cast(pa.string()).cast(pa.uint64()).to_numpy()
+    bounds = (0, 1, *_YEARS) if column.type == MySQLType.YEAR else BIT_BOUNDS
+    return pa.array(permuted_in(key, numbers, bounds)).cast(pa.string())
+
+
+def _float(key: CipherKey, value: bytes, digits: int) -> bytes:
+    """Mask a floating-point number: sign and size stay, and at most the digits that every value keeps."""
+    text = value.decode()
+    sign, number = text[: text.startswith("-")], text.removeprefix("-")
+    whole, _, fraction = number.partition(".")
+    plain = (whole + fraction).lstrip("0")
+    if not plain:
+        return value
+    zeros = len(whole + fraction) - len(plain)
+    stream = int.from_bytes(key.digest(value, 32), "little")
+    made = [str(1 + stream % 9)]
+    for _ in range(min(len(plain), digits) - 1):
+        stream //= 10
+        made.append(str(stream % 10))
+    masked = "0" * zeros + "".join(made).ljust(len(plain), "0")
+    head, tail = masked[: len(whole)], masked[len(whole) :].rstrip("0")
+    return f"{sign}{head}{f'.{tail}' if tail else ''}".encode()
+
+
+def _shift(mask: ColumnMask) -> int:
+    number = int.from_bytes(mask.secret.digest(b"shift", 8), "little")
+    days = 1 + number % mask.days
+    return days if number >> 63 else -days
+
+
+def _documents(mask: ColumnMask, values: pa.Array) -> pa.Array:
+    """Mask JSON: a hash is a string; otherwise texts and numbers in documents are masked, and names stay."""
+    if mask.method == "hash":
+        digests = (mask.secret.digest(value, HASH_DIGITS // 2).hex() for value in values.to_pylist())
+        return pa.array([f'"{digest}"' for digest in digests], pa.string())
+    documents = [parse_json(value.decode("utf-8", "replace")) for value in values.to_pylist()]
+    texts = sorted({text for document in documents for text in _strings(document)})
+    masked = dict(zip(texts, _texts(mask, pa.array(texts, pa.string()))[0].to_pylist(), strict=True))
+    return pa.array(
+        [print_json(_document(mask.secret, document, masked)) for document in documents], pa.string()
+    )
+
+
+def _strings(document: JsonValue) -> Iterator[str]:
+    match document:
+        case str():
+            yield document
+        case list():
+            for element in document:
+                yield from _strings(element)
+        case dict():
+            for element in document.values():
+                yield from _strings(element)
+
+
+def _document(key: CipherKey, document: JsonValue, texts: dict[str, str]) -> JsonValue:
+    match document:
+        case list():
+            return [_document(key, element, texts) for element in document]
+        case dict():
+            return {name: _document(key, element, texts) for name, element in document.items()}
+        case str():
+            return texts[document]
+        case bool() | None:
+            return document
+        case float():
+            return float(_float(key, np.format_float_positional(document, trim="0").encode(), 15))
+    numbers = _integers(key, pa.array([str(document)]), keeps_digits=True)
+    return int(numbers[0].as_py())

@@ -1,0 +1,136 @@
+"""What is known of the tables whose columns are masked, and whether the rules fit them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from ticdc_producer.errors import RecordingError
+from ticdc_producer.mask.methods import check_method
+from ticdc_producer.mask.rules import ColumnMask, MaskRules
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.mysql_type import TYPES
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.replica.versions import ColumnMapping, Version
+
+_AMBIGUOUS = ("fake", "null")
+_GENERATED_HINT = "keep the columns that it is computed of, or leave the table out"
+
+
+def _key(*names: str) -> tuple[str, ...]:
+    return tuple(name.lower() for name in names)
+
+
+@dataclass
+class MaskedTables:
+    """The columns of all tables, by the definitions that are known.
+
+    :ivar columns: the last definition of each column, by schema, table and name in lower case.
+    :ivar names: schema and table of each of these columns, as they are spelled.
+    :ivar unique: the columns of unique keys.
+    """
+
+    rules: MaskRules
+    columns: dict[tuple[str, ...], ColumnInfo] = field(default_factory=dict)
+    names: dict[tuple[str, ...], tuple[str, str]] = field(default_factory=dict)
+    unique: set[tuple[str, ...]] = field(default_factory=set)
+
+    def see_versions(self, versions: Iterable[Version]) -> None:
+        """Note and check the definitions of tables, and the DDLs between them.
+
+        :raises RecordingError: for a rule that does not fit, with the name of the column.
+        """
+        by_number = {version.number: version for version in versions}
+        for version in by_number.values():
+            self.see_table(version.definition.info, version.name)
+            for migration in version.migrations:
+                target = by_number[migration.target]
+                for mapping in migration.columns or _unchanged(version):
+                    self._check_mapping(version, target, mapping)
+
+    def see_table(self, table: TableInfo, name: tuple[str, str] | None = None) -> None:
+        """Note and check the definition of a table.
+
+        :param name: schema and table, if the messages spell them differently.
+        :raises RecordingError: for a rule that does not fit, with the name of the column.
+        """
+        schema, own = name or (table.schema, table.name)
+        for column in table.columns:
+            self.columns[_key(schema, own, column.name)] = column
+            self.names[_key(schema, own, column.name)] = schema, own
+        for index in table.indexes:
+            if index.unique or index.primary:
+                self.unique |= {_key(schema, own, table.columns[offset].name) for offset in index.offsets}
+        handle = table.handle_index
+        in_handle = set() if handle is None else set(handle.offsets)
+        masks = [self.mask_of(schema, own, column) for column in table.columns]
+        for offset, (column, mask) in enumerate(zip(table.columns, masks, strict=True)):
+            label = f"{schema}.{own}.{column.name}"
+            if column.generated:
+                if offset in in_handle and any(masks):
+                    what = f"the generated column {label} is in the handle key of a table with masked columns"
+                    raise RecordingError(what, hint=_GENERATED_HINT)
+            elif mask is not None:
+                check_method(mask, column, label)
+                self._check_key(mask, column, label, offset in in_handle)
+
+    def _check_key(self, mask: ColumnMask, column: ColumnInfo, label: str, in_handle: bool) -> None:
+        is_unique = _key(*label.split(".")) in self.unique if label.count(".") == 2 else False
+        what = ""
+        if mask.method == "null" and (in_handle or not column.nullable):
+            what = f"null does not mask {label}, which is NOT NULL"
+        elif is_unique and (mask.method == "fake" or TYPES[column.type].family == "float"):
+            what = f"{mask.method} does not keep {label} unique"
+        if what:
+            raise RecordingError(what, hint="use format or hash, which keep keys unique")
+
+    def mask_of(self, schema: str, table: str, column: ColumnInfo) -> ColumnMask | None:
+        """Return what becomes of a column; None: its values stay, or are computed anew."""
+        return None if column.generated else self.rules.mask_of(schema, table, column)
+
+    def column(self, schema: str, table: str, name: str) -> ColumnInfo | None:
+        """Return the definition of a column; None: it is not known."""
+        return self.columns.get(_key(schema, table, name))
+
+    def all_columns(self) -> Iterator[tuple[str, str, ColumnInfo]]:
+        """Yield schema, table and definition of all columns."""
+        for key, column in self.columns.items():
+            yield (*self.names[key], column)
+
+    def is_unique(self, schema: str, table: str, name: str) -> bool:
+        """Return whether a column is part of a unique key."""
+        return _key(schema, table, name) in self.unique
+
+    def masked_names(self, schema: str, table: str) -> set[str]:
+        """Return the names, in lower case, of the known columns of a table that are masked."""
+        own = _key(schema, table)
+        return {
+            key[2]
+            for key, column in self.columns.items()
+            if key[:2] == own and self.mask_of(schema, table, column)
+        }
+
+    def _check_mapping(self, before: Version, after: Version, mapping: ColumnMapping) -> None:
+        """Check that a DDL does not give values to a column with another mask."""
+        old = before.definition.info.visible_offsets.get(mapping.source.lower())
+        new = after.definition.info.visible_offsets.get(mapping.name.lower())
+        if old is None or new is None:
+            return
+        source, target = before.definition.info.columns[old], after.definition.info.columns[new]
+        mask, later = self.mask_of(*before.name, source), self.mask_of(*after.name, target)
+        names = f"{'.'.join(before.name)}.{source.name} becomes {'.'.join(after.name)}.{target.name}"
+        if mask != later:
+            raise RecordingError(
+                f"a DDL gives values to a column with another mask: {names}",
+                hint="give both columns the same rule",
+            )
+        if mask and mask.method != "null" and TYPES[source.type].family != TYPES[target.type].family:
+            what = f"a DDL converts masked values to {target.type_name}: {names}"
+            raise RecordingError(
+                what, hint="keep or null the column, or record what is before or after the DDL"
+            )
+
+
+def _unchanged(version: Version) -> Iterator[ColumnMapping]:
+    for column in version.definition.info.columns:
+        yield ColumnMapping(name=column.name, source=column.name)

@@ -1,0 +1,82 @@
+"""The masks of a recording: the rules, checked with the definitions of all tables of the messages.
+
+The definitions come from one pass over the messages, which keeps DDLs alone, because a protocol may send them
+after rows of another partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.engine.dataset import Batches, Dataset, Part
+from ticdc_producer.errors import ProducerError, RecordingError
+from ticdc_producer.mask.events import EventMasks
+from ticdc_producer.mask.rules import MaskRules
+from ticdc_producer.mask.tables import MaskedTables
+from ticdc_producer.model.fidelity import Fidelity
+from ticdc_producer.model.parameter import Profile
+from ticdc_producer.model.shapes import BatchFunction
+from ticdc_producer.recording.definitions import CreatedNames, EarlierTable, described_tables, dumped_tables
+from ticdc_producer.recording.topic_history import DefinitionSource
+from ticdc_producer.replica.stream_ddl import StreamDDL, apply_ddls
+
+_NOTHING = CreatedNames(frozenset(), frozenset())
+
+
+def event_masks(
+    rules: MaskRules,
+    messages: Dataset,
+    decode: BatchFunction,
+    source: DefinitionSource,
+    fidelity: Fidelity,
+    profile: Profile,
+) -> EventMasks:
+    """Return the masks of the events of messages.
+
+    :param messages: shape ``MESSAGES``.
+    :param decode: decodes messages to events (shape ``DECODED``).
+    :raises RecordingError: for a rule that does not fit a table, with the name of the column.
+    """
+
+    def ddls_of(_part: Part, batches: Batches) -> list[StreamDDL]:
+        return [ddl for batch in decode(batches) for ddl in _ddls(batch)]
+
+    sent = {ddl for ddls in messages.results(ddls_of) for ddl in ddls}
+    tables = MaskedTables(rules)
+    tables.see_versions(apply_ddls([*_definitions(source), *sent], fidelity, profile))
+    return EventMasks(tables)
+
+
+def _ddls(batch: pa.RecordBatch) -> Iterator[StreamDDL]:
+    names = ("commit_ts", "schema", "table", "query", "partition", "offset", "index")
+    for row in batch.filter(pc.equal(batch.column("kind"), "ddl")).select(names).to_pylist():
+        yield StreamDDL(
+            commit_ts=row["commit_ts"] or 0,
+            order=(row["partition"], row["offset"], row["index"]),
+            schema=row["schema"] or "",
+            table=row["table"] or "",
+            query=row["query"] or "",
+        )
+
+
+def _definitions(source: DefinitionSource) -> list[StreamDDL]:
+    """Return the CREATE TABLE statements of tables that existed before."""
+    tables = list[EarlierTable]()
+    if source.dump is not None:
+        try:
+            tables += dumped_tables(source.dump, _all, _NOTHING)
+        except ProducerError as error:
+            raise RecordingError("the dump cannot be read", where=error.where).about("schema") from None
+    if source.describe is not None:
+        tables += described_tables(source.describe, source.descriptions, _all, _NOTHING)
+    return [
+        StreamDDL(commit_ts=0, order=(number,), schema=table.schema, table=table.table, query=table.create)
+        for number, table in enumerate(tables)
+    ]
+
+
+def _all(_schema: str, _table: str) -> bool:
+    return True
