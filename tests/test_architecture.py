@@ -58,13 +58,14 @@ MAY_IMPORT = {
         "config", "dispatch", "engine", "kafka", "model", "oracle", "protocols", "spark", "targets",
         "verifier",
     },
-    "mask": {"config", "model", "replica", "scenario", "verifier"},
+    "masks": {"config", "model", "replica", "scenario", "verifier"},
     "recording": {
-        "config", "engine", "mask", "model", "protocols", "replica", "rows", "scenario", "targets", "verifier",
+        "config", "engine", "masks", "model", "protocols", "replica", "rows", "scenario", "targets",
+        "verifier",
     },
     "runs": {
-        "config", "dispatch", "engine", "faults", "kafka", "mask", "model", "oracle", "pipeline", "protocols",
-        "recording", "resources", "rows", "scenario", "simulate", "spark", "targets", "verifier",
+        "config", "dispatch", "engine", "faults", "kafka", "masks", "model", "oracle", "pipeline",
+        "protocols", "recording", "resources", "rows", "scenario", "simulate", "spark", "targets", "verifier",
     },
     "api": {"runs", "scenario", "verifier"},
     # What people call.
@@ -256,5 +257,5 @@ def test_a_decoder_loads_no_arrow(codec: str) -> None:
 
 def test_cached_topics_are_keyed_by_all_code_that_determines_their_bytes() -> None:
     # They carry, read or check messages, and make none.
-    transport = {"kafka", "mask", "recording", "resources", "rows", "verifier"}
+    transport = {"kafka", "masks", "recording", "resources", "rows", "verifier"}
     assert set(topic_cache.PACKAGES) == {"runs", *MAY_IMPORT["runs"]} - transport

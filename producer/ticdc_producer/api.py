@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ticdc_producer.runs.decode import decode
     from ticdc_producer.runs.diff import diff
+    from ticdc_producer.runs.recordings.mask import mask, suggest_rules
     from ticdc_producer.runs.recordings.record import Recording, record
     from ticdc_producer.runs.recordings.transcode import Transcoding, transcode
     from ticdc_producer.runs.run import run
@@ -36,10 +37,12 @@ __all__ = [
     "changes",
     "decode",
     "diff",
+    "mask",
     "record",
     "run",
     "run_changes",
     "run_realtime",
+    "suggest_rules",
     "tables",
     "transcode",
     "verify",
@@ -57,10 +60,12 @@ _MODULES = {
     "changes": "scenario.dataframe",
     "decode": "runs.decode",
     "diff": "runs.diff",
+    "mask": "runs.recordings.mask",
     "record": "runs.recordings.record",
     "run": "runs.run",
     "run_changes": "runs.run_changes",
     "run_realtime": "runs.run_realtime",
+    "suggest_rules": "runs.recordings.mask",
     "tables": "scenario.dataframe",
     "transcode": "runs.recordings.transcode",
     "verify": "runs.verify",

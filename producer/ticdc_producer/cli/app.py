@@ -27,6 +27,7 @@ COMMANDS = {
     "run": "Run a scenario, write its messages, read them again and verify them.",
     "record": "Record a topic, a golden folder or a file of messages as a scenario, which `run` replays.",
     "transcode": "Write a topic, a golden folder or a file of messages in another protocol or topology.",
+    "mask": "Mask an SQL dump by the rules of `record --mask`, or propose rules.",
     "decode": (
         "Print the events of a topic, storage, golden folder or file. Exit code 1 if one did not decode."
     ),
@@ -94,7 +95,7 @@ def _refuse_uri(_context: Context, _option: object, value: object) -> object:
 
 
 INTERRUPTED = 130
-_ON_ARROW = {"run", "verify", "record", "transcode", "decode", "coverage", "diff"}
+_ON_ARROW = {"run", "verify", "record", "mask", "transcode", "decode", "coverage", "diff"}
 """The commands whose work is done on Arrow columns."""
 _HELP = {"-h", "--help"}
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches, Part, Tagged
-from ticdc_producer.mask.events import EventMasks
+from ticdc_producer.masks.events import EventMasks
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import EVENT_IMAGE, DecodedBatch

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Part
 from ticdc_producer.errors import ProducerError, RecordingError
-from ticdc_producer.mask.events import EventMasks
-from ticdc_producer.mask.rules import MaskRules
-from ticdc_producer.mask.tables import MaskedTables
+from ticdc_producer.masks.events import EventMasks
+from ticdc_producer.masks.rules import MaskRules
+from ticdc_producer.masks.tables import MaskedTables
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.shapes import BatchFunction

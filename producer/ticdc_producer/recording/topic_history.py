@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.errors import RecordingError
-from ticdc_producer.mask.events import EventMasks
+from ticdc_producer.masks.events import EventMasks
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.protocols.spec import DescribedTables

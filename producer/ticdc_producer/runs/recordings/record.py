@@ -25,7 +25,7 @@ from ticdc_producer.errors import (
     ScenarioError,
 )
 from ticdc_producer.local_path import local_path
-from ticdc_producer.mask.rules import read_rules
+from ticdc_producer.masks.rules import read_rules
 from ticdc_producer.model import tso
 from ticdc_producer.model.fidelity import COARSE
 from ticdc_producer.model.shapes import MESSAGES

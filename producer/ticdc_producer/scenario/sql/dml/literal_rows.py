@@ -79,8 +79,8 @@ def literal_texts(shape: str, literals: Sequence[tuple[str, str]]) -> tuple[str,
 
     :param shape: of a statement that ``literal_insert`` reads.
 
-    >>> literal_texts("INSERT INTO t VALUES (0, -0, NULL), ('', 0)", [("", x) for x in ("1", "2", "'a'", "3")])
-    ('INSERT INTO t VALUES ', [['1', '-2', 'NULL'], ["'a'", '3']])
+    >>> literal_texts("INSERT INTO t VALUES (-0, NULL), ('', 0)", [("", x) for x in ("2", "'a'", "3")])
+    ('INSERT INTO t VALUES ', [['-2', 'NULL'], ["'a'", '3']])
     """
     head = _HEAD.match(shape)
     start = 0 if head is None else head.end()

@@ -108,11 +108,6 @@ class Session:
         return self._recorded.commits
 
     @property
-    def database(self) -> str:
-        """The current database; empty without one."""
-        return self._tables.database
-
-    @property
     def _mode(self) -> SQLMode:
         return self._settings.mode
 

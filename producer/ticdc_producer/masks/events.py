@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.errors import RecordingError
-from ticdc_producer.mask.methods import masked_values
-from ticdc_producer.mask.report import mask_notes
-from ticdc_producer.mask.rules import ColumnMask, MaskRules
-from ticdc_producer.mask.statements import StatementMasks
-from ticdc_producer.mask.symbols import Numbers
-from ticdc_producer.mask.tables import MaskedTables
+from ticdc_producer.masks.methods import masked_values
+from ticdc_producer.masks.report import mask_notes
+from ticdc_producer.masks.rules import ColumnMask, MaskRules
+from ticdc_producer.masks.statements import StatementMasks
+from ticdc_producer.masks.symbols import Numbers
+from ticdc_producer.masks.tables import MaskedTables
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
 from ticdc_producer.model.shapes import EVENT_IMAGE, DecodedBatch
 from ticdc_producer.verifier.event_layouts import DescribedColumn, EventLayout, Images, LayoutBatch

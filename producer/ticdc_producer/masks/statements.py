@@ -13,9 +13,9 @@ from typing import Any, cast
 import pyarrow as pa
 
 from ticdc_producer.errors import ProducerError, RecordingError
-from ticdc_producer.mask.methods import masked_values
-from ticdc_producer.mask.rules import ColumnMask
-from ticdc_producer.mask.tables import MaskedTables
+from ticdc_producer.masks.methods import masked_values
+from ticdc_producer.masks.rules import ColumnMask
+from ticdc_producer.masks.tables import MaskedTables
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.replica.versions import LENIENT

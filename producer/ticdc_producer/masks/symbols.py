@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.mask.cipher import CipherKey, Flags, Words
+from ticdc_producer.masks.cipher import CipherKey, Flags, Words
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ticdc_producer.mask.rules import MaskRules
+from ticdc_producer.masks.rules import MaskRules
 from ticdc_producer.model.column import ColumnInfo
 
 ALWAYS_CLEAR = (

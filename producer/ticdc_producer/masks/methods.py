@@ -14,16 +14,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.errors import RecordingError
-from ticdc_producer.mask.cipher import (
+from ticdc_producer.masks.cipher import (
     BIT_BOUNDS,
     CipherKey,
     Flags,
     permuted_in,
     permuted_integers,
 )
-from ticdc_producer.mask.rules import ColumnMask
-from ticdc_producer.mask.symbols import masked_bytes, masked_decimals, masked_texts
-from ticdc_producer.mask.temporal import masked_times
+from ticdc_producer.masks.rules import ColumnMask
+from ticdc_producer.masks.symbols import masked_bytes, masked_decimals, masked_texts
+from ticdc_producer.masks.temporal import masked_times
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import TYPES, MySQLType
 from ticdc_producer.model.values.json_document import JsonValue, parse_json, print_json

@@ -14,12 +14,13 @@ import pyarrow as pa
 from sqlglot import exp
 
 from ticdc_producer.errors import ProducerError, RecordingError
-from ticdc_producer.mask.methods import masked_values
-from ticdc_producer.mask.rules import ColumnMask, MaskRules
-from ticdc_producer.mask.statements import StatementMasks
-from ticdc_producer.mask.tables import MaskedTables
+from ticdc_producer.masks.methods import masked_values
+from ticdc_producer.masks.report import mask_notes
+from ticdc_producer.masks.rules import ColumnMask, MaskRules
+from ticdc_producer.masks.statements import StatementMasks
+from ticdc_producer.masks.suggest import Suggestions
+from ticdc_producer.masks.tables import MaskedTables
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.event import Value
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.model.values.sql_value import SQLValue
@@ -43,11 +44,13 @@ _LITERALS_ONLY = "dump the data as INSERTs with literals, as mysqldump and Dumpl
 class MaskedDump:
     """A dump that is masked statement by statement.
 
+    :param suggestions: gets the columns with some values; then nothing is masked.
     :ivar tables: the definitions so far.
     """
 
     path: Path
     rules: MaskRules
+    suggestions: Suggestions | None = None
     tables: MaskedTables = field(init=False)
     _session: Session = field(init=False)
 
@@ -66,6 +69,10 @@ class MaskedDump:
                     text = file.read(span.end - span.start).decode("utf-8", "surrogateescape")
                     for statement in split_statements(text, span.line):
                         yield f"{self._masked(statement)};\n"
+
+    def notes(self) -> Iterator[str]:
+        """Yield what is masked, and what stays in clear, after ``statements``."""
+        return mask_notes(self.rules, self.tables.all_columns())
 
     def _masked(self, statement: Statement) -> str:
         where = f"{self.path}:{statement.line}"
@@ -95,20 +102,17 @@ class MaskedDump:
 
     def _insert(self, statement: Statement) -> str:
         """Return an INSERT whose masked columns have other literals; the others stay as they are."""
-        parsed = literal_insert(statement.shape, len(statement.literals))
-        if parsed is None:
-            raise RecordingError(f"this {statement.verb} has not literals alone", hint=_LITERALS_ONLY)
-        table, names = self._target(parsed.tree)
-        offsets = [table.visible_offsets[name.lower()] for name in names]
-        columns = [table.columns[offset] for offset in offsets]
+        table, columns, values = self.rows_of(statement)
+        if self.suggestions is not None:
+            for number, column in enumerate(columns):
+                some = canonical_values(column, [row[number] for row in values])
+                self.suggestions.see(table.schema, table.name, column, some)
+                if self.tables.is_unique(table.schema, table.name, column.name):
+                    self.suggestions.unique.add((table.schema, table.name, column.name))
         masks = [self.tables.mask_of(table.schema, table.name, column) for column in columns]
         if not any(masks):
             return statement.text
-        parsed.fill(statement.literals)
-        values: Sequence[Sequence[SQLValue]] = parsed.tree.args["expression"].args["rows"]
         head, texts = literal_texts(statement.shape, statement.literals)
-        if any(len(row) != len(columns) for row in values):
-            raise RecordingError(f"this {statement.verb} has rows of another length than its columns")
         for number, (column, mask) in enumerate(zip(columns, masks, strict=True)):
             if mask is not None:
                 literals = _masked_literals(mask, column, [row[number] for row in values], self.tables, table)
@@ -116,6 +120,24 @@ class MaskedDump:
                     row[number] = literal
         rows = ",\n".join(f"({', '.join(row)})" for row in texts)
         return f"{head.rstrip()}\n{rows}"
+
+    def rows_of(
+        self, statement: Statement
+    ) -> tuple[TableInfo, list[ColumnInfo], Sequence[Sequence[SQLValue]]]:
+        """Return the table, the columns and the rows of an INSERT.
+
+        :raises RecordingError: for an INSERT that has not literals alone.
+        """
+        parsed = literal_insert(statement.shape, len(statement.literals))
+        if parsed is None:
+            raise RecordingError(f"this {statement.verb} has not literals alone", hint=_LITERALS_ONLY)
+        table, names = self._target(parsed.tree)
+        columns = [table.columns[table.visible_offsets[name.lower()]] for name in names]
+        parsed.fill(statement.literals)
+        rows: Sequence[Sequence[SQLValue]] = parsed.tree.args["expression"].args["rows"]
+        if any(len(row) != len(columns) for row in rows):
+            raise RecordingError(f"this {statement.verb} has rows of another length than its columns")
+        return table, columns, rows
 
     def _target(self, tree: exp.Expr) -> tuple[TableInfo, list[str]]:
         """Return the table of an INSERT, and the names of its columns."""
@@ -131,6 +153,11 @@ def _joined(*names: str) -> str:
     return ".".join(filter(None, names))
 
 
+def canonical_values(column: ColumnInfo, values: Sequence[SQLValue]) -> pa.Array:
+    """Return the values that a column stores for those of INSERTs."""
+    return pa.array([coerce(column, value, LENIENT) for value in values], pa.binary())
+
+
 def _masked_literals(
     mask: ColumnMask,
     column: ColumnInfo,
@@ -138,8 +165,7 @@ def _masked_literals(
     tables: MaskedTables,
     table: TableInfo,
 ) -> list[str]:
-    canonical: list[Value] = [coerce(column, value, LENIENT) for value in values]
-    masked = masked_values(mask, column, pa.array(canonical, pa.binary()))
+    masked = masked_values(mask, column, canonical_values(column, values))
     if masked.ambiguous.any() and tables.is_unique(table.schema, table.name, column.name):
         what = f"{mask.method} does not keep a value of {table.qualified_name}.{column.name} unique"
         raise RecordingError(what, hint="it has letters of other scripts than Latin and Chinese; use hash")

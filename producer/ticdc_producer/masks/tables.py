@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ticdc_producer.errors import RecordingError
-from ticdc_producer.mask.methods import check_method
-from ticdc_producer.mask.rules import ColumnMask, MaskRules
+from ticdc_producer.masks.methods import check_method
+from ticdc_producer.masks.rules import ColumnMask, MaskRules
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import TYPES
 from ticdc_producer.model.table import TableInfo

@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from ticdc_producer.config.config_section import explain
 from ticdc_producer.errors import ArgumentError, ScenarioError
-from ticdc_producer.mask.cipher import CipherKey
+from ticdc_producer.masks.cipher import CipherKey
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.scenario.yaml_tree import StrictModel, read_yaml
 
