@@ -39,12 +39,18 @@ def written(file: Path, out: Path, engine: EngineOption = "local", **options: An
         assert report.verdict.comparison is not None
         assert report.verdict.comparison.ok
         assert report.verdict.state is not None
-    files = [out / "messages.jsonl", out / "events.jsonl", *out.glob("state*/**/*.jsonl")]
+    files = [out / "messages.jsonl", out / "events.jsonl", *out.glob("state*/**/*.jsonl"),
+             *out.glob("snapshot/**/*")]  # fmt: skip
     return {str(file.relative_to(out)): file.read_bytes() for file in files if file.is_file()}
 
 
 def same_on(
-    engine: EngineOption, rows: pa.Table | list[pa.Table], later: str = LATER, **changes: Any
+    engine: EngineOption,
+    rows: pa.Table | list[pa.Table],
+    later: str = LATER,
+    *,
+    start_ts: int | None = None,
+    **changes: Any,
 ) -> None:
     """A run of the DataFrame as a large one writes what its run as a small one writes.
 
@@ -52,12 +58,15 @@ def same_on(
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        state_at = [START + 2 * SECOND + 5, START + 9 * SECOND]
+        options: dict[str, Any] = {
+            "state_at": [(start_ts or START) + 2 * SECOND + 5, START + 9 * SECOND],
+            "start_ts": start_ts,
+        }
         small = scenario(folder, "small", rows, later, large=False, **changes)
         large = scenario(folder, "large", rows, later, large=True, **changes)
-        expected = written(small, folder / "a", state_at=state_at)
+        expected = written(small, folder / "a", **options)
         assert len(expected) >= 4
-        options = {"state_at": state_at, "verify_output": engine == "local"}
+        options["verify_output"] = engine == "local"
         assert written(large, folder / "b", engine, **options) == expected
     gc.collect()
 
@@ -75,18 +84,20 @@ def test_a_random_history_is_the_same(examples: int) -> None:
         images=st.sampled_from(("json", "struct", "map")),
         later=st.sampled_from((LATER, USES)),
         steps=st.sampled_from((1, 2)),
+        start_ts=st.sampled_from((None, START + 3 * SECOND)),
     )
-    @example(seed=1, number="commit_ts", images="struct", later=LATER, steps=2)
-    @example(seed=2, number="txn", images="map", later=USES, steps=1)
+    @example(seed=1, number="commit_ts", images="struct", later=LATER, steps=2, start_ts=None)
+    @example(seed=2, number="txn", images="map", later=USES, steps=1, start_ts=START + 3 * SECOND)
     def check(
         seed: int,
         number: Literal["txn", "commit_ts"],
         images: histories.Images,
         later: str,
         steps: int,
+        start_ts: int | None,
     ) -> None:
         rows = frame(seed, number, images)
-        same_on("local", histories.halves(rows, number) if steps == 2 else rows, later)
+        same_on("local", histories.halves(rows, number) if steps == 2 else rows, later, start_ts=start_ts)
 
     check()
 

@@ -27,7 +27,13 @@ from ticdc_producer.simulate.encode import encoded, reencoded_events, reencoded_
 from ticdc_producer.simulate.fitted_faults import with_fitted_faults
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation, sources_of
-from ticdc_producer.simulate.state import commits_at, snapshot_events, sql_tables, ts_before_start
+from ticdc_producer.simulate.state import (
+    commits_at,
+    snapshot_events,
+    snapshot_tables,
+    sql_tables,
+    ts_before_start,
+)
 from ticdc_producer.targets.claims import claimed_contents
 from ticdc_producer.targets.decode import canonical_forms
 from ticdc_producer.verifier.match import ExpectedState, ExpectedStream
@@ -178,7 +184,8 @@ class ScenarioOracle(Oracle):
         job, engine, sources = self.job, self.engine, self.log.sources
         if job.start_ts is None:
             return None
-        return Snapshot(tables=tables_at_start(job), rows=snapshot_events(job, engine, sources).reused())
+        rows = snapshot_events(job, engine, snapshot_tables(job, engine, sources))
+        return Snapshot(tables=tables_at_start(job), rows=rows.reused())
 
     def states(self, stats: StreamStats) -> list[ExpectedState]:
         """Return the rows at the end, and at the job's ``state_at`` after all events up to that commit-ts."""

@@ -6,7 +6,8 @@ upstream: with all columns that messages can have, and with TIMESTAMP values in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
@@ -120,30 +121,30 @@ class TableSnapshot:
     """A replicated table at the start-ts.
 
     :param rows: shape ``LOCATED_ROWS``.
+    :param of_sql: whether SQL alone filled the table.
     """
 
     table: TableInfo
     definition: DefinedTable
     rows: Dataset
+    of_sql: bool
 
 
 def snapshot_tables(
     job: Job,
     engine: Engine,
     sources: Sequence[UpstreamSource],
-    *,
-    selected: bool = False,
-    ordered: bool = False,
+    stack: ExitStack | None = None,
 ) -> Iterator[TableSnapshot]:
     """Yield the replicated tables at the start-ts of a job; none without a start-ts.
 
     :param sources: those of the job besides SQL.
-    :param selected: only the tables of which the changefeed sends all rows.
-    :param ordered: whether the rows are in the order of their keys.
+    :param stack: removes the rows of the sources, which are stored in the order of their keys; None: they are
+        in no order, and computed at each use.
     """
     if job.start_ts is None:
         return
-    dump, tables = _dumped(job), job.history.catalog.tables
+    dump, tables, filled = _dumped(job), job.history.catalog.tables, set[int]()
     rows = {
         state.version: engine.of_batches(_batches(tables[state.version], state), LOCATED_ROWS)
         for state in job.history.state_at[job.first_commit].values()
@@ -154,14 +155,30 @@ def snapshot_tables(
             if table.version not in definitions:
                 continue
             located = partial(_located, tables[table.version], definitions[table.version])
-            in_order = of_table.in_order("row_key") if ordered else of_table
-            rows[table.version] = in_order.map(located, LOCATED_ROWS)
-    versions = (
-        job.stream.fully_replicated_versions if selected else {t.version for t in job.stream.replicated}
-    )
+            in_order = of_table if stack is None else of_table.in_order("row_key")
+            of_source = in_order.map(located, LOCATED_ROWS)
+            if stack is not None:
+                of_source = stack.enter_context(of_source.cached(in_order=True))
+            rows[table.version] = of_source
+            filled.add(table.version)
+    versions = {table.version for table in job.stream.replicated}
     for version, definition in sorted(definitions.items()):
         if version in versions and version in rows:
-            yield TableSnapshot(tables[version], definition, rows[version])
+            yield TableSnapshot(tables[version], definition, rows[version], version not in filled)
+
+
+def state_at_start(job: Job, of_table: TableSnapshot) -> tuple[TableInfo, Dataset]:
+    """Return a table at the start-ts and its rows as the changefeed sends them (shape ``TABLE_ROWS``)."""
+    table = of_table.table
+    rows = of_table.rows.map(partial(_sent, job, table), TABLE_ROWS)
+    return job.stream.selection.of(table), rows
+
+
+def _sent(job: Job, table: TableInfo, batches: Batches) -> Batches:
+    for batch in batches:
+        keys = pa.nulls(batch.num_rows, pa.binary())
+        rows = pa.record_batch([keys, batch.column("row")], schema=TABLE_ROWS)
+        yield replicated_rows(job, table, rows)
 
 
 def _dumped(job: Job) -> Job:
@@ -200,20 +217,18 @@ def ts_before_start(job: Job) -> int:
     return max(visible(max((job.start_ts or 0), 1)) - 1, 1)
 
 
-def snapshot_events(
-    job: Job, engine: Engine, sources: Sequence[UpstreamSource], *, ordered: bool = False
-) -> Dataset:
+def snapshot_events(job: Job, engine: Engine, tables: Iterable[TableSnapshot]) -> Dataset:
     """Return the rows at the start-ts as a reader would decode their inserts (shape ``EXPECTED_EVENTS``).
 
     Topic and partition are those of their later events. Offsets and indexes number them.
 
-    :param ordered: whether the rows of a table are in the order of their keys.
+    :param tables: those of which the changefeed sends all rows are used.
     """
+    versions = job.stream.fully_replicated_versions
+    whole = (of_table for of_table in tables if of_table.table.version in versions)
     parts = [
         of_table.rows.map_parts(partial(_events, job, of_table.table, number), EXPECTED_EVENTS)
-        for number, of_table in enumerate(
-            snapshot_tables(job, engine, sources, selected=True, ordered=ordered)
-        )
+        for number, of_table in enumerate(whole)
     ]
     return united(parts) if parts else engine.of_batches([], EXPECTED_EVENTS)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from dataclasses import replace as replaced
 from functools import partial
@@ -29,7 +30,13 @@ from ticdc_producer.simulate.encode import encode_events, merged_counts
 from ticdc_producer.simulate.fitted_faults import with_fitted_faults
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation, simulate
-from ticdc_producer.simulate.state import commits_at, sql_tables
+from ticdc_producer.simulate.state import (
+    TableSnapshot,
+    commits_at,
+    snapshot_tables,
+    sql_tables,
+    state_at_start,
+)
 from ticdc_producer.targets.encode import Rejection
 from ticdc_producer.targets.golden import read as source
 from ticdc_producer.targets.golden import write as sink
@@ -62,9 +69,11 @@ def write_folder(path: Path, simulation: Simulation, report: RunReport, *, repla
         _write_schemas(folder, job)
         if job.encode_plan(skip_rejected=True).claim_storage:
             sink.write_claims(folder, claim_objects(stream.messages.select("claims").batches()))
-        tables = _write_states(folder, simulation)
-        if job.start_ts is not None:
-            write_snapshot(folder, simulation)
+        with ExitStack() as stack:
+            at_start = [*snapshot_tables(job, simulation.engine, simulation.log.sources, stack)]
+            tables = _write_states(folder, simulation, at_start)
+            if job.start_ts is not None:
+                write_snapshot(folder, simulation, at_start)
         if job.faults is not None:
             sink.write_faults(folder, stream.faults)
         sink.write_changefeed(folder, job.changefeed)
@@ -72,20 +81,22 @@ def write_folder(path: Path, simulation: Simulation, report: RunReport, *, repla
         sink.write_manifest(folder, {**manifest, "faults": list(report.faults.counts), "tables": tables})
 
 
-def _write_states(folder: Path, simulation: Simulation) -> dict[str, Any]:
+def _write_states(folder: Path, simulation: Simulation, at_start: Sequence[TableSnapshot]) -> dict[str, Any]:
     """Write the expected rows at the end and at the ``state_at`` time stamps, and those of the snapshot.
 
+    :param at_start: the tables of the snapshot.
     :return: the table definition for each file.
     """
     job, forms = simulation.job, {}
-    moments: list[tuple[int | None, Path]] = [(None, folder / "state")]
-    moments += [(ts, folder / "state.at" / str(ts)) for ts in job.state_at]
+    moments: list[tuple[int | None, Path, Iterator[_TableLines]]]
+    moments = [(None, folder / "state", _in_key_order(simulation, None))]
+    moments += [(ts, folder / "state.at" / str(ts), _in_key_order(simulation, ts)) for ts in job.state_at]
     if job.start_ts is not None:
-        moments.append((job.start_ts, folder / snapshot_files.FOLDER))
-    for ts, state_folder in moments:
+        moments.append((job.start_ts, folder / snapshot_files.FOLDER, _lines_at_start(job, at_start)))
+    for ts, state_folder, of_sources in moments:
         state_folder.mkdir(parents=True, exist_ok=True)  # even without tables at this time
         of_sql = ((table, [state_lines(table, pa.array(rows, IMAGE))]) for table, rows in sql_tables(job, ts))
-        for table, lines in chain(of_sql, _in_key_order(simulation, ts)):
+        for table, lines in chain(of_sql, of_sources):
             file = sink.write_state(state_folder, table, lines)
             forms[file.relative_to(folder).as_posix()] = table_json(table)
     return forms
@@ -98,8 +109,20 @@ def _in_key_order(simulation: Simulation, ts: int | None) -> Iterator[_TableLine
     """
     for changes in simulation.log.sources:
         for table, rows in changes.rows(simulation.engine, simulation.job, commits_at(simulation.job, ts)):
-            lines = rows.in_order("row_key").map(partial(_row_lines, table), _LINES)
-            yield table, (line for batch in lines.batches() for line in batch.column(0).to_pylist())
+            yield table, _lines_of(table, rows.in_order("row_key"))
+
+
+def _lines_at_start(job: Job, tables: Iterable[TableSnapshot]) -> Iterator[_TableLines]:
+    """Yield the tables of the scenario's other sources and their rows at the start-ts."""
+    for of_table in tables:
+        if not of_table.of_sql and of_table.table.version in job.stream.fully_replicated_versions:
+            table, rows = state_at_start(job, of_table)
+            yield table, _lines_of(table, rows)
+
+
+def _lines_of(table: TableInfo, rows: Dataset) -> Iterator[bytes]:
+    lines = rows.map(partial(_row_lines, table), _LINES)
+    return (line for batch in lines.batches() for line in batch.column(0).to_pylist())
 
 
 def _row_lines(table: TableInfo, batches: Batches) -> Batches:

@@ -7,6 +7,7 @@ has the tables and rows as a reader of the messages would decode them: ``verify`
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -29,7 +30,7 @@ from ticdc_producer.rows.columns import conversion, converted, type_of_column
 from ticdc_producer.scenario.sql.text.spelling import quoted_name, quoted_text
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation
-from ticdc_producer.simulate.state import TableSnapshot, snapshot_events, snapshot_tables
+from ticdc_producer.simulate.state import TableSnapshot, snapshot_events
 from ticdc_producer.targets.golden.expectations import EVENT_FILES, EVENTS
 from ticdc_producer.targets.golden.json_lines import event_lines
 from ticdc_producer.targets.golden.parquet import disk_errors, write_part
@@ -53,18 +54,18 @@ _ESCAPES = (
 _AUTO_RANDOM = "/*T! SET allow_auto_random_explicit_insert = 1 */;\n"
 
 
-def write_snapshot(folder: Path, simulation: Simulation) -> None:
+def write_snapshot(folder: Path, simulation: Simulation, tables: Sequence[TableSnapshot]) -> None:
     """Write the tables at the start-ts of a simulation.
 
     :param folder: the golden folder.
+    :param tables: with their rows in order.
     """
-    engine, sources = simulation.engine, simulation.log.sources
-    for of_table in snapshot_tables(simulation.job, engine, sources, ordered=True):
+    for of_table in tables:
         name = table_file(of_table.table.schema, of_table.table.name)
         with disk_errors(folder):
             _write_sql(folder / FOLDER / f"{name}.sql", of_table)
             _write_parquet(folder / FOLDER / f"{name}.parquet", of_table)
-    rows = snapshot_events(simulation.job, engine, sources, ordered=True)
+    rows = snapshot_events(simulation.job, simulation.engine, tables)
     _write_events(folder, _creates(simulation.job), rows)
 
 
