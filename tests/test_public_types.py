@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import ast
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
+import pyspark_ticdc
 import ticdc_producer
 
-SOURCE = Path(ticdc_producer.__file__).parent
+SOURCES = [Path(package.__file__).parent for package in (pyspark_ticdc, ticdc_producer)]
 
 
 def untyped(tree: ast.Module) -> list[str]:
@@ -71,8 +77,9 @@ def _is_public(name: str) -> bool:
 
 def test_the_types_of_public_names_are_known() -> None:
     unknown = {
-        str(file.relative_to(SOURCE)): names
-        for file in SOURCE.rglob("*.py")
+        str(file.relative_to(source.parent)): names
+        for source in SOURCES
+        for file in source.rglob("*.py")
         if (names := untyped(ast.parse(file.read_text("utf-8"))))
     }
     assert unknown == {}
@@ -100,3 +107,35 @@ if TYPE_CHECKING:
 def write(content: object) -> Mapping[str, object]: ...
 """
     assert untyped(ast.parse(text)) == ["Report.__init__", "Report.content", "Report.rows", "Row", "read"]
+
+
+CONFUSED = """
+from ticdc_producer.model.shapes import CarriedBatch, EventBatch, MutationBatch, TableRowsBatch
+from ticdc_producer.pipeline.mutations import collapse
+from ticdc_producer.targets.message_rows import at_positions
+from ticdc_producer.verifier.events import without_tombstones
+from ticdc_producer.verifier.table_state import expected_state
+
+def call(mutations: MutationBatch, events: EventBatch, carried: CarriedBatch, rows: TableRowsBatch) -> None:
+    collapse(mutations)
+    without_tombstones(events)
+    at_positions(carried, rows)
+    expected_state(rows, 0)
+"""
+REJECTED = [
+    ("collapse", "MutationBatch", "ChangeBatch"),
+    ("without_tombstones", "EventBatch", "DecodedBatch"),
+    ("at_positions", "CarriedBatch", "EventBatch"),
+    ("at_positions", "TableRowsBatch", "EventOffsetBatch"),
+    ("expected_state", "TableRowsBatch", "StateBatch"),
+]
+
+
+@pytest.mark.slow
+def test_a_batch_of_another_shape_is_rejected(tmp_path: Path) -> None:
+    """Mypy rejects it, although all batches are one type of pyarrow."""
+    module = tmp_path / "confused.py"
+    module.write_text(CONFUSED)
+    checked = subprocess.run([sys.executable, "-m", "mypy", module], capture_output=True, text=True)
+    pattern = r'Argument \d to "(\w+)" has incompatible type "(\w+)"; expected "(\w+)"'
+    assert re.findall(pattern, checked.stdout) == REJECTED

@@ -22,6 +22,7 @@ from ticdc_producer.model.event_line import DecodedRow
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.parameter import Profile
+from ticdc_producer.model.shapes import EventBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.model.values.temporal_text import local_timestamp, zone_of
@@ -66,7 +67,7 @@ class CaseStream:
         """Return the commit-ts of a change or DDL."""
         return _CLOCK.ts(change.commit_seq)
 
-    def batches(self, resolved: bool) -> list[pa.RecordBatch]:
+    def batches(self, resolved: bool) -> list[EventBatch]:
         """Return the events as a worker has them (``EVENTS_ARROW``): rows, DDLs, then the resolved event."""
         events = list(self._events(resolved))
         return [pa.RecordBatch.from_pylist(events, schema=EVENTS_ARROW)]

@@ -178,7 +178,7 @@ class OrderTrap(Trap, ABC):
 
     @abstractmethod
     def reordered(
-        self, batches: Iterable[pa.RecordBatch], plan: FaultPlan, reserved: Callable[[pa.RecordBatch], Flags]
+        self, batches: Iterable[EventBatch], plan: FaultPlan, reserved: Callable[[EventBatch], Flags]
     ) -> Iterator[EventBatch]:
         """Yield the events in their new order.
 

@@ -81,7 +81,7 @@ class Regrouping:
     reserved: Callable[[pa.RecordBatch], Flags]
     fault: str
 
-    def regrouped(self, batches: Iterable[pa.RecordBatch]) -> Iterator[EventBatch]:
+    def regrouped(self, batches: Iterable[EventBatch]) -> Iterator[EventBatch]:
         """Yield the events in their new order.
 
         :param batches: whole partitions in delivery order (shape ``EVENT_STREAM``).

@@ -44,9 +44,7 @@ class EventFaults:
         traps = (trap(fault.trap) for fault in self.plan.illegal)
         return not self.illegal or not any(isinstance(needed, IllegalEventTrap) for needed in traps)
 
-    def in_partition(
-        self, batches: Iterable[pa.RecordBatch], moved: Mapping[int, int]
-    ) -> Iterator[EventBatch]:
+    def in_partition(self, batches: Iterable[EventBatch], moved: Mapping[int, int]) -> Iterator[EventBatch]:
         """Inject the faults that are local into the events of a partition; a segment is in memory.
 
         :param batches: shape ``EVENT_STREAM``, in delivery order.
@@ -107,7 +105,7 @@ class EventFaults:
         """Whether events are reordered, after they were sorted."""
         return bool(self._order_traps)
 
-    def reordered(self, batches: Iterable[pa.RecordBatch]) -> Iterator[EventBatch]:
+    def reordered(self, batches: Iterable[EventBatch]) -> Iterator[EventBatch]:
         """Reorder sorted events.
 
         :param batches: shape ``EVENT_STREAM``, whole partitions in delivery order, with the other faults.

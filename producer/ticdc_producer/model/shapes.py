@@ -47,15 +47,25 @@ if TYPE_CHECKING:
     class EventOffsetBatch(Batch):
         """The positions of events in messages, in the shape ``EVENT_OFFSETS``."""
 
+    class CarriedBatch(Batch):
+        """Events with their positions in messages, in the shape ``CARRIED``."""
+
     class DecodedBatch(Batch):
         """Events that were read, in the shape ``DECODED``."""
 
     class ExpectedBatch(Batch):
         """Events that a reader must get, in the shape ``EXPECTED_EVENTS``."""
 
+    class TableRowsBatch(Batch):
+        """Rows of one table, in the shape ``TABLE_ROWS``."""
+
+    class StateBatch(Batch):
+        """Rows of tables as a reader decodes them, in the shape ``STATE``."""
+
 else:
-    Batch = ChangeBatch = MutationBatch = EventBatch = pa.RecordBatch
+    Batch = ChangeBatch = MutationBatch = EventBatch = CarriedBatch = pa.RecordBatch
     StoredMessageBatch = EventOffsetBatch = DecodedBatch = ExpectedBatch = pa.RecordBatch
+    TableRowsBatch = StateBatch = pa.RecordBatch
 
 IMAGE = pa.list_(pa.binary())
 """A row image: canonical values in table order, virtual generated columns absent."""

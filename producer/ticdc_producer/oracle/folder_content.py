@@ -18,7 +18,7 @@ from ticdc_producer.faults.message_traps import IllegalMessageTrap
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
-from ticdc_producer.model.shapes import STATE
+from ticdc_producer.model.shapes import STATE, StateBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.oracle.comparable_tables import (
     FILTERED,
@@ -125,7 +125,7 @@ class FolderContent:
         altered = any(ddl.names(*name) for ddl in observed.ddls if ddl.may_change_rows)
         return UNSELECTED if altered and self.changefeed.column_selectors else ""
 
-    def state_rows(self, tables: Sequence[ExpectedTable]) -> Iterator[pa.RecordBatch]:
+    def state_rows(self, tables: Sequence[ExpectedTable]) -> Iterator[StateBatch]:
         """Yield the rows of tables as a reader of the messages decodes them (shape ``shapes.STATE``).
 
         :raises FolderError: for a line that is not a row of its table.
@@ -142,7 +142,7 @@ class FolderContent:
 
 def _state_batch(
     table: Mapping[str, str], columns: Sequence[str], rows: Sequence[Sequence[Value]]
-) -> pa.RecordBatch:
+) -> StateBatch:
     """Return rows of a table (shape ``STATE``).
 
     :param table: its ``schema`` and its name, as ``table``.
@@ -154,7 +154,8 @@ def _state_batch(
         pa.array([value for row in rows for value in row], pa.binary()),
     )
     names = [pa.repeat(pa.scalar(table[name], pa.string()), count) for name in ("schema", "table")]
-    return pa.RecordBatch.from_arrays([*names, images], schema=STATE)
+    batch: StateBatch = pa.RecordBatch.from_arrays([*names, images], schema=STATE)
+    return batch
 
 
 def folder_content(

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Dataset, Engine, united
 from ticdc_producer.engine.local import LocalEngine
-from ticdc_producer.model.shapes import STATE
+from ticdc_producer.model.shapes import STATE, StateBatch, TableRowsBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.oracle import Oracle
 from ticdc_producer.oracle.comparable_tables import (
@@ -111,7 +111,7 @@ def visible_table(job: Job, table: TableInfo) -> tuple[str, str]:
     return visible(table.schema), visible(table.name)
 
 
-def decoded_rows(job: Job, table: TableInfo, rows: pa.RecordBatch) -> pa.RecordBatch:
+def decoded_rows(job: Job, table: TableInfo, rows: TableRowsBatch) -> StateBatch:
     """Return rows as a reader of the messages decodes them (``shapes.STATE``).
 
     Replaced bytes of invalid text need no handling: generated text is valid UTF-8.
@@ -136,7 +136,8 @@ def decoded_rows(job: Job, table: TableInfo, rows: pa.RecordBatch) -> pa.RecordB
         *(pa.repeat(name, count) for name in visible_table(job, table)),
         pa.MapArray.from_arrays(offsets, keys, images.flatten()),
     ]
-    return pa.record_batch(columns, schema=STATE)
+    decoded: StateBatch = pa.record_batch(columns, schema=STATE)
+    return decoded
 
 
 def decoded_batches(

@@ -16,7 +16,7 @@ import pyarrow as pa
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.fidelity import Fidelity, replace_invalid
-from ticdc_producer.model.shapes import EVENT_COLUMN, EVENT_IMAGE, EventBatch
+from ticdc_producer.model.shapes import EVENT_COLUMN, EVENT_IMAGE, Batch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.row_images import (
     Flags,
@@ -29,7 +29,7 @@ from ticdc_producer.pipeline.row_images import (
 )
 
 
-def project_values(events: EventBatch, tables: Iterable[TableInfo], fidelity: Fidelity) -> pa.RecordBatch:
+def project_values(events: Batch, tables: Iterable[TableInfo], fidelity: Fidelity) -> pa.RecordBatch:
     """Project the values of row images; invalid UTF-8 is handled elsewhere.
 
     :param events: with ``table_version``, ``before`` and ``after`` (``shapes.IMAGE``).

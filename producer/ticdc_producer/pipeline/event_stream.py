@@ -194,7 +194,7 @@ def key_updates(tables: Sequence[TableInfo], events: EventBatch) -> int:
     return int(changed_keys(rows, tables).sum())
 
 
-def single_control_events(plan: StreamPlan) -> list[pa.RecordBatch]:
+def single_control_events(plan: StreamPlan) -> list[EventBatch]:
     """Return the DDL events, and the resolved events that are neither after each commit nor at a tick.
 
     They are few.

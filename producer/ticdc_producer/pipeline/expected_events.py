@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Kind, Op
 from ticdc_producer.model.fidelity import COARSE, Fidelity, has_commit_ts
-from ticdc_producer.model.shapes import EVENT_IMAGE, EXPECTED_EVENTS, EventBatch, ExpectedBatch
+from ticdc_producer.model.shapes import EVENT_IMAGE, EXPECTED_EVENTS, CarriedBatch, ExpectedBatch
 from ticdc_producer.model.tso import LOGICAL_BITS
 from ticdc_producer.pipeline.decoded_images import DecodedTable, project_values, scattered
 from ticdc_producer.pipeline.row_images import Flags, Numbers, flags, numbers, typed
@@ -33,7 +33,7 @@ class ExpectedEvents:
     def __init__(self, catalog: Catalog, fidelity: Fidelity) -> None:
         self._catalog, self._fidelity = catalog, fidelity
 
-    def expected(self, events: EventBatch) -> ExpectedBatch:
+    def expected(self, events: CarriedBatch) -> ExpectedBatch:
         """Return the expected events (shape ``EXPECTED_EVENTS``), in the order of ``events``.
 
         :param events: shape ``CARRIED``.
@@ -60,7 +60,7 @@ class ExpectedEvents:
         expected: ExpectedBatch = pa.record_batch(arrays, schema=EXPECTED_EVENTS)
         return expected
 
-    def _commit_ts(self, events: EventBatch, kinds: Numbers) -> pa.Array:
+    def _commit_ts(self, events: CarriedBatch, kinds: Numbers) -> pa.Array:
         """Return the commit-ts that the messages carry."""
         times, precision = numbers(events.column("commit_ts")), self._fidelity.commit_ts
         if unit := COARSE.get(precision):
@@ -72,7 +72,7 @@ class ExpectedEvents:
         hidden = (kinds == Kind.ROW) & ((precision == "none") | (ops == Op.DELETE))
         return pa.array(np.where(hidden, 0, times))
 
-    def _ddls(self, events: EventBatch, kinds: Numbers) -> dict[str, tuple[pa.Array, Numbers]]:
+    def _ddls(self, events: CarriedBatch, kinds: Numbers) -> dict[str, tuple[pa.Array, Numbers]]:
         rows = np.flatnonzero(kinds == Kind.DDL)
         ddls = numbers(events.column("ddl").take(pa.array(rows)))
         described = self._described_ddls
@@ -93,7 +93,7 @@ class ExpectedEvents:
             described.append({"schema": names[0], "table": names[1], "query": ddl.query, "ddl_type": kind})
         return described
 
-    def _rows(self, events: EventBatch, kinds: Numbers) -> dict[str, tuple[pa.Array, Numbers]]:
+    def _rows(self, events: CarriedBatch, kinds: Numbers) -> dict[str, tuple[pa.Array, Numbers]]:
         """Return the columns that only rows have, and the rows for which each has values.
 
         The rows of one table version, operation and ``handle_key_only`` are built together.
@@ -119,7 +119,7 @@ class ExpectedEvents:
         return [DecodedTable(table, self._fidelity) for table in self._catalog.tables]
 
     def _decoded(
-        self, events: EventBatch, version: int, op: Op, rows: Numbers, *, handle_key_only: bool
+        self, events: CarriedBatch, version: int, op: Op, rows: Numbers, *, handle_key_only: bool
     ) -> dict[str, pa.Array]:
         """Return the columns of the rows of one table version and operation."""
         decoded, fidelity, count = self._tables[version], self._fidelity, len(rows)
@@ -152,7 +152,7 @@ class ExpectedEvents:
 
     def _old_images(
         self,
-        events: EventBatch,
+        events: CarriedBatch,
         decoded: DecodedTable,
         rows: Numbers,
         sent: Flags,

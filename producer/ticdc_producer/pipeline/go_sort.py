@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.column_functions import first_of_groups
+from ticdc_producer.model.shapes import EventBatch
 from ticdc_producer.pipeline.row_images import numbers
 
 _SMALL = 12
@@ -231,7 +232,7 @@ ORDER_KEYS = pa.schema([("commit_ts", pa.int64()), ("table_id", pa.int64()), ("t
 NEW_ORDER_KEYS = ORDER_KEYS.append(pa.field("new_txn_order_key", pa.binary()))
 
 
-def order_keys(rows: pa.RecordBatch, large_transactions: Collection[tuple[int, int]]) -> pa.RecordBatch:
+def order_keys(rows: EventBatch, large_transactions: Collection[tuple[int, int]]) -> pa.RecordBatch:
     """Return the keys (:data:`ORDER_KEYS`) of the rows in large transactions.
 
     :param rows: row events (shape ``EVENT_STREAM``).
@@ -257,7 +258,7 @@ def new_order_keys(keys: pa.RecordBatch) -> pa.RecordBatch:
     return pa.record_batch([*keys.columns, pa.array(after, pa.binary())], schema=NEW_ORDER_KEYS)
 
 
-def with_order_keys(rows: pa.RecordBatch, keys: Mapping[tuple[int, bytes], bytes]) -> pa.RecordBatch:
+def with_order_keys(rows: EventBatch, keys: Mapping[tuple[int, bytes], bytes]) -> EventBatch:
     """Replace ``txn_order_key`` of the rows that have a new key.
 
     :param rows: row events (shape ``EVENT_STREAM``) in any order.

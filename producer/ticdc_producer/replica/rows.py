@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.model.column_functions import row_codes, xx_hash
 from ticdc_producer.model.event import MAX_EVENTS
+from ticdc_producer.model.shapes import DecodedBatch
 from ticdc_producer.replica.table_changes import ColumnChanges
 from ticdc_producer.replica.versions import (
     NO_VERSION,
@@ -214,7 +215,7 @@ class Replica:
         return groups
 
 
-def row_changes(decoded: pa.RecordBatch, replica: Replica, until: int | None = None) -> pa.RecordBatch:
+def row_changes(decoded: DecodedBatch, replica: Replica, until: int | None = None) -> pa.RecordBatch:
     """Return the changes of followed tables (shape ``ROWS``), in no order.
 
     An update that changes the handle key also deletes the row with the old key.

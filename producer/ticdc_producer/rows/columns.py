@@ -20,7 +20,7 @@ from ticdc_producer.errors import ArgumentError, DecodeError, UnreadableValue
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.shapes import BatchFunction
+from ticdc_producer.model.shapes import BatchFunction, DecodedBatch
 from ticdc_producer.protocols.arrow_text import map_distinct
 from ticdc_producer.rows.origin import Origin
 from ticdc_producer.verifier.fingerprint import Flags
@@ -214,7 +214,7 @@ OnError: TypeAlias = Literal["fail", "rows"]
 _POSITION = ("topic", "partition", "offset")
 
 
-def damage(batch: pa.RecordBatch, on_error: OnError) -> Flags:
+def damage(batch: DecodedBatch, on_error: OnError) -> Flags:
     """Return which rows of a batch are messages that did not decode.
 
     :param batch: decoded events (shape ``DECODED``).

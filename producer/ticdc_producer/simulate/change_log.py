@@ -79,7 +79,7 @@ class DividedSource(UpstreamSource):
 
     @abstractmethod
     def ordered_events(
-        self, engine: Engine, plan: StreamPlan, few: pa.RecordBatch, faults: EventFaults | None
+        self, engine: Engine, plan: StreamPlan, few: ChangeBatch, faults: EventFaults | None
     ) -> Dataset:
         """Return the whole event stream, divided by Kafka partition and in delivery order.
 

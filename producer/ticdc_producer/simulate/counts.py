@@ -177,7 +177,7 @@ class PartitionFaults:
     _events: dict[int, list[tuple[str, int, int]]] = field(default_factory=dict)
     _offsets: dict[int, list[int]] = field(default_factory=dict)
 
-    def sent(self, faulted_events: Iterable[EventBatch]) -> Iterator[pa.RecordBatch]:
+    def sent(self, faulted_events: Iterable[EventBatch]) -> Iterator[EventBatch]:
         """Yield the events without those that faults removed.
 
         :param faulted_events: the events of the partition in delivery order, with at least the columns

@@ -17,7 +17,7 @@ from ticdc_producer.engine.dataset import Batches, Dataset, Part, Stored
 from ticdc_producer.faults.event_traps import integers
 from ticdc_producer.faults.illegal_event import DROPPED
 from ticdc_producer.model.catalog import Catalog
-from ticdc_producer.model.shapes import EXPECTED_EVENTS, EXPECTED_WIRE, WIRE
+from ticdc_producer.model.shapes import EXPECTED_EVENTS, EXPECTED_WIRE, WIRE, CarriedBatch, ExpectedBatch
 from ticdc_producer.model.table import max_row_bytes
 from ticdc_producer.pipeline.expected_events import ExpectedEvents
 from ticdc_producer.simulate.counts import Counts, FaultSummary, PartitionFaults, stop_error, summarize_faults
@@ -172,7 +172,7 @@ def most_event_bytes(catalog: Catalog) -> int | None:
     return 2 * max(known, default=0) if len(known) == len(sizes) else None
 
 
-def expected(job: Job, batches: Batches) -> Batches:
+def expected(job: Job, batches: Iterator[CarriedBatch]) -> Iterator[ExpectedBatch]:
     """Yield the events that a reader of the messages must decode (shape ``EXPECTED_WIRE``).
 
     :param batches: the events that messages carry (shape ``CARRIED``).

@@ -62,12 +62,12 @@ class GeneratedPartitions:
     moved: Mapping[int, int] = field(default_factory=dict)
     accepts: Callable[[Longs], Flags] | None = None
 
-    def events(self, index: int, expressions: Expressions) -> Iterator[pa.RecordBatch]:
+    def events(self, index: int, expressions: Expressions) -> Iterator[EventBatch]:
         """Yield the ordered events of a partition (shape ``EVENT_STREAM``)."""
         events = self._without_faults(index, expressions)
         return events if self.faults is None else self.faults.in_partition(events, self.moved)
 
-    def _without_faults(self, index: int, expressions: Expressions) -> Iterator[pa.RecordBatch]:
+    def _without_faults(self, index: int, expressions: Expressions) -> Iterator[EventBatch]:
         clock, others = self.stream.resolved.clock, _OtherEvents(self, index)
         for span, changes in self._source(index, expressions).spans():
             rows = [of_partition(net_row_events(batch, self.stream), index) for batch in changes]

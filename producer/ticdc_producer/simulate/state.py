@@ -17,7 +17,15 @@ import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part, united
 from ticdc_producer.model.event import MAX_EVENTS, Op
-from ticdc_producer.model.shapes import CARRIED, CHANGE_LOG, EXPECTED_EVENTS, IMAGE, TABLE_ROWS, ChangeBatch
+from ticdc_producer.model.shapes import (
+    CARRIED,
+    CHANGE_LOG,
+    EXPECTED_EVENTS,
+    IMAGE,
+    TABLE_ROWS,
+    ChangeBatch,
+    TableRowsBatch,
+)
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.temporal_text import local_timestamp, zone_of
 from ticdc_producer.pipeline import event_stream as rules
@@ -49,7 +57,7 @@ def is_compared(job: Job, table: TableInfo, first_commit: int, commits: int | No
     return has_started and table.version in job.stream.fully_replicated_versions
 
 
-def replicated_rows(job: Job, table: TableInfo, rows: pa.RecordBatch) -> pa.RecordBatch:
+def replicated_rows(job: Job, table: TableInfo, rows: TableRowsBatch) -> TableRowsBatch:
     """Return rows with TIMESTAMP values in the changefeed's time zone, and without unselected columns.
 
     :param rows: shape ``TABLE_ROWS``.
@@ -61,7 +69,8 @@ def replicated_rows(job: Job, table: TableInfo, rows: pa.RecordBatch) -> pa.Reco
     selected = reduced_tables([table], job.stream.selection)
     if selected:
         images = selected_from(images, selected, versions)
-    return pa.record_batch([rows.column("row_key"), images], schema=TABLE_ROWS)
+    replicated: TableRowsBatch = pa.record_batch([rows.column("row_key"), images], schema=TABLE_ROWS)
+    return replicated
 
 
 def sql_tables(job: Job, ts: int | None) -> list[TableRows]:
@@ -195,7 +204,7 @@ def _batches(table: TableInfo, state: TableState) -> Iterator[pa.RecordBatch]:
         yield pa.record_batch(columns, schema=LOCATED_ROWS)
 
 
-def _located(table: TableInfo, definition: DefinedTable, batches: Batches) -> Batches:
+def _located(table: TableInfo, definition: DefinedTable, batches: Iterator[TableRowsBatch]) -> Batches:
     """Yield rows with the physical ids of their partitions.
 
     :param batches: shape ``TABLE_ROWS``.

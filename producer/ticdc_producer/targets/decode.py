@@ -312,7 +312,7 @@ def decoded_events(
 
 
 def canonical_forms(
-    wire: WireDigests, content: Contents, messages: pa.RecordBatch
+    wire: WireDigests, content: Contents, messages: StoredMessageBatch
 ) -> dict[tuple[str, int, int, int], bytes]:
     """Return the canonical form of each event by topic, partition, offset and index.
 
@@ -336,7 +336,7 @@ def canonical_forms(
 
 
 def eventless_digests(
-    spec: ProtocolSpec, wire: WireDigests, messages: pa.RecordBatch
+    spec: ProtocolSpec, wire: WireDigests, messages: StoredMessageBatch
 ) -> list[tuple[int, int]]:
     """Return row and digest of the messages without events.
 

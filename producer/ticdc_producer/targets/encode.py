@@ -14,6 +14,7 @@ import pyarrow as pa
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Message, MessageNote
+from ticdc_producer.model.shapes import EventBatch
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import DescribingEncoder
 from ticdc_producer.protocols.message_batch import MessageBatch
@@ -116,7 +117,7 @@ class PartitionEncoder:
         self.faults: list[MessageNote] = []
         self._events = 0
 
-    def messages(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
+    def messages(self, batches: Iterable[EventBatch]) -> Iterator[Message]:
         """Yield the messages in delivery order, independent of the size of the Arrow batches.
 
         :param batches: events of the partition in delivery order, with the columns of ``EVENTS_ARROW``.
@@ -125,13 +126,13 @@ class PartitionEncoder:
         for batch in self.batches(batches):
             yield from batch.messages()
 
-    def batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[MessageBatch]:
+    def batches(self, batches: Iterable[EventBatch]) -> Iterator[MessageBatch]:
         """Yield ``messages`` as batches, of the same events (``EVENTS_ARROW``)."""
         if self._plan.faults is None:
             return self._encoded(batches)
         return self._plan.faults(self._encoded(batches), self._topic, self._partition, self.faults)
 
-    def _encoded(self, batches: Iterable[pa.RecordBatch]) -> Iterator[MessageBatch]:
+    def _encoded(self, batches: Iterable[EventBatch]) -> Iterator[MessageBatch]:
         encoder = registry.encoder(self._plan.protocol, self._plan.options)
         describes = self._plan.describes_in_first and self._partition == 0
         describer = cast("DescribingEncoder", encoder) if describes else None

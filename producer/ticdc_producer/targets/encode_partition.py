@@ -19,7 +19,7 @@ import pyarrow as pa
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model import shapes, tso
 from ticdc_producer.model.event import MessageNote
-from ticdc_producer.model.shapes import CARRIED, EventBatch, EventOffsetBatch
+from ticdc_producer.model.shapes import CARRIED, CarriedBatch, EventBatch, EventOffsetBatch
 from ticdc_producer.protocols.arrow_text import Numbers, as_int64
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.protocols.wire_digests import WireDigests, contents
@@ -114,13 +114,15 @@ class PartitionEventOffsets:
         rejected = np.fromiter(self._encoder.rejected, np.int64)
         return sent + np.searchsorted(rejected - np.arange(len(rejected)), sent, side="right")
 
-    def rejected(self) -> pa.RecordBatch:
+    def rejected(self) -> EventOffsetBatch:
         """Return one row per event that no message carries; call it after all messages.
 
         :return: shape ``EVENT_OFFSETS``, in the order of the events.
         """
         tables = pa.array([error.table for error in self._encoder.rejected.values()], pa.string())
-        return self._rows(np.fromiter(self._encoder.rejected, np.int64), None, None, None, None, tables)
+        events = np.fromiter(self._encoder.rejected, np.int64)
+        rows: EventOffsetBatch = self._rows(events, None, None, None, None, tables)
+        return rows
 
     def _rows(self, event: Numbers, *others: pa.Array | None) -> pa.RecordBatch:
         """Return rows.
@@ -183,7 +185,7 @@ class FaultRow(TypedDict):
 class FaultLog(Protocol):
     """Collects the faults of one partition while its events pass."""
 
-    def sent(self, faulted_events: Iterable[EventBatch]) -> Iterator[pa.RecordBatch]:
+    def sent(self, faulted_events: Iterable[EventBatch]) -> Iterator[EventBatch]:
         """Return the events without those that faults removed.
 
         :param faulted_events: events of the partition in delivery order, with ``NEEDED`` and
@@ -277,8 +279,8 @@ def encode_part(
 
 
 def split_by_partition(
-    batches: Iterator[pa.RecordBatch],
-) -> Iterator[tuple[tuple[str, int], Iterator[pa.RecordBatch]]]:
+    batches: Iterator[EventBatch],
+) -> Iterator[tuple[tuple[str, int], Iterator[EventBatch]]]:
     """Yield each ``(topic, partition)`` with its events, in order.
 
     :param batches: with ``topic`` and ``partition`` of ``EVENT_STREAM``; the events of each partition are
@@ -384,7 +386,7 @@ def _earliest(rejected: Mapping[int, EncodeError]) -> list[tuple[int, EncodeErro
 
 def encoded_events(
     plan: EncodePlan, topic: str, partition: int, events: Iterable[EventBatch]
-) -> Iterator[pa.RecordBatch]:
+) -> Iterator[CarriedBatch]:
     """Yield the events that messages carry (shape ``CARRIED``), in the order of the messages.
 
     Events are encoded when they are read.

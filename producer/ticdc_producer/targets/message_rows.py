@@ -18,6 +18,7 @@ from ticdc_producer.model.shapes import (
     EVENT_STREAM,
     HEADERS,
     MESSAGES,
+    CarriedBatch,
     EventBatch,
     EventOffsetBatch,
     StoredMessageBatch,
@@ -112,7 +113,7 @@ _OF_EVENT = [name for name in CARRIED.names if name in EVENT_STREAM.names]
 _OF_POSITION = [name for name in CARRIED.names if name not in EVENT_STREAM.names]
 
 
-def at_positions(events: EventBatch, offsets: EventOffsetBatch, first_ordinal: int = 0) -> pa.RecordBatch:
+def at_positions(events: EventBatch, offsets: EventOffsetBatch, first_ordinal: int = 0) -> CarriedBatch:
     """Return events with their positions (shape ``CARRIED``), in the order of the positions.
 
     :param events: successive events of a partition, with at least the columns of events in ``CARRIED``.
@@ -129,7 +130,8 @@ def at_positions(events: EventBatch, offsets: EventOffsetBatch, first_ordinal: i
     events = _rows(events.select(_OF_EVENT), rows)
     columns = {name: events.column(name) for name in _OF_EVENT}
     columns |= {name: offsets.column(name) for name in _OF_POSITION}
-    return pa.record_batch([columns[name] for name in CARRIED.names], schema=CARRIED)
+    carried: CarriedBatch = pa.record_batch([columns[name] for name in CARRIED.names], schema=CARRIED)
+    return carried
 
 
 def _rows(events: EventBatch, rows: Numbers) -> pa.RecordBatch:
@@ -155,7 +157,7 @@ class PendingEvents:
         # The ordinals at which the latest messages begin, without repeated messages.
         self._latest: deque[int] = deque([-1], maxlen=repeat_distance + 1)
 
-    def passing(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def passing(self, batches: Iterable[EventBatch]) -> Iterator[EventBatch]:
         """Yield the events of the partition unchanged, and keep them until they are encoded.
 
         :param batches: with at least the columns of events in ``CARRIED``.
@@ -166,7 +168,7 @@ class PendingEvents:
                 self._read += carried.num_rows
             yield batch
 
-    def at_offsets(self, offsets: EventOffsetBatch) -> Iterator[pa.RecordBatch]:
+    def at_offsets(self, offsets: EventOffsetBatch) -> Iterator[CarriedBatch]:
         """Yield the events of the next messages (shape ``CARRIED``), in the order of the messages.
 
         :param offsets: their positions (shape ``EVENT_OFFSETS``).

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from ticdc_producer.engine.dataset import Batches, Dataset, Part
 from ticdc_producer.model import shapes
 from ticdc_producer.model.event import ClaimObject, Record
+from ticdc_producer.model.shapes import StoredMessageBatch
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.arrow_text import as_int64
 from ticdc_producer.protocols.message_batch import Headers, MessageBatch
@@ -31,7 +32,7 @@ BATCH_ROWS, BATCH_BYTES = 8192, 16 << 20
 _PLAIN = ("topic", "partition", "offset", "key", "value")
 
 
-def record_batches(records: Iterable[Record | MessageLine]) -> Iterator[pa.RecordBatch]:
+def record_batches(records: Iterable[Record | MessageLine]) -> Iterator[StoredMessageBatch]:
     """Convert records, or the lines of a golden folder, to Arrow batches of bounded size.
 
     :return: shape ``MESSAGES``, in the same order; ``timestamp`` is 0 if it is unknown, ``events`` is NULL.
@@ -44,7 +45,7 @@ def record_batches(records: Iterable[Record | MessageLine]) -> Iterator[pa.Recor
         yield message_batch(columns)
 
 
-def message_batch(columns: Mapping[str, Sequence[object]]) -> pa.RecordBatch:
+def message_batch(columns: Mapping[str, Sequence[object]]) -> StoredMessageBatch:
     """Convert columns of messages to an Arrow batch (shape ``MESSAGES``).
 
     :param columns: by name; the columns that are absent are NULL.
@@ -56,7 +57,8 @@ def message_batch(columns: Mapping[str, Sequence[object]]) -> pa.RecordBatch:
         else pa.array(columns.get(field.name, absent), field.type)
         for field in shapes.MESSAGES
     ]
-    return pa.RecordBatch.from_arrays(arrays, schema=shapes.MESSAGES)
+    batch: StoredMessageBatch = pa.RecordBatch.from_arrays(arrays, schema=shapes.MESSAGES)
+    return batch
 
 
 def _chunks(records: Iterable[Record | MessageLine]) -> Iterator[list[Record | MessageLine]]:
@@ -104,7 +106,7 @@ class TableDescriptions:
                 self.values.append(value)
 
 
-def described_rows(spec: ProtocolSpec, messages: pa.RecordBatch) -> pa.RecordBatch:
+def described_rows(spec: ProtocolSpec, messages: StoredMessageBatch) -> StoredMessageBatch:
     """Return the messages that may describe tables, in their order.
 
     :param messages: with the column ``value`` of ``MESSAGES``.

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import ROW_ELSEWHERE, Kind, Message, Op
+from ticdc_producer.model.shapes import EventBatch
 from ticdc_producer.protocols.arrow_text import Numbers, as_int64
 from ticdc_producer.protocols.base import DescribingEncoder, Encoder, RowBatch
 from ticdc_producer.protocols.encoded_rows import EncodedRows, merge_by_position
@@ -38,7 +39,7 @@ _MAX_ROWS, _MAX_CELLS = 1 << 13, 1 << 16
 _MAX_BYTES = 16 << 20
 
 
-def bounded_batches(batch: pa.RecordBatch, catalog: Catalog) -> Iterator[pa.RecordBatch]:
+def bounded_batches(batch: EventBatch, catalog: Catalog) -> Iterator[EventBatch]:
     """Split a batch into parts whose encoding needs bounded memory.
 
     :param batch: events with the columns of ``EVENTS_ARROW``; the parts are slices of it, in order.
@@ -93,7 +94,7 @@ class EncodedPart:
 
 
 def encoded(
-    batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog, describer: DescribingEncoder | None = None
+    batch: EventBatch, encoder: Encoder, catalog: Catalog, describer: DescribingEncoder | None = None
 ) -> EncodedPart:
     """Encode the events of one Arrow batch.
 
@@ -136,7 +137,7 @@ def _descriptions(
         yield int(indexes[row]), message
 
 
-def _rows(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> EncodedRows | None:
+def _rows(batch: EventBatch, encoder: Encoder, catalog: Catalog) -> EncodedRows | None:
     """Return all rows of a batch, encoded; None if it has none."""
     kinds, versions = (as_int64(batch.column(name)) for name in ("kind", "table_version"))
     groups = np.where(kinds == int(Kind.ROW), versions * len(Op) + as_int64(batch.column("op")) - 1, -1)
@@ -151,7 +152,7 @@ def _rows(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> EncodedR
     return merge_by_position(parts, indexes) if parts else None
 
 
-def row_batch(batch: pa.RecordBatch, indexes: Numbers, op: Op, width: int) -> RowBatch:
+def row_batch(batch: EventBatch, indexes: Numbers, op: Op, width: int) -> RowBatch:
     """Return the row events of one table version and operation, column by column.
 
     :param batch: events with the columns of ``EVENTS_ARROW``.

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.fidelity import Fidelity
+from ticdc_producer.model.shapes import DecodedBatch
 from ticdc_producer.verifier.events import positions
 from ticdc_producer.verifier.fingerprint import (
     ODD,
@@ -261,7 +262,7 @@ def _pairs(names: Hashes, values: Hashes) -> Hashes:
 
 
 def group_by_layout(
-    batch: pa.RecordBatch, old: Images, new: Images, columns: Descriptions
+    batch: DecodedBatch, old: Images, new: Images, columns: Descriptions
 ) -> Iterator[EventLayout]:
     """Yield the row events of a batch by layout.
 

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine.shuffle_codec import numbered_texts
 from ticdc_producer.model.event import MAX_EVENTS, TOMBSTONE
+from ticdc_producer.model.shapes import DecodedBatch
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 
 TextColumn: TypeAlias = Annotated[pa.Array, pa.string()]
@@ -156,7 +157,7 @@ class EventKind(IntEnum):
     """The old key of an update that changes the handle key: the row with that key is gone."""
 
 
-def without_tombstones(decoded: pa.RecordBatch) -> pa.RecordBatch:
+def without_tombstones(decoded: DecodedBatch) -> DecodedBatch:
     """Return the events of a batch (shape ``DECODED``): messages without value have none."""
     tombstones = pc.equal(decoded.column("kind"), TOMBSTONE)
     return decoded.filter(pc.invert(tombstones)) if pc.any(tombstones).as_py() else decoded

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
-import pyarrow as pa
 
 from ticdc_producer.model.event import Op
+from ticdc_producer.model.shapes import DecodedBatch
 from ticdc_producer.replica.rows import Replica
 from ticdc_producer.replica.stream_ddl import StreamDDL, apply_ddls
 from ticdc_producer.replica.table_changes import ColumnChanges
@@ -80,7 +80,7 @@ class StreamStats:
     snapshot: Sequence[SnapshotTable] = ()
     _replicas: dict[int | None, Replica] = field(default_factory=dict)
 
-    def without_tombstones(self, decoded: pa.RecordBatch) -> pa.RecordBatch:
+    def without_tombstones(self, decoded: DecodedBatch) -> DecodedBatch:
         """Return the events of a batch (shape ``DECODED``), and count its tombstones."""
         events = without_tombstones(decoded)
         self.tombstones += decoded.num_rows - events.num_rows

@@ -18,6 +18,7 @@ import pyarrow as pa
 from ticdc_producer.model.column_functions import starts_of
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.event_line import DecodedRow, RowImage, StateRow
+from ticdc_producer.model.shapes import StateBatch
 from ticdc_producer.replica.rows import Replica
 from ticdc_producer.verifier.event_layouts import Images
 from ticdc_producer.verifier.events import (
@@ -129,7 +130,7 @@ class StateRows(EventColumns):
 Tables: TypeAlias = Collection[tuple[str, str]]
 
 
-def expected_state(state: pa.RecordBatch, number: int) -> StateRows:
+def expected_state(state: StateBatch, number: int) -> StateRows:
     """Return the rows of a state (shape ``shapes.STATE``).
 
     >>> images = pa.array([[("id", b"1")], None], pa.map_(pa.string(), pa.binary()))

@@ -16,7 +16,7 @@ import msgspec
 import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Part
-from ticdc_producer.model.shapes import BatchFunction
+from ticdc_producer.model.shapes import BatchFunction, StoredMessageBatch
 from ticdc_producer.verifier.violations import EventID
 
 Forms: TypeAlias = Callable[[pa.RecordBatch], Mapping[EventID, bytes]]
@@ -136,7 +136,7 @@ class EventlessMessages:
     first: dict[_Group, dict[int, Offset]] = field(default_factory=dict)
     complete: bool = True
 
-    def add(self, messages: pa.RecordBatch, eventless: Eventless) -> None:
+    def add(self, messages: StoredMessageBatch, eventless: Eventless) -> None:
         """Add those of some messages (shape ``MESSAGES``; its time stamp and counts are not read)."""
         for row, digest in eventless(messages):
             topic, partition, offset = (messages.column(name)[row].as_py() for name in _MESSAGE)

@@ -20,7 +20,7 @@ from ticdc_producer.engine.dataset import Batches, Dataset, Part
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import MAX_EVENTS, Kind
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, NUMBERED, STRINGS
-from ticdc_producer.model.shapes import EXPECTED_EVENTS
+from ticdc_producer.model.shapes import EXPECTED_EVENTS, ExpectedBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.oracle.folder_content import SNAPSHOT
 from ticdc_producer.oracle.scenario import tables_at_start
@@ -114,7 +114,7 @@ def _count(_part: Part, batches: Batches) -> int:
     return sum(batch.num_rows for batch in batches)
 
 
-def _creates(job: Job) -> pa.RecordBatch:
+def _creates(job: Job) -> ExpectedBatch:
     """Return the definitions of the tables as DDL events (shape ``EXPECTED_EVENTS``)."""
     rows = [
         {
@@ -131,7 +131,8 @@ def _creates(job: Job) -> pa.RecordBatch:
         }
         for number, table in enumerate(tables_at_start(job))
     ]
-    return pa.RecordBatch.from_pylist(rows, EXPECTED_EVENTS)
+    events: ExpectedBatch = pa.RecordBatch.from_pylist(rows, EXPECTED_EVENTS)
+    return events
 
 
 def _write_sql(path: Path, of_table: TableSnapshot) -> None:

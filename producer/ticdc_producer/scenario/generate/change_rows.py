@@ -15,7 +15,7 @@ from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.mysql_type import INTEGERS, NUMBERED
 from ticdc_producer.model.row_key import encode_part, prefix
-from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE
+from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE, ChangeBatch, TableRowsBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.generate.arrays import Flags, Hashes, Longs
 from ticdc_producer.scenario.generate.cells import CellSources, Expressions, cells, sources
@@ -27,7 +27,7 @@ from ticdc_producer.scenario.generate.row_history import RowChanges, Versions
 
 def change_rows(
     plan: GeneratePlan, table: TableInfo, changes: RowChanges, expressions: Expressions, *, net: bool
-) -> pa.RecordBatch:
+) -> ChangeBatch:
     """Return changes with their images (shape ``CHANGE_LOG``), in the order of ``changes``.
 
     :param table: the version of the table at the changes; the row before is in this version, too, as TiCDC
@@ -47,7 +47,7 @@ def change_rows(
 
 def existing_rows(
     plan: GeneratePlan, table: TableInfo, rows: Longs, versions: Versions, expressions: Expressions
-) -> pa.RecordBatch:
+) -> TableRowsBatch:
     """Return rows that exist (shape ``TABLE_ROWS``), in the order of their numbers in ``rows``.
 
     :param table: the version of the table whose images are returned.
@@ -55,7 +55,9 @@ def existing_rows(
     """
     inserts = RowChanges.of_inserts(rows, versions)
     changes = change_rows(plan, table, inserts, expressions, net=False)
-    return pa.record_batch([changes.column("row_key"), changes.column("after")], names=["row_key", "row"])
+    images = [changes.column("row_key"), changes.column("after")]
+    batch: TableRowsBatch = pa.record_batch(images, names=["row_key", "row"])
+    return batch
 
 
 def columns_of(plan: GeneratePlan, table: TableInfo) -> list[ColumnPlan]:
@@ -130,7 +132,7 @@ def _both(after: CellSources, new: Longs, before: CellSources, old: Longs) -> Ce
 
 def _change_log(
     plan: GeneratePlan, table: TableInfo, changes: RowChanges, values: Sequence[DrawnValues]
-) -> pa.RecordBatch:
+) -> ChangeBatch:
     """Build the change log; an update to another key has the old key in the ``old_`` columns."""
     existed, exists, rows = changes.existed, changes.exists, len(changes)
     hidden_ids = np.where(exists, changes.after.hidden_ids, changes.before.hidden_ids)
@@ -158,7 +160,8 @@ def _change_log(
         "old_row_id": old_ids,
     }
     arrays = [pa.array(columns[field.name]).cast(field.type) for field in CHANGE_LOG]
-    return pa.record_batch(arrays, schema=CHANGE_LOG)
+    batch: ChangeBatch = pa.record_batch(arrays, schema=CHANGE_LOG)
+    return batch
 
 
 def _stored_under(

@@ -12,8 +12,8 @@ from itertools import groupby
 from typing import TypeAlias
 
 import numpy as np
-import pyarrow as pa
 
+from ticdc_producer.model.shapes import ChangeBatch, TableRowsBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.generate.arrays import Flags, Longs
 from ticdc_producer.scenario.generate.cells import Expressions
@@ -190,23 +190,23 @@ class ChangeSource:
     share: int = 1
     net: bool = True
 
-    def spans(self) -> Iterator[tuple[Span, list[pa.RecordBatch]]]:
+    def spans(self) -> Iterator[tuple[Span, list[ChangeBatch]]]:
         """Yield each span with the changes of each table (shape ``CHANGE_LOG``) in the order of execution."""
         histories = {id(plan): self._history(plan) for plan in self.plans if self.accepts(plan)}
         for span in spans(self.plans, share=self.share):
             tables = [(part, histories[id(part.plan)]) for part in span.tables if id(part.plan) in histories]
             yield span, [self._batch(part, history.followed(part)) for part, history in tables]
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def batches(self) -> Iterator[ChangeBatch]:
         """Yield the changes of all spans (shape ``CHANGE_LOG``), in the order of ``spans``."""
         for _, batches in self.spans():
             yield from batches
 
-    def _batch(self, part: TableSpan, changes: RowChanges) -> pa.RecordBatch:
+    def _batch(self, part: TableSpan, changes: RowChanges) -> ChangeBatch:
         selected = self.changes(part.plan, changes)
         return change_rows(part.plan, part.table, selected, self.expressions, net=self.net)
 
-    def existing_rows(self, plan: GeneratePlan, until: int | None = None) -> Iterator[pa.RecordBatch]:
+    def existing_rows(self, plan: GeneratePlan, until: int | None = None) -> Iterator[TableRowsBatch]:
         """Yield the rows of one table after the step (shape ``TABLE_ROWS``).
 
         Their images are those of ``plan.step_table_after(until)``, their order is the same on every run.

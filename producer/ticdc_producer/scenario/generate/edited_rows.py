@@ -16,7 +16,7 @@ from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.row_key import prefix
-from ticdc_producer.model.shapes import IMAGE, TABLE_ROWS
+from ticdc_producer.model.shapes import IMAGE, TABLE_ROWS, TableRowsBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.collation import sort_key
 from ticdc_producer.scenario.generate.arrays import Flags, Longs
@@ -30,7 +30,7 @@ from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan
 
 def rows_of_table(
     source: ChangeSource, plan: GeneratePlan, commits: int | None, *, of_sql: bool = True
-) -> Iterator[pa.RecordBatch]:
+) -> Iterator[TableRowsBatch]:
     """Yield all rows of a generated table (shape ``TABLE_ROWS``), images of ``plan.table_after(commits)``.
 
     The rows of SQL come first; the order is the same on every run.
@@ -78,7 +78,7 @@ def generated_rows(plan: GeneratePlan, numbers: Sequence[int], table: TableInfo)
     return tuple(zip(keys, map(tuple, images), strict=True))
 
 
-def in_version(rows: pa.RecordBatch, old: TableInfo, new: TableInfo) -> pa.RecordBatch:
+def in_version(rows: TableRowsBatch, old: TableInfo, new: TableInfo) -> TableRowsBatch:
     """Convert rows to a table version after DDLs that added, dropped and renamed columns.
 
     An added column has its origin default.
@@ -100,7 +100,8 @@ def in_version(rows: pa.RecordBatch, old: TableInfo, new: TableInfo) -> pa.Recor
     values = pa.concat_arrays([rows.column("row").flatten(), defaults]).take(pa.array(sources.ravel()))
     offsets = pa.array(np.arange(count + 1) * len(defaults), pa.int32())
     images = pa.ListArray.from_arrays(offsets, values, type=IMAGE)
-    return pa.record_batch([rows.column("row_key"), images], schema=TABLE_ROWS)
+    converted: TableRowsBatch = pa.record_batch([rows.column("row_key"), images], schema=TABLE_ROWS)
+    return converted
 
 
 def _flags(plan: GeneratePlan, numbers: Sequence[int]) -> Flags:
@@ -110,9 +111,10 @@ def _flags(plan: GeneratePlan, numbers: Sequence[int]) -> Flags:
     return flags
 
 
-def _batch(rows: SQLRows) -> pa.RecordBatch:
+def _batch(rows: SQLRows) -> TableRowsBatch:
     columns = [pa.array([row[part] for row in rows], field.type) for part, field in enumerate(TABLE_ROWS)]
-    return pa.record_batch(columns, schema=TABLE_ROWS)
+    batch: TableRowsBatch = pa.record_batch(columns, schema=TABLE_ROWS)
+    return batch
 
 
 _MOST_DIGITS = 20

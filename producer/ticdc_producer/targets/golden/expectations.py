@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import msgspec
-import pyarrow as pa
 
 from ticdc_producer.model.event import MAX_EVENTS, Value
 from ticdc_producer.model.fidelity import ValueProjection
-from ticdc_producer.model.shapes import EXPECTED_EVENTS
+from ticdc_producer.model.shapes import EXPECTED_EVENTS, ExpectedBatch
 from ticdc_producer.targets.decoded_events import batch_of_columns
 from ticdc_producer.targets.golden.read import Int, Long, Offset, Text, parsed_lines
 
@@ -76,7 +75,7 @@ class FaultLine(msgspec.Struct):
     commit_ts: Long
 
 
-def event_batches(path: Path) -> Iterator[pa.RecordBatch]:
+def event_batches(path: Path) -> Iterator[ExpectedBatch]:
     """Yield the expected events (shape ``EXPECTED_EVENTS``), in the order of the file.
 
     :param path: an ``events.jsonl``.

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from ticdc_producer.engine.dataset import Batches, Dataset, Order, Part
 from ticdc_producer.model.column_functions import whole_groups
 from ticdc_producer.model.fidelity import replace_invalid
+from ticdc_producer.model.shapes import DecodedBatch
 from ticdc_producer.model.trap_coverage import Feature, View
 from ticdc_producer.verifier.coverage.occurrences import Constants, FeatureCounts, Position, ViewEvents
 from ticdc_producer.verifier.event_layouts import EventLayout, Images
@@ -45,14 +46,15 @@ _TWO_WORDS = re.compile(r"\s*(\w+\s+\w+)", re.ASCII)
 _Rows: TypeAlias = list[dict[str, Any]]
 
 
-def ddl_rows(decoded: pa.RecordBatch, position: Numbers) -> pa.RecordBatch:
+def ddl_rows(decoded: DecodedBatch, position: Numbers) -> DecodedBatch:
     """Return the DDL events of a batch as ``DDLS``.
 
     :param decoded: shape ``DECODED``.
     :param position: of each event.
     """
     columns = [pa.array(position) if name == "position" else decoded.column(name) for name in DDLS.names]
-    return pa.record_batch(columns, schema=DDLS).filter(pc.equal(decoded.column("kind"), "ddl"))
+    ddls: DecodedBatch = pa.record_batch(columns, schema=DDLS).filter(pc.equal(decoded.column("kind"), "ddl"))
+    return ddls
 
 
 def statement_counts(ddls: Dataset, features: tuple[Feature, ...]) -> list[FeatureCounts]:

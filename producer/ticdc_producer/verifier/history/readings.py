@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Part, Tagged
 from ticdc_producer.model.column import ColumnFlag
-from ticdc_producer.model.shapes import DECODED, EVENT_IMAGE
+from ticdc_producer.model.shapes import DECODED, EVENT_IMAGE, DecodedBatch
 from ticdc_producer.replica.stream_ddl import StreamDDL, apply_ddls
 from ticdc_producer.verifier.events import (
     numbered_pairs,
@@ -31,7 +31,9 @@ from ticdc_producer.verifier.history.sides import (
 )
 
 
-def read_history(known: KnownSide, _part: Part, batches: Batches) -> Generator[Tagged, None, HistoryStats]:
+def read_history(
+    known: KnownSide, _part: Part, batches: Iterator[DecodedBatch]
+) -> Generator[Tagged, None, HistoryStats]:
     """Yield the rows of a part (``HistoryRows``), and return what else is known of it.
 
     :param batches: shape ``DECODED``.
@@ -46,7 +48,7 @@ def read_history(known: KnownSide, _part: Part, batches: Batches) -> Generator[T
     return stats
 
 
-def _selected(known: KnownSide, decoded: pa.RecordBatch) -> pa.RecordBatch:
+def _selected(known: KnownSide, decoded: DecodedBatch) -> DecodedBatch:
     """Return the events that are compared, with their names in the common form."""
     if known.patterns:
         schema, table = (pc.fill_null(decoded.column(name), "") for name in ("schema", "table"))

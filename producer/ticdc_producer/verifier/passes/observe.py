@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.event import Op
-from ticdc_producer.model.shapes import WIRE
+from ticdc_producer.model.shapes import WIRE, DecodedBatch, ExpectedBatch
 from ticdc_producer.verifier.event_layouts import EventLayout, LayoutBatch
 from ticdc_producer.verifier.events import NOTHING, EventKind, Events, Rule, numbered_pairs
 from ticdc_producer.verifier.fingerprint import Flags, Hashes, Numbers, combined, text_hashes, value_hashes
@@ -63,7 +63,7 @@ class Observer:
         self._options = options
         self._rules = TableRules(options)
 
-    def observe(self, decoded: pa.RecordBatch) -> Observation:
+    def observe(self, decoded: DecodedBatch | ExpectedBatch) -> Observation:
         """Reduce a batch.
 
         :param decoded: events of shape ``DECODED`` or ``EXPECTED_EVENTS``, with or without ``WIRE``.

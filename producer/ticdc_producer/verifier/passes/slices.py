@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 
-from ticdc_producer.engine.dataset import Batches, Dataset, Part, Tagged
+from ticdc_producer.engine.dataset import Dataset, Part, Tagged
+from ticdc_producer.model.shapes import DecodedBatch
 from ticdc_producer.verifier.events import Events
 from ticdc_producer.verifier.findings import enabled_invariants, rows_at
 from ticdc_producer.verifier.options import VerifyOptions
@@ -38,7 +39,9 @@ class Slices:
     states: dict[tuple[str, int], PartitionState]
 
 
-def observed_slices(options: VerifyOptions, part: Part, batches: Batches) -> Generator[Tagged, None, Slices]:
+def observed_slices(
+    options: VerifyOptions, part: Part, batches: Iterator[DecodedBatch]
+) -> Generator[Tagged, None, Slices]:
     """Observe the events of a part, and check what a single event shows.
 
     :param batches: shape ``DECODED``, in the order of the offsets.
