@@ -23,7 +23,8 @@ from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.oracle.scenario import oracle_of_scenario
 from ticdc_producer.protocols.wire_digests import WireDigests
 from ticdc_producer.runs.run import run
-from ticdc_producer.runs.targets.run_topics import brokers_of, topic_messages, whole_topics
+from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
+from ticdc_producer.runs.targets.run_topics import topic_messages
 from ticdc_producer.runs.verification import verify_messages
 from ticdc_producer.simulate.job import Digests, Job
 from ticdc_producer.simulate.prepare import prepare

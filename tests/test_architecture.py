@@ -235,6 +235,14 @@ def test_what_needs_no_spark_loads_none() -> None:
     assert _loads("; ".join(WITHOUT_SPARK)) == set()
 
 
+def test_planning_a_query_of_the_data_source_loads_neither_simulation_nor_verifier() -> None:
+    """Spark plans each query in two processes that import the reader anew."""
+    code = "import sys, pyspark_ticdc.reader; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    heavy = ("sqlglot", "ticdc_producer.simulate", "ticdc_producer.oracle", "ticdc_producer.verifier.check")
+    assert [module for module in done.stdout.split() if module.startswith(heavy)] == []
+
+
 def test_decoding_a_file_loads_no_spark() -> None:
     statement = "from ticdc_producer.cli import main; main(['decode', '/dev/null'])"
     assert "pyspark" not in _loads(statement)

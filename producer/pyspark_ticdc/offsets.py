@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pyspark_ticdc.options import GivenOptions
 from ticdc_producer.errors import ArgumentError, TopicError
 from ticdc_producer.rows.origin import Origin
-from ticdc_producer.runs.targets.run_topics import offset_ranges, partitions_of
+from ticdc_producer.runs.targets.existing_topics import offset_ranges, partitions_of
 from ticdc_producer.targets.kafka.read import OffsetRange
 from ticdc_producer.targets.kafka.topics import Topics
 

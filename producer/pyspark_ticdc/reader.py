@@ -16,6 +16,7 @@ from pyspark_ticdc.offsets import Partitions, bounds, ranges_of
 from pyspark_ticdc.options import BOOTSTRAP, READS, GivenOptions, given_options
 from pyspark_ticdc.rows import columns_of, row_function
 from ticdc_producer.config import Changefeed, SinkKind, changefeed_content
+from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.engine.local import Source, local
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.kafka.client import Brokers
@@ -23,8 +24,7 @@ from ticdc_producer.local_path import local_path
 from ticdc_producer.rows.origin import Origin, golden_folder, messages_of_topics, storage_folder
 from ticdc_producer.rows.state import one_part
 from ticdc_producer.runs.decode import folder_source, names_protocol
-from ticdc_producer.runs.targets.run_topics import brokers_of, partitions_of
-from ticdc_producer.simulate.prepare import changefeed_of
+from ticdc_producer.runs.targets.existing_topics import brokers_of, partitions_of
 from ticdc_producer.spark.storage import arrow_schema
 from ticdc_producer.targets.decode import protocol_of
 from ticdc_producer.targets.kafka.read import OffsetRange, read, slices

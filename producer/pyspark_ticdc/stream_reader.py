@@ -23,7 +23,7 @@ from ticdc_producer.config import Changefeed
 from ticdc_producer.engine.local import local
 from ticdc_producer.errors import TopicError
 from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS, Origin
-from ticdc_producer.runs.targets.run_topics import offset_ranges
+from ticdc_producer.runs.targets.existing_topics import offset_ranges
 from ticdc_producer.spark.storage import arrow_schema
 from ticdc_producer.targets.kafka.read import OffsetRange
 from ticdc_producer.targets.record_batches import with_table_schemas

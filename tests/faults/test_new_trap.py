@@ -19,8 +19,8 @@ from ticdc_producer.faults.traps import built_in
 from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import SimulatedTopic, simulated_topic
-from ticdc_producer.verifier import VerifyOptions
 from ticdc_producer.verifier.coverage import TrapOccurrences, Visibility, exercised
+from ticdc_producer.verifier.options import VerifyOptions
 
 ROOT = Path(__file__).parents[2]
 SCENARIO = Path(__file__).with_name("together.yaml")

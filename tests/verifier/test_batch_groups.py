@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ticdc_producer.verifier import VerifyOptions
 from ticdc_producer.verifier.events import positions
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
+from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.batch_groups import (
     BatchGroups,
     GroupedRows,

@@ -12,9 +12,9 @@ import pytest
 from tests.streams import CheckedEvents
 from tests.verifier.topic import PLAIN, Topic, account, ts
 from ticdc_producer.model.shapes import STATE
-from ticdc_producer.verifier import VerifyOptions
 from ticdc_producer.verifier.comparison import ComparedEvents, Comparison, DeliveryOrder, Differences, match
 from ticdc_producer.verifier.events import INDEX_BITS
+from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.table_state import StateComparison
 
 

@@ -18,8 +18,8 @@ from ticdc_producer.faults.catalogue import catalogue
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.model.trap_coverage import CoverageRule
-from ticdc_producer.verifier import ExpectedDispatch, VerifyOptions
 from ticdc_producer.verifier.coverage import TrapOccurrences, Visibility, exercised
+from ticdc_producer.verifier.options import ExpectedDispatch, VerifyOptions
 
 RULES = {name: trap.coverage for name, trap in catalogue().items() if trap.coverage is not None}
 CREATE = "CREATE TABLE bank.accounts (id BIGINT PRIMARY KEY)"

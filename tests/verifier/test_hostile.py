@@ -14,7 +14,7 @@ from tests.streams import CheckedEvents
 from tests.verifier.topic import HANDLE, PLAIN, UNIQUE
 from ticdc_producer.model.event import MAX_EVENTS
 from ticdc_producer.model.shapes import DECODED, STATE
-from ticdc_producer.verifier import ExpectedDispatch, VerifyOptions
+from ticdc_producer.verifier.options import ExpectedDispatch, VerifyOptions
 
 NAMES = st.sampled_from(["id", "email", "", "a\0b", "é"])
 IMAGES = st.none() | st.lists(st.tuples(NAMES, st.none() | st.binary(max_size=3)), max_size=3)

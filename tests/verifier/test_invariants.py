@@ -14,8 +14,10 @@ import pytest
 from tests.verifier.topic import ACCOUNTS, PLAIN, Topic, account, ts
 from ticdc_producer.model.event import WRONG_CHECKSUM
 from ticdc_producer.model.fidelity import Fidelity
-from ticdc_producer.verifier import ExpectedDispatch, Finding, VerifyOptions, check
+from ticdc_producer.verifier.check import check
+from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
+from ticdc_producer.verifier.options import ExpectedDispatch, VerifyOptions
 
 CREATE = "CREATE TABLE bank.accounts (id BIGINT PRIMARY KEY, email VARCHAR(64) UNIQUE, balance BIGINT)"
 

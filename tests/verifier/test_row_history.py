@@ -23,7 +23,8 @@ from tests.verifier.test_invariants import (
 )
 from tests.verifier.topic import ACCOUNTS, PLAIN, Topic, account, ts
 from ticdc_producer.model.fidelity import Fidelity
-from ticdc_producer.verifier import ExpectedDispatch, VerifyOptions, check
+from ticdc_producer.verifier.check import check
+from ticdc_producer.verifier.options import ExpectedDispatch, VerifyOptions
 
 TRUNCATE, ADD_COLUMN, DROP_TABLE, RENAME, EXCHANGE = 11, 5, 4, 14, 42
 WIDER = ACCOUNTS | {"note": PLAIN}

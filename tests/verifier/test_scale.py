@@ -10,8 +10,8 @@ from tests.verifier.test_distributed import as_they_are
 from tests.verifier.topic import FIELDS, HANDLE, PLAIN, Topic, ts
 from ticdc_producer.engine.spark import SparkEngine
 from ticdc_producer.model.shapes import DECODED
-from ticdc_producer.verifier import ExpectedDispatch, VerifyOptions
 from ticdc_producer.verifier.check import check_messages
+from ticdc_producer.verifier.options import ExpectedDispatch, VerifyOptions
 from ticdc_producer.verifier.passes.slices import Messages
 
 KEYS = 5_000

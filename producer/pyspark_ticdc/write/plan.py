@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 from pyspark_ticdc.options import BOOTSTRAP, GivenOptions, SourceOption, Use, given_options
 from pyspark_ticdc.write.staging import StagingFolder
 from ticdc_producer.config import Changefeed
+from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.local_path import local_path
 from ticdc_producer.model.option_type import Boolean, IntRange, Text
@@ -22,7 +23,6 @@ from ticdc_producer.model.tso import DEFAULT_EVERY_MS, DEFAULT_START, MAX_TS, Co
 from ticdc_producer.scenario.dataframe import Tables, tables
 from ticdc_producer.scenario.dataframe.change_form import ChangeForm
 from ticdc_producer.scenario.dataframe.row_histories import OldRows, RowHistories
-from ticdc_producer.simulate.prepare import changefeed_of
 
 WRITES: tuple[Use, ...] = ("write", "writeStream")
 _BATCH: tuple[Use, ...] = ("write",)

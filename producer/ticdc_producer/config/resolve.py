@@ -7,12 +7,12 @@ completely.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ticdc_producer.config.changefeed import Changefeed
 from ticdc_producer.config.changefeed_file import ChangefeedFile
-from ticdc_producer.config.changefeed_toml import check_changefeed_file
+from ticdc_producer.config.changefeed_toml import ConfigSource, changefeed_content, check_changefeed_file
 from ticdc_producer.config.conditions import (
     check_active_active,
     check_atomicity,
@@ -341,3 +341,16 @@ def _warnings(spec: ProtocolSpec, options: Mapping[str, Plain]) -> Iterator[str]
             "output-raw-change-event without output-old-value: an update that changes a key arrives without "
             "the old key, so the consumer cannot remove the old row"
         )
+
+
+def changefeed_of(
+    sink_uri: str | None,
+    config: ConfigSource | None,
+    *,
+    scenario: Mapping[str, object] | None = None,
+    name: str = "scenario",
+    kafka_properties: Sequence[str] = (),
+) -> Changefeed:
+    """Return the changefeed that results from a command's options and the scenario's section."""
+    content = None if config is None else changefeed_content(config)
+    return resolve(sink_uri, content, scenario=scenario, name=name, kafka_properties=kafka_properties)

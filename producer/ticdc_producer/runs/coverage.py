@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from ticdc_producer.config import Changefeed, ConfigSource
 from ticdc_producer.config.kafka_properties import parse_kafka_properties
+from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine
 from ticdc_producer.engine.dataset import Dataset, Engine
@@ -20,11 +21,11 @@ from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.protocols import registry
 from ticdc_producer.runs.options import check_options
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
+from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
 from ticdc_producer.runs.targets.golden import folder_messages, folder_size
-from ticdc_producer.runs.targets.run_topics import brokers_of, topic_messages, whole_topics
+from ticdc_producer.runs.targets.run_topics import topic_messages
 from ticdc_producer.runs.verify import max_rows
 from ticdc_producer.runs.verify_options import verify_options
-from ticdc_producer.simulate.prepare import changefeed_of
 from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.targets.kafka.schema_registry import with_schemas

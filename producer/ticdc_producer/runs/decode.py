@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import quote, unquote
@@ -19,7 +16,6 @@ from ticdc_producer.config import (
     resolve,
 )
 from ticdc_producer.config.kafka_properties import parse_kafka_properties
-from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.errors import FolderError
 from ticdc_producer.local_path import local_path
 from ticdc_producer.model.event import Record
@@ -34,8 +30,6 @@ from ticdc_producer.targets.dump import file_records
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.targets.golden.write import MANIFEST
 from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
-from ticdc_producer.verifier.finding import Finding
-from ticdc_producer.verifier.invariants.events import FRAME
 
 
 def folder_source(folder: Path, protocol: str | None = None) -> dict[str, str]:
@@ -172,6 +166,8 @@ def _decoded_events(
         if number == 0 and on_status is not None and rows and rows[0]["kind"] == "error":
             likely = detect_protocol(record.key, record.value)
             if likely not in (None, protocol):
+                from ticdc_producer.runs.wrong_protocol import protocol_hint  # imports much
+
                 on_status(protocol_hint(likely, protocol))
         if requested_protocol is None and rows and rows[-1]["kind"] == "error":
             check_same(record, protocol)
@@ -221,7 +217,7 @@ def _storage_events(changefeed: Changefeed) -> Iterator[DecodedRow]:
 
 
 def _topic_records(changefeed: Changefeed) -> Iterator[Record]:
-    from ticdc_producer.runs.targets.run_topics import brokers_of, whole_topics
+    from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
     from ticdc_producer.targets.kafka.read import read
 
     brokers = brokers_of(changefeed)
@@ -249,47 +245,3 @@ def folder_text(folder: Path) -> FolderText:
     for path in sorted((folder / "state").glob("*.jsonl")):
         text[f"rows of {unquote(path.stem)}"] = path.read_text("utf-8").split("\n")[:-1]
     return text
-
-
-_SAMPLE = 100
-"""Messages from which the protocol is detected."""
-
-
-def with_protocol_hint(
-    findings: Sequence[Finding],
-    kinds: Mapping[str, int],
-    protocol: str,
-    messages: Dataset,
-) -> list[Finding]:
-    """Return the findings; if most messages do not decode, that of INV-FRAME names the detected protocol.
-
-    :param kinds: events by kind; a message that does not decode is an ``error``.
-    :param protocol: with which they were decoded.
-    :param messages: all of them (shape ``MESSAGES``); read only if most do not decode.
-    """
-    decoded = sum(kinds.get(kind, 0) for kind in ("row", "ddl", "resolved"))
-    if kinds.get("error", 0) <= decoded:
-        return list(findings)
-    likely = likely_protocol(messages)
-    if likely in (None, protocol):
-        return list(findings)
-    hint = protocol_hint(likely, protocol)
-    return [replace(finding, hint=hint) if finding.id == FRAME.id else finding for finding in findings]
-
-
-def protocol_hint(likely: str | None, protocol: str) -> str:
-    """Return what to do about messages that have another protocol.
-
-    :param likely: the protocol that they look like.
-    :param protocol: with which they were decoded.
-    """
-    return f"the messages look like {likely}, and were decoded as {protocol}: set protocol={likely}"
-
-
-def likely_protocol(messages: Dataset) -> str | None:
-    """Return the protocol of most of the first messages; None if it cannot be detected."""
-    batches = messages.select("key", "value").batches()
-    rows = islice((row for batch in batches for row in batch.slice(0, _SAMPLE).to_pylist()), _SAMPLE)
-    protocols = Counter(detect_protocol(row["key"], row["value"]) for row in rows)
-    (likely, _), *_ = protocols.most_common(1) or [(None, 0)]
-    return likely

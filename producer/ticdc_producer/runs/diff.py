@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ticdc_producer.config import Changefeed, ConfigSource, SinkKind
 from ticdc_producer.config.kafka_properties import parse_kafka_properties
+from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine, translate_worker_errors
 from ticdc_producer.engine.dataset import Engine
@@ -24,11 +25,12 @@ from ticdc_producer.rows.origin import KnownTable, folder_tables, known_tables, 
 from ticdc_producer.runs.decode import folder_source
 from ticdc_producer.runs.options import BROKER, GOLDEN, SCENARIO, STORAGE, check_options
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
+from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
 from ticdc_producer.runs.targets.golden import folder_messages, folder_size
-from ticdc_producer.runs.targets.run_topics import brokers_of, topic_messages, whole_topics
+from ticdc_producer.runs.targets.run_topics import topic_messages
 from ticdc_producer.runs.verify import max_rows
 from ticdc_producer.scenario.load import SCENARIO_ENDINGS, SCENARIO_FILE, shipped
-from ticdc_producer.simulate.prepare import changefeed_of, prepare
+from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import estimate_of, simulate
 from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.golden import read as golden

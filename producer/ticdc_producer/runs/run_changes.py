@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from ticdc_producer.config import ConfigSource
+from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.engine import SMALL_EVENTS, EngineOption
 from ticdc_producer.engine.choose import translate_worker_errors
 from ticdc_producer.errors import ScenarioError
@@ -33,7 +34,7 @@ from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.frames.frame import SparkFrame
 from ticdc_producer.scenario.history import Change, History, State, TableState
 from ticdc_producer.scenario.scenario import Scenario
-from ticdc_producer.simulate.prepare import changefeed_of, planned
+from ticdc_producer.simulate.prepare import planned
 from ticdc_producer.spark.storage import materialized
 
 

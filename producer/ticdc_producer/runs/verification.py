@@ -18,8 +18,8 @@ from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.registry import wire_digests
 from ticdc_producer.protocols.spec import Options, ProtocolSpec
 from ticdc_producer.protocols.wire_digests import WireDigests
-from ticdc_producer.runs.decode import with_protocol_hint
 from ticdc_producer.runs.verify_options import verify_options
+from ticdc_producer.runs.wrong_protocol import with_protocol_hint
 from ticdc_producer.targets.claims import claimed_contents
 from ticdc_producer.targets.decode import canonical_forms, event_decoder, eventless_digests
 from ticdc_producer.targets.kafka.schema_registry import with_schemas

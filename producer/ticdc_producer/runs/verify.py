@@ -10,6 +10,7 @@ from typing import Any
 
 from ticdc_producer.config import Changefeed, ConfigSource, SinkKind
 from ticdc_producer.config.kafka_properties import parse_kafka_properties
+from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine, translate_worker_errors
 from ticdc_producer.faults.trap import EXPECTED_EVENTS
@@ -19,14 +20,15 @@ from ticdc_producer.oracle.folder_content import FolderContent, folder_content, 
 from ticdc_producer.oracle.scenario import oracle_of_scenario
 from ticdc_producer.runs.options import STORAGE, check_options
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
+from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
 from ticdc_producer.runs.targets.golden import folder_messages, folder_size
-from ticdc_producer.runs.targets.run_topics import brokers_of, check_beginning, topic_messages, whole_topics
+from ticdc_producer.runs.targets.run_topics import check_beginning, topic_messages
 from ticdc_producer.runs.targets.storage import verify_storage
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict, verify_messages
 from ticdc_producer.scenario.load import ScenarioSource
 from ticdc_producer.scenario.scenario_file import ScenarioFile
 from ticdc_producer.simulate.job import Job
-from ticdc_producer.simulate.prepare import TimeStamp, changefeed_of, prepare
+from ticdc_producer.simulate.prepare import TimeStamp, prepare
 from ticdc_producer.simulate.scenario_changefeed import settings_of
 from ticdc_producer.simulate.simulate import estimate_of
 from ticdc_producer.targets.golden import read as golden

@@ -7,7 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
 
-from ticdc_producer.config import Changefeed, ConfigSource, changefeed_content, resolve
+from ticdc_producer.config import Changefeed, ConfigSource
+from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.dispatch.table_filter import TableFilter
 from ticdc_producer.errors import EncodeError, ScenarioError
 from ticdc_producer.faults.trap import TrapSetting
@@ -229,16 +230,3 @@ def _check_ddls(job: Job) -> None:
                 commit_ts=error.commit_ts,
                 hint="TiCDC's changefeed would stop here; raise max-message-bytes",
             ) from None
-
-
-def changefeed_of(
-    sink_uri: str | None,
-    config: ConfigSource | None,
-    *,
-    scenario: Mapping[str, object] | None = None,
-    name: str = "scenario",
-    kafka_properties: Sequence[str] = (),
-) -> Changefeed:
-    """Return the changefeed that results from a command's options and the scenario's section."""
-    content = None if config is None else changefeed_content(config)
-    return resolve(sink_uri, content, scenario=scenario, name=name, kafka_properties=kafka_properties)

@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from ticdc_producer.config import Changefeed, resolve
+from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.conformance.case_spec import Level
 from ticdc_producer.conformance.fuzz.example import FuzzExample
 from ticdc_producer.conformance.fuzz.random_example import PROTOCOLS
@@ -33,7 +34,6 @@ from ticdc_producer.reports.report import write_text
 from ticdc_producer.runs.targets.golden import write_small_folder
 from ticdc_producer.scenario.load import load_scenario
 from ticdc_producer.scenario.scenario_file import ScenarioFile, SQLStep
-from ticdc_producer.simulate.prepare import changefeed_of
 from ticdc_producer.simulate.scenario_changefeed import settings_of
 from ticdc_producer.targets.golden import read as golden
 

@@ -37,10 +37,10 @@ from ticdc_producer.recording.selection import Accepts, Selection
 from ticdc_producer.recording.summary import Summary, without_gaps
 from ticdc_producer.recording.topic_history import DefinitionSource, TopicHistory
 from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS
-from ticdc_producer.runs.decode import likely_protocol, protocol_hint
 from ticdc_producer.runs.options import check_options
 from ticdc_producer.runs.recordings.record_source import MessageSource, check_protocol, message_source
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
+from ticdc_producer.runs.wrong_protocol import likely_protocol, protocol_hint
 from ticdc_producer.scenario.load import load_scenario
 from ticdc_producer.simulate.prepare import TimeStamp, prepare, read_ts
 from ticdc_producer.targets.decode import event_decoder, events_decoder

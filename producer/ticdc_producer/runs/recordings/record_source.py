@@ -10,6 +10,7 @@ from pathlib import Path
 from ticdc_producer.config import Changefeed, ConfigSource, SinkKind
 from ticdc_producer.config.kafka_properties import parse_kafka_properties
 from ticdc_producer.config.parameters import BY_NAME, has_parameter
+from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.engine.local import LocalEngine, local
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.local_path import local_path
@@ -17,8 +18,7 @@ from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
 from ticdc_producer.rows.changes import sends_base64
 from ticdc_producer.rows.origin import Origin, golden_folder, messages_of_topics
 from ticdc_producer.runs.run_options import OnStatus
-from ticdc_producer.runs.targets.run_topics import brokers_of, whole_topics
-from ticdc_producer.simulate.prepare import changefeed_of
+from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
 from ticdc_producer.targets.kafka.read import OffsetRange, file_messages, file_ranges
 from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
 

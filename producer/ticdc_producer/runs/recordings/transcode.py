@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ticdc_producer.config import ConfigSource, SinkKind, changefeed_content
+from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.config.sink_uri import SinkURI, parse_sink_uri
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import translate_worker_errors
@@ -22,7 +23,7 @@ from ticdc_producer.runs.run_options import OnStatus, RunOptions, ignore_status
 from ticdc_producer.runs.run_report import OnProgress, RunReport
 from ticdc_producer.scenario.load import load_scenario
 from ticdc_producer.simulate.job import Job
-from ticdc_producer.simulate.prepare import TimeStamp, changefeed_of, prepare
+from ticdc_producer.simulate.prepare import TimeStamp, prepare
 
 _NAME = "recording"
 """The name of the scenario."""

@@ -10,11 +10,12 @@ from hashlib import sha256
 
 from ticdc_producer.config import Changefeed, SinkKind
 from ticdc_producer.engine.dataset import Dataset, Engine
-from ticdc_producer.errors import BrokerError, ChangefeedError, DeliveryError, ScenarioError, TopicError
+from ticdc_producer.errors import BrokerError, DeliveryError, ScenarioError, TopicError
 from ticdc_producer.installation import own_version
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.oracle.scenario import rows_of_table
 from ticdc_producer.rows.origin import Origin, known_tables, messages_of_topics
+from ticdc_producer.runs.targets.existing_topics import offset_ranges
 from ticdc_producer.simulate.encode import encode_events
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.targets.encode_partition import PartitionSummary
@@ -24,36 +25,6 @@ from ticdc_producer.targets.kafka.topics import Offsets, Topics
 from ticdc_producer.targets.kafka.write import Delivery
 from ticdc_producer.targets.record_batches import SENT_COLUMNS
 from ticdc_producer.verifier.passes.slices import Messages
-
-
-def offset_ranges(starts: Offsets, ends: Mapping[tuple[str, int], int]) -> list[OffsetRange]:
-    """Return the messages between start and end offsets, one range per partition."""
-    return [
-        OffsetRange(topic=topic, partition=partition, start=starts[topic, partition], end=end)
-        for (topic, partition), end in sorted(ends.items())
-    ]
-
-
-def partitions_of(cluster: Topics, names: Sequence[str]) -> dict[str, int]:
-    """Return the number of partitions of the given topics.
-
-    :raises TopicError: for a topic that does not exist.
-    """
-    existing = cluster.existing()
-    for name in names:
-        if name not in existing:
-            raise TopicError("the topic does not exist", topic=name)
-    return {name: existing[name] for name in names}
-
-
-def whole_topics(brokers: Brokers, names: Sequence[str]) -> list[OffsetRange]:
-    """Return the ranges of all messages of the given topics.
-
-    :raises TopicError: for a topic that does not exist.
-    """
-    cluster = Topics(brokers)
-    partitions = partitions_of(cluster, names)
-    return offset_ranges(cluster.starts(partitions), cluster.ends(partitions))
 
 
 def for_existing_topics(job: Job, on_status: Callable[[str], None] | None = None) -> Job:
@@ -70,17 +41,6 @@ def for_existing_topics(job: Job, on_status: Callable[[str], None] | None = None
     existing = Topics(job.changefeed.brokers).existing()
     topics = (topic for topic in job.stream.topic_partitions.topics if topic in existing)
     return replace(job, changefeed=job.changefeed.with_topics({topic: existing[topic] for topic in topics}))
-
-
-def brokers_of(changefeed: Changefeed) -> Brokers:
-    """Return the brokers to read from.
-
-    :raises ChangefeedError: if the sink URI names no brokers.
-    """
-    if changefeed.sink_uri.embedded:
-        hint = "kafka://HOST:PORT/TOPIC"
-        raise ChangefeedError("the sink URI names no broker to read from", parameter="sink-uri", hint=hint)
-    return changefeed.brokers
 
 
 def topic_messages(engine: Engine, brokers: Brokers, ranges: Sequence[OffsetRange]) -> Messages:
