@@ -70,7 +70,7 @@ class ReservedTables:
         :raises UnsupportedSQL: if the table holds rows, or has a foreign key, or is referenced by one.
         """
         info = table.info
-        if (info.schema, info.name) in self:
+        if self.lacks_rows_of(info):
             raise self._refused(info, "one step fills a table; use another table")
         if table.rows:
             raise UnsupportedSQL(f"table {info.qualified_name} holds rows already: its step needs it empty")
