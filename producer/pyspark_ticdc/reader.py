@@ -25,6 +25,7 @@ from ticdc_producer.rows.origin import Origin, golden_folder, messages_of_topics
 from ticdc_producer.rows.state import one_part
 from ticdc_producer.runs.decode import folder_source, names_protocol
 from ticdc_producer.runs.targets.existing_topics import brokers_of, partitions_of
+from ticdc_producer.spark.collector import rare_collections
 from ticdc_producer.spark.storage import arrow_schema
 from ticdc_producer.targets.decode import protocol_of
 from ticdc_producer.targets.kafka.read import OffsetRange, read, slices
@@ -216,8 +217,15 @@ class TicdcReader(DataSourceReader):
         return [TaskPartition(source) for source in self._sources]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read the rows of a partition. Spark passes an empty one of its own if there are none."""
-        return partition.source() if isinstance(partition, TaskPartition) else iter(())
+        """Read the rows of a partition."""
+        return rows_of(partition)
+
+
+def rows_of(partition: InputPartition) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a partition. Spark passes an empty one of its own if there are none."""
+    if isinstance(partition, TaskPartition):
+        with rare_collections():
+            yield from partition.source()
 
 
 def _given_origin(options: GivenOptions) -> Origin:

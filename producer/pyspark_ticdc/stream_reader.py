@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 
 from pyspark_ticdc.offsets import Partitions, ResolvedSearch
 from pyspark_ticdc.options import given_options
-from pyspark_ticdc.reader import TaskPartition, source_of, topics_of
+from pyspark_ticdc.reader import TaskPartition, rows_of, source_of, topics_of
 from pyspark_ticdc.rows import check_stream, row_function
 from pyspark_ticdc.scenario_messages import ScenarioTopics
 from ticdc_producer.config import Changefeed
@@ -163,7 +163,7 @@ class TicdcStreamReader(DataSourceStreamReader, TriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read the rows of a partition."""
-        return partition.source() if isinstance(partition, TaskPartition) else iter(())
+        return rows_of(partition)
 
     def _with_new_partitions(self, starts: Partitions, ends: Partitions) -> dict[tuple[str, int], int]:
         """Add the partitions that the topics got since, which are read from their first message."""

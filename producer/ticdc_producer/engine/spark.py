@@ -36,6 +36,7 @@ from ticdc_producer.engine.dataset import (
 from ticdc_producer.engine.shuffle_codec import PACKED_ROWS, PART, packed, unpacked
 from ticdc_producer.engine.task_rows import ONLY_RESULT, TaskLayout, result_row, tagged_rows, task_results
 from ticdc_producer.errors import ProducerError, SparkError
+from ticdc_producer.spark.collector import rare_collections
 from ticdc_producer.spark.spark_errors import enclosed, restored
 from ticdc_producer.spark.storage import materialized, small_batches_unlimited
 
@@ -68,7 +69,8 @@ class SparkDataset(Dataset):
         def call(batches: Batches) -> Batches:
             part = _part()
             try:
-                yield from reduce(lambda rows, function: function(part, rows), functions, batches)
+                with rare_collections():
+                    yield from reduce(lambda rows, function: function(part, rows), functions, batches)
             except ProducerError as error:
                 raise enclosed(error) from None
 

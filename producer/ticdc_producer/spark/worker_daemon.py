@@ -18,10 +18,8 @@ from importlib import import_module
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-_OBJECTS = 100_000
-"""A collection of garbage takes place after as many new objects. A batch of rows in Python's objects has some
-ten thousands of them and no garbage: with Python's 700, a fifth of the time to read a topic went into
-collections."""
+from ticdc_producer.spark.collector import collect_rarely
+
 MODULES_VARIABLE = "TICDC_PRODUCER_WORKER_MODULES"
 """Environment variable of workers: the modules that are imported before workers are forked."""
 
@@ -52,5 +50,5 @@ if __name__ == "__main__":
     from pyspark.daemon import manager
 
     import_modules(os.environ.get(MODULES_VARIABLE, "").split())
-    gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
+    collect_rarely()
     manager()
