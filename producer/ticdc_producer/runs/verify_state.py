@@ -22,7 +22,8 @@ from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.spark.session import spark_session
 from ticdc_producer.spark.storage import materialized
 from ticdc_producer.targets.golden import read as golden
-from ticdc_producer.verifier.consumer_state.compare import RowPair, TableCounts, compare_rows, expected_rows
+from ticdc_producer.verifier.consumer_state.comparable_columns import expected_rows
+from ticdc_producer.verifier.consumer_state.compare import RowPair, TableCounts, compare_rows
 from ticdc_producer.verifier.consumer_state.dataframes import PREFIX, DataFrameTables, SparkTables
 from ticdc_producer.verifier.consumer_state.files import Files
 from ticdc_producer.verifier.consumer_state.outcome import RowDifference, StateOutcome, TableOutcome

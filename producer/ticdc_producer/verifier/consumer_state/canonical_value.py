@@ -37,6 +37,10 @@ UNREADABLE = b"\xff\x00"
 """Prefix of a value that is not of its column's type."""
 _NOT_UTF8 = b"\xff"
 _T = MySQLType
+_NORMALIZE: dict[MySQLType, Callable[[ColumnInfo, object], bytes]] = {
+    _T.JSON: canonical_json,
+    _T.VECTOR_FLOAT32: canonical_vector,
+}
 
 
 def actual_reader(column: ColumnInfo, zone: tzinfo, fidelity: Fidelity) -> Reader:
@@ -62,7 +66,7 @@ def actual_reader(column: ColumnInfo, zone: tzinfo, fidelity: Fidelity) -> Reade
 def expected_reader(column: ColumnInfo, fidelity: Fidelity) -> Callable[[Value], Value]:
     """Return a function from canonical text to the comparable form."""
     project = _projection(column, fidelity)
-    normalize = {_T.JSON: canonical_json, _T.VECTOR_FLOAT32: canonical_vector}.get(column.type)
+    normalize = _NORMALIZE.get(column.type)
 
     def read(value: Value) -> Value:
         return _projected(project, value if value is None or normalize is None else normalize(column, value))
@@ -101,7 +105,27 @@ def _canonical_function(column: ColumnInfo, zone: tzinfo) -> Callable[[ColumnInf
         return canonical_datetime(zone)
     if code in _CANONICAL:
         return _CANONICAL[code]
-    return _canonical_char if code == _T.STRING and not column.binary else canonical_text
+    return _canonical_char if is_trimmed(column) else canonical_text
+
+
+def is_text(column: ColumnInfo) -> bool:
+    """Return whether every text and all bytes are values of the column."""
+    return not (
+        column.type in INTEGERS
+        or column.type in FLOATS
+        or column.type in (_T.YEAR, _T.TIMESTAMP)
+        or column.type in _CANONICAL
+    )
+
+
+def is_trimmed(column: ColumnInfo) -> bool:
+    """Return whether spaces at the end of a value do not count."""
+    return column.type == _T.STRING and not column.binary
+
+
+def is_normalized(column: ColumnInfo) -> bool:
+    """Return whether canonical text has a comparable form of its own."""
+    return column.type in _NORMALIZE
 
 
 def canonical_text(_: ColumnInfo, value: object) -> bytes:

@@ -6,22 +6,22 @@ of the others are paired. The same plan serves ten rows and a billion.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
+from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as sf
 
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.shapes import BatchFunction
-from ticdc_producer.verifier.consumer_state.plan import Comparable, TablePlan
+from ticdc_producer.verifier.consumer_state.plan import Comparable
 
 COMPARABLE_ROWS = "number int, key array<binary>, row array<binary>"
 """``number`` of the table, values of the key, values of the other compared columns."""
-_ARROW = pa.schema([("number", pa.int32()), ("key", pa.list_(pa.binary())), ("row", pa.list_(pa.binary()))])
+COMPARABLE_ARROW = pa.schema(
+    [("number", pa.int32()), ("key", pa.list_(pa.binary())), ("row", pa.list_(pa.binary()))]
+)
 BATCH_ROWS = 5_000
 
 
@@ -31,28 +31,7 @@ def row_batches(number: int, rows: Iterable[Comparable]) -> Iterator[pa.RecordBa
     while chunk := list(islice(rows, BATCH_ROWS)):
         keys, others = zip(*chunk, strict=True)
         columns = [pa.array([number] * len(chunk), pa.int32()), list(keys), list(others)]
-        yield pa.record_batch(columns, schema=_ARROW)
-
-
-def expected_rows(spark: SparkSession, plan: TablePlan) -> DataFrame:
-    """Return the rows of a state file (shape ``COMPARABLE_ROWS``), in no order."""
-    return json_lines(spark, str(plan.table.file.absolute())).mapInArrow(
-        _read_expected(plan), COMPARABLE_ROWS
-    )
-
-
-def json_lines(spark: SparkSession, path: str) -> DataFrame:
-    """Return the lines of JSON files, in the column ``value``; only a line feed ends a line."""
-    return spark.read.option("lineSep", "\n").text(path)
-
-
-def _read_expected(plan: TablePlan) -> BatchFunction:
-    def read(read_batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        row = plan.expected_row()
-        lines = (line for batch in read_batches for line in batch.column(0).to_pylist())
-        yield from row_batches(plan.number, (row(json.loads(line)) for line in lines if line))
-
-    return read
+        yield pa.record_batch(columns, schema=COMPARABLE_ARROW)
 
 
 BUCKETS = 4096

@@ -11,7 +11,8 @@ from pyspark.sql import functions as sf
 
 from ticdc_producer.errors import StateError
 from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
-from ticdc_producer.verifier.consumer_state.compare import COMPARABLE_ROWS, row_batches
+from ticdc_producer.verifier.consumer_state.comparable_columns import actual_batches
+from ticdc_producer.verifier.consumer_state.compare import COMPARABLE_ROWS
 from ticdc_producer.verifier.consumer_state.plan import ActualTable, BatchReader, ExpectedTable, TablePlan
 
 PREFIX = "spark:"
@@ -30,10 +31,8 @@ def dataframe_rows(frame: DataFrame, plan: TablePlan) -> DataFrame:
 
 def _read(plan: TablePlan) -> BatchReader:
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        row = plan.actual_row()
         for batch in batches:
-            values = zip(*(column.to_pylist() for column in batch.columns), strict=True)
-            yield from row_batches(plan.number, map(row, values))
+            yield from actual_batches(plan, batch)
 
     return read
 

@@ -18,7 +18,8 @@ from ticdc_producer.errors import StateError
 from ticdc_producer.model.event_line import from_json
 from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
 from ticdc_producer.verifier.consumer_state.canonical_value import UNREADABLE
-from ticdc_producer.verifier.consumer_state.compare import COMPARABLE_ROWS, json_lines, row_batches
+from ticdc_producer.verifier.consumer_state.comparable_columns import json_lines
+from ticdc_producer.verifier.consumer_state.compare import COMPARABLE_ROWS, row_batches
 from ticdc_producer.verifier.consumer_state.dataframes import dataframe_rows
 from ticdc_producer.verifier.consumer_state.plan import (
     ActualTable,
