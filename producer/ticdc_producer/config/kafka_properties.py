@@ -129,25 +129,12 @@ def _error(what: str, parameter: str, hint: str = "") -> ChangefeedError:
     return ChangefeedError(what, parameter=parameter, where=_WHERE, hint=hint).about("kafka_properties")
 
 
-SECURITY_OPTIONS = (
-    "enable-tls",
-    "ca",
-    "cert",
-    "key",
-    "insecure-skip-verify",
-    "sasl-mechanism",
-    "sasl-user",
-    "sasl-password",
-)
-"""The options that this module reads; none of their values is written to a manifest."""
-
-
 def security_properties(options: Mapping[str, Plain]) -> dict[str, str]:
     """Return client properties, as librdkafka spells them.
 
     Files are read here, and their content is sent with the tasks of Spark: workers need not have the files.
 
-    :param options: the options by name; only ``SECURITY_OPTIONS`` are read.
+    :param options: the options by name; those of TLS and SASL are read. No manifest has their values.
     :raises ChangefeedError: for options that TiCDC rejects or would ignore, or a file that cannot be read.
     """
     tls, sasl = _tls(options), _sasl(options)

@@ -6,11 +6,10 @@ Source: tidb ``pkg/meta/model/job.go`` (``ActionType``), tiflow ``pkg/filter/fil
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 
 from ticdc_producer.model.event import ColumnDefinition, DDLEvent
-from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
 
 
@@ -171,7 +170,3 @@ class Catalog:
             if job is not None:
                 jobs[number] = job
         return jobs
-
-    def with_profile(self, profile: Profile) -> Catalog:
-        """Set the profile of all tables."""
-        return replace(self, tables=tuple(replace(table, profile=profile) for table in self.tables))

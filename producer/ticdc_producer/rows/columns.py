@@ -43,7 +43,6 @@ _BY_NAME: dict[str, pa.DataType] = {
 }  # fmt: skip
 """By the type's name in events. The other types are strings: texts, TIME, JSON, vectors, and DECIMAL, whose
 digits no message has."""
-BYTE_STRINGS = frozenset(name for name, kind in _BY_NAME.items() if pa.types.is_binary(kind))
 
 
 def type_of_name(name: str) -> pa.DataType:

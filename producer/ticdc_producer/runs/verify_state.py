@@ -36,9 +36,6 @@ from ticdc_producer.verifier.consumer_state.plan import (
     select_tables,
 )
 
-_LIGHT_BYTES = 16 << 20
-"""Below this size of the state files, a Spark session with a fast start is faster in total."""
-
 
 def verify_state(
     expected: str | Path,

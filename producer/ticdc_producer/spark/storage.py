@@ -15,7 +15,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type, to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from ticdc_producer.model import shapes
@@ -88,11 +88,7 @@ def small_batches_unlimited(spark: SparkSession, row_bytes: int | None) -> Itera
             spark.conf.set(_BYTES, before)
 
 
-IMAGE = from_arrow_type(shapes.IMAGE)
 CHANGE_LOG = from_arrow_schema(shapes.CHANGE_LOG)
 EVENT_STREAM = from_arrow_schema(shapes.EVENT_STREAM)
 MESSAGES = from_arrow_schema(shapes.MESSAGES)
-EVENT_COLUMN = from_arrow_type(shapes.EVENT_COLUMN)
-EVENT_IMAGE = from_arrow_type(shapes.EVENT_IMAGE)
 DECODED = from_arrow_schema(shapes.DECODED)
-EXPECTED_EVENTS = from_arrow_schema(shapes.EXPECTED_EVENTS)

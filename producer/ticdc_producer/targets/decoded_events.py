@@ -16,7 +16,6 @@ from ticdc_producer.model.shapes import DECODED, DecodedBatch, StoredMessageBatc
 from ticdc_producer.protocols.arrow_text import Numbers, lengths
 from ticdc_producer.protocols.base import DecodedRows
 
-_IMAGE = DECODED.field("before").type
 _COLUMNS = DECODED.field("columns").type
 Cells: TypeAlias = Sequence[object] | pa.Array
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from tests.conformance.fuzz.in_process import Respond
 from tests.conformance.own_consumer import WITHOUT_COMMIT_TS, Consumer
 from tests.conformance.own_decoder import decoded
-from ticdc_producer.conformance.fuzz.testee import Respond
 from ticdc_producer.conformance.wire import Answer, ApplyRequest, Image, Request
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import DDLEvent, Event, ResolvedEvent

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conformance.fuzz.in_process import InProcess, Respond
 from tests.conformance.fuzz.reference import Streaming, consumer
 from tests.conformance.fuzz.wrong import WRONG, WrongConsumer
 from ticdc_producer.conformance.case_spec import Level
@@ -19,7 +20,7 @@ from ticdc_producer.conformance.fuzz.example import FuzzExample
 from ticdc_producer.conformance.fuzz.random_example import PROTOCOLS
 from ticdc_producer.conformance.fuzz.shrink import first_wrong
 from ticdc_producer.conformance.fuzz.stream import Settings
-from ticdc_producer.conformance.fuzz.testee import InProcess, Process, Respond
+from ticdc_producer.conformance.fuzz.testee import Process
 from ticdc_producer.conformance.wire import Answer, ApplyRequest, Request
 
 FOUND_HERE = (

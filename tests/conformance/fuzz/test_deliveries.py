@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import pytest
 
+from tests.conformance.fuzz.in_process import InProcess
 from tests.conformance.fuzz.reference import consumer
 from ticdc_producer.conformance.case import TopicCase
 from ticdc_producer.conformance.delivery import ORDERS, Order, delivered
 from ticdc_producer.conformance.fuzz.example import FuzzExample
-from ticdc_producer.conformance.fuzz.testee import InProcess
 from ticdc_producer.conformance.fuzz.topic import build_topic
 from ticdc_producer.conformance.wire import KafkaRecord
 

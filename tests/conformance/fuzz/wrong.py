@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from tests.conformance.fuzz.in_process import Respond
 from tests.conformance.fuzz.reference import Streaming, consumer
 from tests.conformance.own_consumer import (
     AsDelivered,
@@ -19,7 +20,6 @@ from tests.conformance.own_consumer import (
     ResolvedOnlyGrows,
     Stopped,
 )
-from ticdc_producer.conformance.fuzz.testee import Respond
 from ticdc_producer.conformance.wire import Answer, ApplyRequest, Base64, Event, EventValue, Image, Request
 from ticdc_producer.model.event import DDLEvent, ResolvedEvent, RowEvent
 from ticdc_producer.model.event import Event as DecodedEvent

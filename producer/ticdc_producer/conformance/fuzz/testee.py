@@ -1,9 +1,9 @@
-"""Testees of random histories: a process, or a function in this process."""
+"""Testees of random histories."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -12,10 +12,9 @@ from ticdc_producer.conformance.process import Testee
 from ticdc_producer.conformance.restart.case import RestartCase
 from ticdc_producer.conformance.restart.conversation import Restarter
 from ticdc_producer.conformance.runner import expected_part, verify_answer
-from ticdc_producer.conformance.wire import Answer, ApplyRequest, InvalidResponse, Request, answer_of
+from ticdc_producer.conformance.wire import InvalidResponse, answer_of
 
 FuzzCase: TypeAlias = Case | TopicCase | RestartCase
-Respond: TypeAlias = Callable[[Request | ApplyRequest], Answer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,31 +61,6 @@ class FuzzTestee(ABC):
 
     async def close(self) -> None:  # noqa: B027  # not every testee has started something
         """End what the testee has started."""
-
-
-class InProcess(FuzzTestee):
-    """A function of this process.
-
-    :param respond: returns the answer to a request; an exception counts as a crash.
-    """
-
-    def __init__(self, respond: Respond) -> None:
-        self._respond = respond
-
-    async def answer(self, cases: Sequence[FuzzCase]) -> ExampleResult:
-        answered = 0
-        for case in cases:
-            if isinstance(case, RestartCase):  # a function has no process that could be stopped
-                continue
-            try:
-                answer = self._respond(case.request)
-            except Exception as error:  # a testee is foreign code, and may do anything
-                return ExampleResult(Wrong(case, (f"{type(error).__name__}: {error}",)), answered + 1)
-            status, reasons = verify_answer(case, answer)
-            answered += status != "skipped"
-            if status == "failed":
-                return ExampleResult(Wrong(case, tuple(reasons)), answered)
-        return ExampleResult(None, answered)
 
 
 class Process(FuzzTestee):

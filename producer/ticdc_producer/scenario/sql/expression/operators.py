@@ -6,7 +6,6 @@ Rules of types: tidb ``pkg/expression/builtin_arithmetic.go`` (``setType4DivDeci
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
 
 from sqlglot import exp
 
@@ -27,7 +26,6 @@ from ticdc_producer.scenario.sql.expression.scope import Scope
 
 E = EvalType
 _MAX_UNSIGNED = (1 << 64) - 1
-_TypeOfOperands: TypeAlias = Callable[[ExpressionType, ExpressionType], ExpressionType]
 
 
 def _of_operands(operation: Callable[[SQLValue, SQLValue, SQLMode], SQLValue]) -> Evaluate:
