@@ -91,6 +91,12 @@ class LoadedTable(msgspec.Struct, frozen=True, kw_only=True):
     ]
 
 
+def set_resolved_text(message: msgspec.Struct, resolved_ts: int | None) -> None:
+    """Set ``resolved_ts_text``, for programs whose numbers are not exact."""
+    text = msgspec.UNSET if resolved_ts is None else str(resolved_ts)
+    msgspec.structs.force_setattr(message, "resolved_ts_text", text)
+
+
 class ApplyRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One case about a whole topic; the testee answers it with one line."""
 
@@ -139,8 +145,7 @@ class ApplyRequest(msgspec.Struct, frozen=True, kw_only=True):
     ] = msgspec.UNSET
 
     def __post_init__(self) -> None:
-        text = msgspec.UNSET if self.resolved_ts is None else str(self.resolved_ts)
-        msgspec.structs.force_setattr(self, "resolved_ts_text", text)
+        set_resolved_text(self, self.resolved_ts)
 
 
 class StorageRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -259,6 +259,17 @@ def highest_before(values: Numbers, starts: Flags) -> tuple[Numbers, Numbers]:
     return np.where(rows < 0, -1, values[rows]), rows
 
 
+def fixed_bytes(rows: npt.NDArray[np.uint8]) -> pa.Array:
+    """Convert each row of a matrix of bytes to one value.
+
+    >>> fixed_bytes(np.array([[97, 98], [99, 100]], np.uint8)).to_pylist()
+    [b'ab', b'cd']
+    """
+    count, width = rows.shape
+    data = pa.py_buffer(np.ascontiguousarray(rows))
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), count, [None, data]).cast(pa.binary())
+
+
 def row_codes(columns: Sequence[pa.Array]) -> Numbers:
     """Return a number for each row that equal rows share, and only they.
 

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.column_functions import first_of_groups
+from ticdc_producer.model.column_functions import first_of_groups, fixed_bytes
 from ticdc_producer.model.event import REWRITE, Op
 from ticdc_producer.model.mysql_type import INTEGERS
 from ticdc_producer.model.parameter import Profile
@@ -92,7 +92,7 @@ def eight_bytes(values: Numbers) -> pa.Array:
     >>> [key.hex() for key in eight_bytes(np.array([1, 258])).to_pylist()]
     ['0000000000000001', '0000000000000102']
     """
-    return _fixed_bytes(values.astype(">i8").view(np.uint8).reshape(-1, 8))
+    return fixed_bytes(values.astype(">i8").view(np.uint8).reshape(-1, 8))
 
 
 def changed_keys(mutations: pa.RecordBatch, tables: Iterable[TableInfo]) -> Flags:
@@ -153,16 +153,9 @@ def _kinds(profile: Profile, op: Numbers, kind_before: Numbers) -> pa.Array:
     """
     before = _KIND_ORDER[kind_before]
     if profile == "classic":
-        return _fixed_bytes(np.stack([_KIND_ORDER[op], before], axis=1))
+        return fixed_bytes(np.stack([_KIND_ORDER[op], before], axis=1))
     moved = (op == Op.INSERT) & (kind_before == Op.UPDATE)
-    return _fixed_bytes(np.where(moved, np.uint8(_AFTER_ALL), before)[:, None])
-
-
-def _fixed_bytes(rows: np.ndarray[tuple[int, int], np.dtype[np.uint8]]) -> pa.Array:
-    """Convert each row of a matrix of bytes to one value."""
-    count, width = rows.shape
-    data = pa.py_buffer(np.ascontiguousarray(rows))
-    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), count, [None, data]).cast(pa.binary())
+    return fixed_bytes(np.where(moved, np.uint8(_AFTER_ALL), before)[:, None])
 
 
 ROW = ("table_id", "row_key")

@@ -220,6 +220,16 @@ ONE_BYTE = 1 << 7
 _TWO_BYTES = 1 << 14
 
 
+def parsed_numbers(values: pa.Array, kind: pa.DataType) -> np.ndarray:
+    """Parse canonical texts as numbers; NULL becomes 0.
+
+    >>> parsed_numbers(pa.array([b"-7", None]), pa.int64()).tolist()
+    [-7, 0]
+    """
+    numbers: np.ndarray = pc.fill_null(values.cast(pa.string()).cast(kind), 0).to_numpy()
+    return numbers
+
+
 def uvarints(numbers: np.ndarray) -> pa.Array:
     """Encode unsigned integers as LEB128.
 

@@ -30,6 +30,19 @@ class BadValue(Exception):
         self.expected, self.code = expected, code
 
 
+def first_bad_byte(value: bytes) -> int:
+    """Return the position of the first byte that is not UTF-8; 0 if there is none.
+
+    >>> first_bad_byte(b"ab\\xff")
+    2
+    """
+    try:
+        value.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowBatch:
     """Row changes of one table version and one operation, as columns.

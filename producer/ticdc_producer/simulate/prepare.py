@@ -121,18 +121,8 @@ def planned(
     :param config: a changefeed TOML, or its content as a mapping, for the places of errors.
     :raises ProducerError: for traps that do not exist, and rules and DDLs that TiCDC rejects.
     """
-    with locate_rule_errors(scenario_file, config):
-        names = TableFilter(changefeed)
-        history.catalog = names.mark_ddls(history.catalog, clock_of(scenario_file, history).ts)
-    history.catalog = rewrite_ddl_text(
-        history.catalog,
-        scenario_file.file,
-        profile=changefeed.profile,
-        text=changefeed.ddl_text,
-        on_typed=lambda job, reason: history.passed_over.note_typed(job.line, reason.what),
-    )
-    history.catalog = with_update_ts(history.catalog, clock_of(scenario_file, history), changefeed.profile)
-    history = sent_part(history)
+    catalog = _described_catalog(scenario_file, changefeed, history, config)
+    history = sent_part(replace(history, catalog=catalog))
     check_protocol(traps, changefeed)
     state_ts = tuple(sorted(set(state_at)))
     ends_early = history.sent is not None and history.sent.target_ts is not None
@@ -157,6 +147,23 @@ def planned(
             check_expressions(table, changefeed)
     _ = job.faults  # rejects faults that find no event or message
     return job
+
+
+def _described_catalog(
+    scenario_file: ScenarioFile, changefeed: Changefeed, history: History, config: ConfigSource | None
+) -> Catalog:
+    """Return the catalog as TiCDC describes it: DDLs that it sends, their texts, versions of tables."""
+    clock = clock_of(scenario_file, history)
+    with locate_rule_errors(scenario_file, config):
+        catalog = TableFilter(changefeed).mark_ddls(history.catalog, clock.ts)
+    catalog = rewrite_ddl_text(
+        catalog,
+        scenario_file.file,
+        profile=changefeed.profile,
+        text=changefeed.ddl_text,
+        on_typed=lambda job, reason: history.passed_over.note_typed(job.line, reason.what),
+    )
+    return with_update_ts(catalog, clock, changefeed.profile)
 
 
 def _check_numbers(seed: int | None, state_at: Sequence[int]) -> None:

@@ -11,7 +11,13 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from ticdc_producer.conformance.wire import Image, InvalidResponse, KafkaRecord, ProtocolName
+from ticdc_producer.conformance.wire import (
+    Image,
+    InvalidResponse,
+    KafkaRecord,
+    ProtocolName,
+    set_resolved_text,
+)
 
 _Case = Annotated[str, Meta(description="Id of the case; the answer repeats it.")]
 _Step = Annotated[int, Meta(description="Number of the line within its life; the answer repeats it.")]
@@ -83,8 +89,7 @@ class RestartRows(msgspec.Struct, frozen=True, kw_only=True, tag="rows", tag_fie
     stop: _Stop = msgspec.UNSET
 
     def __post_init__(self) -> None:
-        text = msgspec.UNSET if self.resolved_ts is None else str(self.resolved_ts)
-        msgspec.structs.force_setattr(self, "resolved_ts_text", text)
+        set_resolved_text(self, self.resolved_ts)
 
 
 RestartStep: TypeAlias = RestartDeliver | RestartRows

@@ -28,6 +28,7 @@ from ticdc_producer.protocols.arrow_text import (
     lengths,
     map_distinct,
     map_values,
+    parsed_numbers,
     varints,
 )
 from ticdc_producer.protocols.avro.schemas import (
@@ -56,7 +57,7 @@ def signed(values: pa.Array) -> Fragments:
     >>> [column.to_pylist() for column in signed(pa.array([b"1", b"-1", None]))]
     [[b'\\x02', b'\\x01', b'\\x00']]
     """
-    return (longs(_parsed(values, pa.int64())),)
+    return (longs(parsed_numbers(values, pa.int64())),)
 
 
 def unsigned(values: pa.Array) -> Fragments:
@@ -65,7 +66,7 @@ def unsigned(values: pa.Array) -> Fragments:
     >>> [column.to_pylist() for column in unsigned(pa.array([b"1", b"18446744073709551615"]))]
     [[b'\\x02', b'\\x01']]
     """
-    return (longs(_parsed(values, pa.uint64()).view(np.int64)),)
+    return (longs(parsed_numbers(values, pa.uint64()).view(np.int64)),)
 
 
 def floats(values: pa.Array) -> Fragments:
@@ -74,12 +75,12 @@ def floats(values: pa.Array) -> Fragments:
     >>> [column.to_pylist() for column in floats(pa.array([b"1", None]))]
     [[b'\\x00\\x00\\x80?', b'\\x00\\x00\\x00\\x00']]
     """
-    return (fixed_width(_parsed(values, pa.float64()).astype("<f4").tobytes(), 4),)
+    return (fixed_width(parsed_numbers(values, pa.float64()).astype("<f4").tobytes(), 4),)
 
 
 def doubles(values: pa.Array) -> Fragments:
     """Encode decimal digits as Avro ``double``."""
-    return (fixed_width(_parsed(values, pa.float64()).astype("<f8").tobytes(), 8),)
+    return (fixed_width(parsed_numbers(values, pa.float64()).astype("<f8").tobytes(), 8),)
 
 
 def length_prefixed(texts: pa.Array) -> Fragments:
@@ -114,12 +115,6 @@ def nullable(
         return (null,)
     non_null = concat((other, *written(values)), len(values))
     return (pc.if_else(values.is_null(), pa.scalar(null, pa.binary()), non_null),)
-
-
-def _parsed(values: pa.Array, kind: pa.DataType) -> np.ndarray:
-    """Parse canonical texts as numbers; NULL becomes 0."""
-    numbers: np.ndarray = pc.fill_null(values.cast(pa.string()).cast(kind), 0).to_numpy()
-    return numbers
 
 
 T = MySQLType

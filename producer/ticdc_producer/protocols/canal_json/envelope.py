@@ -20,7 +20,7 @@ from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import EventColumn, Op
 from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from ticdc_producer.model.tso import LOGICAL_BITS, MAX_TS
-from ticdc_producer.protocols.base import BadValue
+from ticdc_producer.protocols.base import BadValue, first_bad_byte
 from ticdc_producer.protocols.ddl_keywords import DDLKeywords
 from ticdc_producer.protocols.value_parsers import Parser, parsed_type, parser_for
 
@@ -245,18 +245,10 @@ def _error(error: Exception, value: bytes) -> DecodeError:
     if isinstance(error, RecursionError):
         return DecodeError("CANAL-JSON", "JSON of a few levels", part="value", byte=0)
     if isinstance(error, UnicodeDecodeError):
-        return DecodeError("CANAL-JSON", "UTF-8", part="value", byte=_first_bad_byte(value))
+        return DecodeError("CANAL-JSON", "UTF-8", part="value", byte=first_bad_byte(value))
     sentence = _BYTE_OFFSET.sub("", str(error)).strip().rstrip(":")
     if isinstance(error, msgspec.ValidationError):
         return DecodeError("CANAL-MEMBER", sentence, part="value", byte=0)
     offset = _BYTE_OFFSET.search(str(error))
     byte = int(offset[1]) if offset else len(value)
     return DecodeError("CANAL-JSON", f"valid JSON ({sentence})", part="value", byte=byte)
-
-
-def _first_bad_byte(value: bytes) -> int:
-    try:
-        value.decode()
-    except UnicodeDecodeError as error:
-        return error.start
-    return 0

@@ -27,6 +27,7 @@ from ticdc_producer.protocols.arrow_text import (
     Fragment,
     concat,
     fixed_width,
+    parsed_numbers,
     uvarints,
     varints,
     with_nulls_of,
@@ -94,15 +95,15 @@ def _nulls(values: pa.Array) -> pa.Array:
 
 
 def _signed(values: pa.Array) -> pa.Array:
-    return with_nulls_of(values, varints(_numbers(values, pa.int64())))
+    return with_nulls_of(values, varints(parsed_numbers(values, pa.int64())))
 
 
 def _unsigned(values: pa.Array) -> pa.Array:
-    return with_nulls_of(values, uvarints(_numbers(values, pa.uint64())))
+    return with_nulls_of(values, uvarints(parsed_numbers(values, pa.uint64())))
 
 
 def _doubles(values: pa.Array) -> pa.Array:
-    return with_nulls_of(values, _binary64(_numbers(values, pa.float64())))
+    return with_nulls_of(values, _binary64(parsed_numbers(values, pa.float64())))
 
 
 def _floats(values: pa.Array) -> pa.Array:
@@ -111,17 +112,11 @@ def _floats(values: pa.Array) -> pa.Array:
     >>> _floats(pa.array([b"0.1", None])).to_pylist() == [np.float64(np.float32(0.1)).tobytes(), None]
     True
     """
-    return with_nulls_of(values, _binary64(_numbers(values, pa.float64()).astype(np.float32)))
+    return with_nulls_of(values, _binary64(parsed_numbers(values, pa.float64()).astype(np.float32)))
 
 
 def _binary64(numbers: np.ndarray) -> pa.Array:
     return fixed_width(numbers.astype("<f8").tobytes(), 8)
-
-
-def _numbers(values: pa.Array, kind: pa.DataType) -> np.ndarray:
-    """Return canonical texts as numbers, 0 for NULL."""
-    numbers: np.ndarray = pc.fill_null(values.cast(pa.string()).cast(kind), 0).to_numpy()
-    return numbers
 
 
 # TiCDC's estimate adds these to the bytes of names and values. Source: tiflow craft ``model.go``.

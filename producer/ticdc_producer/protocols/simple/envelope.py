@@ -21,6 +21,7 @@ from ticdc_producer.model.mysql_type import INTEGERS
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import MAX_TS
+from ticdc_producer.protocols.base import first_bad_byte
 from ticdc_producer.protocols.craft.wire import varint
 from ticdc_producer.protocols.ddl_keywords import DDLKeywords
 
@@ -210,18 +211,10 @@ def _error(error: Exception, value: bytes) -> DecodeError:
     if isinstance(error, RecursionError):
         return DecodeError("SIMPLE-JSON", "JSON of a few levels", part="value", byte=0)
     if isinstance(error, UnicodeDecodeError):
-        return DecodeError("SIMPLE-JSON", "UTF-8", part="value", byte=_first_bad_byte(value))
+        return DecodeError("SIMPLE-JSON", "UTF-8", part="value", byte=first_bad_byte(value))
     reason = _BYTE_POSITION.sub("", str(error)).strip().rstrip(":")
     if isinstance(error, msgspec.ValidationError):
         return DecodeError("SIMPLE-MEMBER", reason, part="value", byte=0)
     position = _BYTE_POSITION.search(str(error))
     byte = min(int(position[1]), len(value)) if position else len(value)
     return DecodeError("SIMPLE-JSON", f"valid JSON ({reason})", part="value", byte=byte)
-
-
-def _first_bad_byte(value: bytes) -> int:
-    try:
-        value.decode()
-    except UnicodeDecodeError as error:
-        return error.start
-    return 0

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
+from ticdc_producer.model.column_functions import fixed_bytes
 from ticdc_producer.model.mysql_type import CHARSET_BEARING, INTEGERS, NUMBERED, TYPES
 from ticdc_producer.model.row_key import encode_part
 from ticdc_producer.model.table import TableInfo
@@ -216,14 +217,7 @@ def _words(column: ColumnInfo, values: pa.Array) -> Words:
 
 
 def _eight_bytes(words: Words) -> pa.Array:
-    return _fixed(words.astype(">u8").view(np.uint8).reshape(-1, 8))
-
-
-def _fixed(rows: npt.NDArray[np.uint8]) -> pa.Array:
-    """Convert each row of a matrix of bytes to one value."""
-    count, width = rows.shape
-    data = pa.py_buffer(np.ascontiguousarray(rows))
-    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), count, [None, data]).cast(pa.binary())
+    return fixed_bytes(words.astype(">u8").view(np.uint8).reshape(-1, 8))
 
 
 def _ordered_decimals(values: pa.Array) -> pa.Array:
@@ -241,7 +235,7 @@ def _ordered_decimals(values: pa.Array) -> pa.Array:
     encoded[:, :-16] = np.where(little[:, 15:] & 0x80, 0xFF, 0)
     encoded[:, -16:] = little[:, ::-1]
     encoded[:, 0] ^= 0x80
-    return _fixed(encoded)
+    return fixed_bytes(encoded)
 
 
 def _flagged(flag: bytes, encoded: pa.Array, values: pa.Array) -> pa.Array:
