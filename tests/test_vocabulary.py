@@ -35,6 +35,9 @@ RESULTS = frozenset({"found", "made", "one"})
 NO_VERB = re.compile(r"(?:A|All|An|As|Each|Every|How|Its|No|The|What|Where|Whether|Which|Who)\b|[a-z`*]")
 """Beginnings of a docstring that is no sentence with a verb."""
 
+QUESTION = re.compile(r"(?:How|What|Where|Whether|Which|Who)\b")
+"""Beginnings of a docstring that does not name its class."""
+
 OF_LIBRARIES = {
     ("tests/model/test_coerce.py", "places"),  # hypothesis: decimals(places=…)
     ("tests/model/test_row_key.py", "places"),
@@ -171,10 +174,21 @@ def test_docstrings_of_functions_begin_with_a_verb() -> None:
     assert [(path, node.lineno, text) for path, node, text in documented if NO_VERB.match(text)] == []
 
 
-def _functions(body: Iterable[ast.stmt]) -> Iterator[ast.FunctionDef]:
+def test_docstrings_of_classes_name_what_they_are() -> None:
+    classes = [
+        (path, node.name, ast.get_docstring(node) or "")
+        for path, text in _modules()
+        if path.startswith("producer/")
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ClassDef)
+    ]
+    assert [(path, name, text) for path, name, text in classes if QUESTION.match(text)] == []
+
+
+def _functions(body: Iterable[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Yield the functions of modules, classes and functions."""
     for node in body:
-        if isinstance(node, ast.FunctionDef):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
         for part in ("body", "orelse", "handlers", "finalbody"):
             yield from _functions(getattr(node, part, ()))

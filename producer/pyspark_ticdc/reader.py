@@ -180,7 +180,7 @@ def schema(given: Mapping[str, str]) -> StructType:
 
 
 class TaskPartition(InputPartition):
-    """What one task reads.
+    """The part of a partition that one task reads.
 
     :param source: returns the batches.
     """

@@ -33,7 +33,7 @@ ResolvedTS: TypeAlias = Mapping[tuple[str, int], int]
 
 @dataclass
 class _PartitionMarks:
-    """What is remembered of a partition.
+    """The state of a partition between batches.
 
     :param resolved_ts: the highest that was read.
     :param seen: hashes of the events since the resolved event that set it, sorted.

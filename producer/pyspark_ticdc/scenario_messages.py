@@ -34,7 +34,7 @@ from ticdc_producer.targets.kafka.read import OffsetRange
 
 @dataclass
 class Pace:
-    """How fast the messages of a scenario become available.
+    """The rate at which the messages of a scenario become available.
 
     :param per_second: messages of all partitions; None: all are available at once.
     """

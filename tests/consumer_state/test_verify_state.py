@@ -95,7 +95,7 @@ def test_a_missing_table_is_a_difference(
     output = capsys.readouterr().out.splitlines()
     assert output == [
         "ok     shop.items  3 rows expected, 3 found in items",
-        "error  shop.stock  there is no such table (--map SCHEMA.TABLE=NAME names it)",
+        "error  shop.stock  there is no such table (a map SCHEMA.TABLE=NAME names it)",
         "VIOLATED: 1 of 2 tables differs",
     ]
 

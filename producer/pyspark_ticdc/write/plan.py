@@ -158,7 +158,7 @@ CHANGE_TYPE, VERSION, TIMESTAMP = "_change_type", "_commit_version", "_commit_ti
 
 @dataclass(frozen=True, kw_only=True)
 class WritePlan:
-    """What a query writes; small.
+    """The settings of a query; small.
 
     :param form: the meaning of the columns.
     :param times: whether the numbers of ``form`` are commit-ts, or of transactions, or are missing.

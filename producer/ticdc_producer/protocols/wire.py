@@ -100,7 +100,7 @@ def _whole(key: bytes | None, value: bytes | None) -> Sequence[EventBytes]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireFormat:
-    """How the bytes of a protocol are compared.
+    """The rules by which the bytes of a protocol are compared.
 
     A path names a member from ``key`` or ``value`` on, with a dot between the names.
 

@@ -60,7 +60,7 @@ class EarlierTable:
 
 @dataclass(frozen=True)
 class CreatedNames:
-    """What the DDLs of messages create, which did not exist before.
+    """The names of the tables and databases that DDLs of messages create.
 
     :param tables: the tables whose first DDL creates them, or gives them their name.
     :param databases: the databases with a CREATE DATABASE.

@@ -23,7 +23,7 @@ Accepts: TypeAlias = Callable[[str, str], bool]
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """What is recorded.
+    """The messages, times and tables that are recorded.
 
     :param accepts: the tables.
     :param keys: the values of the handle key's columns, in canonical text, of each row; none: all rows.

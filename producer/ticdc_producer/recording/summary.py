@@ -53,7 +53,7 @@ class FirstRow:
 
 @dataclass
 class Summary:
-    """What a part of the messages has.
+    """The summary of a part of the messages.
 
     :ivar damaged: number of messages that do not decode, or that have a handle key alone.
     :ivar without_key: tables with rows of which no handle key is known.

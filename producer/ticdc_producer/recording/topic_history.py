@@ -35,7 +35,7 @@ from ticdc_producer.replica.stream_ddl import StreamDDL, apply_ddls
 
 @dataclass(frozen=True, kw_only=True)
 class DefinitionSource:
-    """What is known of tables that no message creates.
+    """The known definitions of tables that no message creates.
 
     :param dump: SQL with their CREATE TABLE statements.
     :param describe: returns the tables that a message describes; None: no message describes any.

@@ -118,7 +118,7 @@ _END = np.iinfo(np.int64).max
 
 
 class Positions(NamedTuple):
-    """Where rows are in their partitions.
+    """The positions of rows in their partitions.
 
     :param partitions: the different partitions.
     :param codes: by row the index of its partition.

@@ -182,7 +182,7 @@ def _tables(count: int) -> str:
 
 def _table_summary(table: TableOutcome) -> str:
     if not table.actual:
-        return "there is no such table (--map SCHEMA.TABLE=NAME names it)"
+        return "there is no such table (a map SCHEMA.TABLE=NAME names it)"
     rows = "row" if table.expected_rows == 1 else "rows"
     head = f"{table.expected_rows:,} {rows} expected, {table.actual_rows:,} found in {table.actual}"
     counts = {"missing": table.missing, "extra": table.extra, "different": table.different}
@@ -196,7 +196,7 @@ def table_lines(table: TableOutcome) -> Iterator[str]:
         yield f"missing columns: {', '.join(table.missing_columns)}"
     if table.extra_columns:
         names = ", ".join(table.extra_columns)
-        yield f"unexpected columns: {names} (--ignore-column excludes a column)"
+        yield f"unexpected columns: {names} (columns can be ignored)"
     for kind, count in (("different", table.different), ("missing", table.missing), ("extra", table.extra)):
         examples = [example for example in table.examples if example.kind == kind]
         yield from _rows(kind, examples)

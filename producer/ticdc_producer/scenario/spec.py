@@ -34,7 +34,7 @@ MOST_TIMES = 10_000
 
 
 class Fault(StrictModel):
-    """How often one trap is injected: a ratio of the positions where it is possible, or a number of them."""
+    """The frequency of a trap: a ratio of the positions where it is possible, or a number of them."""
 
     rate: float | None = Field(
         default=None,

@@ -54,7 +54,7 @@ _OFFSETS = re.compile(rf"{_OFFSET.pattern}(,{_OFFSET.pattern})*")
 
 @dataclass(frozen=True, kw_only=True)
 class Recording:
-    """What was recorded.
+    """The result of a recording.
 
     :param folder: the scenario.
     :param protocol: of the messages.

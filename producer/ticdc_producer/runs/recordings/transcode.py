@@ -32,7 +32,7 @@ _OF_RUN = ("out", "append", "replace")
 
 @dataclass(frozen=True, kw_only=True)
 class Transcoding:
-    """What was transcoded.
+    """The result of a transcoding.
 
     :param recording: what was read; its folder was temporary.
     :param report: of what was written.

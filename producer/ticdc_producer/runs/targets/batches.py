@@ -141,7 +141,7 @@ class RequestedBatch:
 
 @dataclass(frozen=True)
 class BatchHistory:
-    """What the topics have of a changefeed.
+    """The part of a changefeed that the topics have.
 
     :param last: the last batch, and its start offsets, or its end offsets if it is complete.
     :param topic: the changefeed's topic, for messages.

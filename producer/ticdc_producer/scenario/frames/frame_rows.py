@@ -155,7 +155,7 @@ def checked_integers(name: str, column: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 @dataclass
 class FrameSummary:
-    """What the driver knows of a large frame.
+    """The summary of a large frame on the driver.
 
     :ivar first: smallest number of a transaction; None: there are no rows.
     :ivar last: largest number.

@@ -45,7 +45,7 @@ Distribution: TypeAlias = Literal["uniform", "zipf", "normal", "sequence", "late
 
 
 class ColumnSpec(StrictModel):
-    """How the values of one column are generated; defaults follow from its type."""
+    """The generation of the values of one column; defaults follow from its type."""
 
     distribution: Distribution = Field(
         default="uniform",
@@ -181,7 +181,7 @@ MOST_DDLS = 100
 
 
 class DDLMix(StrictModel):
-    """How often the table is altered, and the weights of the kinds of DDL, in any unit."""
+    """The frequency of the DDLs of a table, and the weights of the kinds of DDL, in any unit."""
 
     every: int = Field(ge=1, description="Transactions between two DDLs.")
     add_column: Weight = Field(default=0, description="Weight of ADD COLUMN.")

@@ -39,7 +39,7 @@ from ticdc_producer.targets.storage.plan import Layout
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRules:
-    """How files are named and when a file ends.
+    """The rules by which files are named and end.
 
     :param extension: of the files, with its dot.
     :param width: digits of the file number.
@@ -188,7 +188,7 @@ def check_empty(uri: str) -> None:
 
 @dataclass(frozen=True)
 class Directory:
-    """What was written to one directory."""
+    """The files that were written to one directory."""
 
     name: str
     counts: FileCounts

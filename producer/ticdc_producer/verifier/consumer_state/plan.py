@@ -63,7 +63,8 @@ def expected_tables(
         what = "the manifest lacks the columns of the tables"
         raise FolderError(what, path=str(folder / "manifest.json"), hint=_WRITE_AGAIN)
     if not (folder / state).is_dir():
-        raise FolderError("the folder has no such state", path=str(folder / state), hint=_states(folder))
+        what, place = "the folder has no such state", str(folder / state)
+        raise FolderError(what, path=place, hint=_states(folder)).about("out", "state_at", "messages_only")
     of_state = [
         _table(folder / str(name), table) for name, table in tables.items() if str(Path(name).parent) == state
     ]
@@ -75,7 +76,7 @@ def _states(folder: Path) -> str:
     if existing:
         return f"it has: {', '.join(existing)}"
     return (
-        "run --out writes the state at the end, and with --state-at TS at others; with --only messages none"
+        "a run with `out` writes the state at the end, with `state_at` at others, with `messages_only` none"
     )
 
 

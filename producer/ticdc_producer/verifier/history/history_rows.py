@@ -53,7 +53,7 @@ class HistoryDDL:
 
 @dataclass
 class HistoryStats:
-    """What is known of one side after one pass; small, whatever its size.
+    """The summary of one side after one pass; its size does not depend on the number of rows.
 
     :param rows: number of row events, duplicates included.
     :param ddls: each with its first position.

@@ -175,7 +175,7 @@ class HistorySide:
 
 @dataclass(frozen=True, kw_only=True)
 class KnownSide:
-    """What is known of one side before its rows are read.
+    """The known properties of one side before its rows are read.
 
     :param side: its number, 0 or 1.
     :param definitions: what is known of tables beside the descriptions in messages.
@@ -206,7 +206,7 @@ class KnownSide:
 
 
 class ColumnProjections:
-    """How the values of columns become the common form, for one side.
+    """The conversion of the columns of one side to the common form.
 
     :ivar unreadable: columns that are not compared.
     """

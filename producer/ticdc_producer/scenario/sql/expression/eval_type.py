@@ -32,7 +32,7 @@ T = MySQLType
 
 
 class EvalType(Enum):
-    """How an expression is computed; UNKNOWN if only its values show it."""
+    """The types in which expressions are computed; UNKNOWN if only the values show the type."""
 
     NULL = auto()
     INTEGER = auto()

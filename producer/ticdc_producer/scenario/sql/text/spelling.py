@@ -17,7 +17,7 @@ CONCATENATION, HIGH_NOT = "+||", "+NOT"
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How a session reads SQL.
+    """The settings with which a session reads SQL.
 
     :param ansi_quotes: ANSI_QUOTES: ``"`` quotes names.
     :param backslash_escapes: NO_BACKSLASH_ESCAPES is off.
