@@ -28,8 +28,7 @@ from ticdc_producer.runs.verify import max_rows
 from ticdc_producer.runs.verify_options import verify_options
 from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.golden import read as golden
-from ticdc_producer.targets.kafka.schema_registry import with_schemas
-from ticdc_producer.targets.record_batches import with_table_schemas
+from ticdc_producer.targets.kafka.schema_registry import decoder_options
 from ticdc_producer.verifier.coverage import TrapOccurrences, Visibility, exercised
 from ticdc_producer.verifier.options import Strictness
 
@@ -148,8 +147,7 @@ def _covered(
     :param schemas: the Avro schemas stored in a folder.
     """
     on_status("looking for traps")
-    options = with_schemas(changefeed.codec_options(), changefeed, messages, schemas or {})
-    options = with_table_schemas(messages, changefeed.protocol, options)
+    options = decoder_options(changefeed, messages, schemas or {})
     # Claim-check objects are not read: the messages that refer to them count.
     decoded = messages.map(event_decoder(changefeed.protocol, options), DECODED).merged()
     visibility = _visibility(changefeed)

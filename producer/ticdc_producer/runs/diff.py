@@ -20,7 +20,6 @@ from ticdc_producer.masking import masked
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.protocols import registry
-from ticdc_producer.protocols.spec import Options
 from ticdc_producer.rows.origin import KnownTable, folder_tables, known_tables, selected_names
 from ticdc_producer.runs.decode import folder_source
 from ticdc_producer.runs.options import BROKER, GOLDEN, SCENARIO, STORAGE, check_options
@@ -35,8 +34,7 @@ from ticdc_producer.simulate.simulate import estimate_of, simulate
 from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.targets.kafka.read import file_messages, file_ranges
-from ticdc_producer.targets.kafka.schema_registry import with_schemas
-from ticdc_producer.targets.record_batches import with_table_schemas
+from ticdc_producer.targets.kafka.schema_registry import decoder_options
 from ticdc_producer.targets.storage.read import Listing, listing_of, reading_options, storage_rows
 from ticdc_producer.verifier.history.history_diff import diff_histories
 from ticdc_producer.verifier.history.outcome import HistoryDiff
@@ -127,13 +125,11 @@ class _Source:
     def side(self, engine: Engine, stack: ExitStack) -> HistorySide:
         """Return the messages, and what is known of them."""
         changefeed, messages, listing = self.changefeed, self.messages(engine, stack), self.listing
-        options: Options = changefeed.codec_options()
         if listing is None:
-            own = changefeed.model_copy(update={"schema_registry": ""}) if self.schemas else changefeed
-            options = with_schemas(options, own, messages.rows, self.schemas)
-            options = with_table_schemas(messages.rows, changefeed.protocol, options)
+            options = decoder_options(changefeed, messages.rows, self.schemas)
         else:
-            options = reading_options(listing, options, selected_names(changefeed, listing))
+            names = selected_names(changefeed, listing)
+            options = reading_options(listing, changefeed.codec_options(), names)
         fidelity = registry.fidelity(changefeed.protocol, changefeed.codec_options())
         without = "" if changefeed.output_ddl else _NO_OUTPUT
         return HistorySide(

@@ -31,8 +31,7 @@ from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation, estimate_of
 from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.encode_partition import FaultRow
-from ticdc_producer.targets.kafka.schema_registry import with_schemas
-from ticdc_producer.targets.record_batches import with_table_schemas
+from ticdc_producer.targets.kafka.schema_registry import decoder_options
 
 EventPosition: TypeAlias = tuple[str, int, int, int]
 """Topic, partition, offset, index in the message."""
@@ -113,10 +112,7 @@ def preview_stream(job: Job, *, verify_output: bool) -> StreamPreview:
 def _decode_options(job: Job, messages: Dataset) -> Options:
     """Return the options of a decoder, with the schemas of the job and those in the messages."""
     changefeed = job.changefeed.model_copy(update={"schema_registry": ""})
-    options = with_schemas(
-        changefeed.codec_options(), changefeed, messages, job.known_schemas if job.schemas else {}
-    )
-    return with_table_schemas(messages, changefeed.protocol, options)
+    return decoder_options(changefeed, messages, job.known_schemas if job.schemas else {})
 
 
 def statements_of(scenario: ScenarioFile) -> dict[int, str]:

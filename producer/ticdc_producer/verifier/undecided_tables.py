@@ -17,7 +17,7 @@ from ticdc_producer.model.column_functions import xx_hash
 from ticdc_producer.replica.rows import row_versions
 from ticdc_producer.replica.versions import UNDECIDED, Positions, TableName
 from ticdc_producer.verifier.events import Effect, EventKind, Events
-from ticdc_producer.verifier.fingerprint import Numbers
+from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.stream_stats import StreamStats
 
 _OPEN = pa.schema(
@@ -60,15 +60,21 @@ def _positions(rows: Events) -> Positions:
     return Positions(partitions, codes.reshape(-1), rows.position)
 
 
-def _cleared(
-    rows: Events, clears: Iterable[tuple[str, str, int]]
-) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _cleared(rows: Events, clears: Iterable[tuple[str, str, int]]) -> Flags:
     """Return which rows are within the unit of time of a DDL that removes the rows of their table."""
+    names_at: dict[int, set[tuple[str, str]]] = {}
+    for schema, table, ts in clears:
+        names_at.setdefault(ts, set()).add((schema, table))
     cleared = np.zeros(len(rows), bool)
     codes, tables = rows.tables
-    for schema, table, ts in clears:
-        named = np.array([name[0] == schema and table in ("", name[1]) for name in tables], bool)
-        cleared |= named[codes] & (rows.commit_ts == ts)
+    at_ddl = np.flatnonzero(np.isin(rows.commit_ts, np.fromiter(names_at, np.int64)))
+    if not len(at_ddl):
+        return cleared
+    pairs, groups = np.unique(np.stack([codes[at_ddl], rows.commit_ts[at_ddl]]), axis=1, return_inverse=True)
+    are_cleared = [
+        not names_at[ts].isdisjoint({tables[code], (tables[code][0], "")}) for code, ts in pairs.T.tolist()
+    ]
+    cleared[at_ddl] = np.array(are_cleared, bool)[groups.reshape(-1)]
     return cleared
 
 

@@ -12,6 +12,7 @@ from ticdc_producer.engine.dataset import Batches, Dataset, Part
 from ticdc_producer.errors import ChangefeedError, RegistryError
 from ticdc_producer.installation import install_command
 from ticdc_producer.protocols.spec import Options, Schema, SchemaIDs
+from ticdc_producer.targets.record_batches import with_table_schemas
 
 if TYPE_CHECKING:
     from confluent_kafka.schema_registry import SchemaRegistryClient
@@ -156,6 +157,18 @@ def with_schemas(
         **options,
         "schemas": {number: schema for number, schema in schemas.items() if schema is not None},
     }
+
+
+def decoder_options(changefeed: Changefeed, messages: Dataset, schemas: Mapping[int, str]) -> Options:
+    """Return the options of the decoder of messages, with the schemas that they refer to or describe.
+
+    :param messages: shape ``MESSAGES``, in any order.
+    :param schemas: those of a folder or job, by their ids; empty: those of the changefeed's registry.
+    :raises RegistryError: for a registry that does not answer.
+    """
+    own = changefeed.model_copy(update={"schema_registry": ""}) if schemas else changefeed
+    options = with_schemas(changefeed.codec_options(), own, messages, schemas)
+    return with_table_schemas(messages, changefeed.protocol, options)
 
 
 def _ids(id_in: Callable[[bytes], int | None], _part: Part, batches: Batches) -> frozenset[int]:
