@@ -196,6 +196,18 @@ def resolved_events_after(
     return _resolved_events(times, times, topics, topic_partitions)
 
 
+def given_resolved_events(
+    times: Numbers, after: Numbers, topics: Sequence[ActiveTopic], topic_partitions: TopicPartitions
+) -> EventBatch:
+    """Return resolved events that a source gives.
+
+    :param times: their resolved-ts, each once.
+    :param after: for each the TSO after whose commits it is delivered.
+    :return: as ``resolved_events_after``.
+    """
+    return _resolved_events(times, after, topics, topic_partitions)
+
+
 def regular_resolved_events(
     plan: ResolvedPlan,
     numbers: Numbers,

@@ -35,6 +35,8 @@ _COMMITTED = pa.schema(
     ]
 )
 TIMES = pa.schema([("commit_ts", pa.int64())])
+RESOLVED_AFTER = pa.schema([("commit_ts", pa.int64()), ("after", pa.int64())])
+"""Resolved events: the resolved-ts, and the TSO after whose commits they are delivered."""
 _MOST_SORTED = 10_000_000
 """Rows of transactions that Go's sort reorders. They come from SQL, so they fit into the driver's memory."""
 
@@ -58,6 +60,10 @@ class UpstreamSource(ABC):
 
         None: all commits of the source are counted.
         """
+        return None
+
+    def resolved_events(self, engine: Engine) -> Dataset | None:  # for sources that have any
+        """Return the resolved events of the source, each once (shape ``RESOLVED_AFTER``); None: none."""
         return None
 
     def rows(self, engine: Engine, job: Job, commits: int | None) -> Iterator[tuple[TableInfo, Dataset]]:
@@ -109,6 +115,11 @@ class UpstreamLog:
         """Return the commit-ts of the commits that are not counted (shape ``TIMES``)."""
         times = (source.commit_times(engine) for source in self.sources)
         return [dataset for dataset in times if dataset is not None]
+
+    def resolved_events(self, engine: Engine) -> list[Dataset]:
+        """Return the resolved events of sources (shape ``RESOLVED_AFTER``)."""
+        resolved = (source.resolved_events(engine) for source in self.sources)
+        return [dataset for dataset in resolved if dataset is not None]
 
     def divided_source(self, plan: StreamPlan, faults: EventFaults | None) -> DividedSource | None:
         """Return the only source if it divides its events with such faults; None: a shuffle divides them."""

@@ -19,12 +19,18 @@ from ticdc_producer.pipeline.event_stream import StreamPlan
 from ticdc_producer.scenario.data_steps import DataPlan, PlannedChanges, SourcePlan
 from ticdc_producer.scenario.frames.frame_histories import complete, partial_changes, rows_after, rows_before
 from ticdc_producer.scenario.frames.frame_plan import FramePlan
-from ticdc_producer.scenario.frames.frame_rows import distinct, frame_rows, located
+from ticdc_producer.scenario.frames.frame_rows import distinct, frame_rows, located, without_resolved
 from ticdc_producer.scenario.frames.rows import COLUMNS
 from ticdc_producer.scenario.frames.unique_keys import check_unique_keys
 from ticdc_producer.scenario.generate.cells import Expressions
 from ticdc_producer.scenario.generate.plan import GeneratePlan
-from ticdc_producer.simulate.change_log import TIMES, UpstreamSource, row_events_by_key, row_events_by_row
+from ticdc_producer.simulate.change_log import (
+    RESOLVED_AFTER,
+    TIMES,
+    UpstreamSource,
+    row_events_by_key,
+    row_events_by_row,
+)
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.state import is_compared, replicated_rows
 
@@ -127,7 +133,8 @@ class FrameSource(UpstreamSource):
 
     def row_events(self, engine: Engine, plan: StreamPlan) -> Dataset:
         changes = partial_changes(engine, self.plan)
-        if engine.name not in self._checked:
+        # The upstream of a recording has accepted its rows.
+        if engine.name not in self._checked and not self.plan.canonical:
             with translate_worker_errors():
                 self._check(engine, changes)
             self._checked.add(engine.name)
@@ -143,8 +150,14 @@ class FrameSource(UpstreamSource):
     def commit_times(self, engine: Engine) -> Dataset | None:
         if not self.plan.is_numbered_by_ts:
             return None
-        rows = frame_rows(engine, self.plan.frame, self.plan.columns, ("commit_ts", "statement"))
+        rows = frame_rows(engine, self.plan.frame, self.plan.columns, ("commit_ts", "statement", "resolved"))
         return distinct(rows.map(_times_of_rows, TIMES), "commit_ts")
+
+    def resolved_events(self, engine: Engine) -> Dataset | None:
+        if not self.plan.canonical:
+            return None
+        rows = frame_rows(engine, self.plan.frame, self.plan.columns, ("resolved", "commit_ts"))
+        return rows.map(_resolved, RESOLVED_AFTER) if "resolved" in rows.schema.names else None
 
     def rows(self, engine: Engine, job: Job, commits: int | None) -> Iterator[tuple[TableInfo, Dataset]]:
         for table in self.plan.tables_after(commits):
@@ -160,9 +173,16 @@ class FrameSource(UpstreamSource):
         return located(rows, self.plan.file, self.plan.line)
 
 
+def _resolved(batches: Batches) -> Batches:
+    for batch in batches:
+        resolved = batch.filter(batch.column("resolved").is_valid())
+        columns = [resolved.column("resolved").cast(pa.int64()), resolved.column("commit_ts")]
+        yield pa.record_batch(columns, schema=RESOLVED_AFTER)
+
+
 def _times_of_rows(batches: Batches) -> Batches:
     """Yield the commit-ts of row changes; those of DDL jobs are counted."""
-    for batch in batches:
+    for batch in map(without_resolved, batches):
         changes = batch
         if "statement" in batch.schema.names and batch.column("statement").null_count < batch.num_rows:
             changes = batch.filter(pc.is_null(batch.column("statement")))

@@ -19,7 +19,11 @@ from ticdc_producer.faults.event_traps import selected_events
 from ticdc_producer.faults.legal import moved_tables
 from ticdc_producer.faults.stage import EventFaults
 from ticdc_producer.model.shapes import DELIVERY_KEY, EVENT_STREAM
-from ticdc_producer.pipeline.control_events import regular_resolved_events, resolved_events_after
+from ticdc_producer.pipeline.control_events import (
+    given_resolved_events,
+    regular_resolved_events,
+    resolved_events_after,
+)
 from ticdc_producer.pipeline.delivery import TopicPartitions, in_delivery_order, rows_elsewhere
 from ticdc_producer.pipeline.event_stream import StreamPlan, single_control_events
 from ticdc_producer.simulate.change_log import UpstreamLog
@@ -73,6 +77,8 @@ def _control_events(engine: Engine, plan: StreamPlan, log: UpstreamLog) -> Itera
     if plan.resolved.sent and plan.resolved.after_transaction:
         for times in log.commit_times(engine):
             yield times.map(partial(_resolved_after, plan), EVENT_STREAM)
+    for resolved in log.resolved_events(engine) if plan.resolved.sent else ():
+        yield resolved.map(partial(_given_resolved, plan), EVENT_STREAM)
 
 
 def _resolved_after(plan: StreamPlan, batches: Batches) -> Batches:
@@ -83,6 +89,14 @@ def _resolved_after(plan: StreamPlan, batches: Batches) -> Batches:
     for batch in batches:
         times = batch.column("commit_ts").to_numpy()
         yield resolved_events_after(times[plan.sends(times)], plan.active_topics, plan.topic_partitions)
+
+
+def _given_resolved(plan: StreamPlan, batches: Batches) -> Batches:
+    """Return the resolved events that a source gives (shape ``RESOLVED_AFTER``)."""
+    for batch in batches:
+        times, after = (batch.column(name).to_numpy() for name in ("commit_ts", "after"))
+        own = plan.sends(times)
+        yield given_resolved_events(times[own], after[own], plan.active_topics, plan.topic_partitions)
 
 
 _TICKS_AT_ONCE = 1 << 16

@@ -5,13 +5,11 @@ A large frame is bound to the session: its DDL runs, and the commits and tables 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
-from ticdc_producer.engine import SMALL_EVENTS
 from ticdc_producer.engine.choose import translate_worker_errors
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.catalog import Action
@@ -92,7 +90,7 @@ def bind_frame(
     """
     try:
         columns: FrameColumns = (
-            FrameColumnNames.of(frame.names())
+            FrameColumnNames.of(frame.names(), canonical=spec.canonical)
             if spec.table is None
             else _columns_of(session, frame, spec, spec.table, line)
         )
@@ -146,22 +144,23 @@ class _Binding:
         if by_ts:
             self._pin(first)
         database = session.database.lower()
-        moves = any("use" in text.lower() for _, _, text in summary.statements)
+        moves = any("use" in text.lower() for _, _, text, _ in summary.statements)
         # If a statement may change the current database, a table without a schema may be in any.
         names = {(schema or ("" if moves else database), table) for schema, table in summary.tables}
         followed, before = session.follow_tables(names, _check_table)
         earlier = tuple(each.plan_with_later_ddl for each in self._earlier if each.followed in before)
         taken = session.take_rows(followed)
         databases, starts, offsets = [(first_commit, database)], [first], [offset]
-        statements = _in_order(summary.statements)
-        for number, _, text in statements:
+        statements = _in_order(summary.statements, self._is_canonical)
+        for number, texts, schema in statements:
             session.skip_commits(number + offset - session.commits)
             if by_ts:
                 self._pin(number)
-            jobs = self._run(text, number)
+            jobs = self._run(texts, schema, number)
             if by_ts and jobs > 1:
                 what = (
-                    f"a statement of a large DataFrame with commit_ts is one DDL job, and {text!r} is {jobs}"
+                    f"a statement of a large DataFrame with commit_ts is one DDL job, and {texts[0]!r} is"
+                    f" {jobs}"
                 )
                 raise UnsupportedSQL(what, hint="write one statement for each table")
             if not by_ts and jobs != 1:
@@ -210,13 +209,21 @@ class _Binding:
                 rows[key] = loaded_rows(engine, bound.plan_with_later_ddl, table.info)
         store_rows(table, rows[key], self._session.mode)
 
-    def _run(self, text: str, number: int) -> int:
-        """Run a statement; return the number of its jobs."""
+    @property
+    def _is_canonical(self) -> bool:
+        return isinstance(self._columns, FrameColumnNames) and self._columns.canonical
+
+    def _run(self, texts: Sequence[str], schema: str, number: int) -> int:
+        """Run a statement, or a DDL as it was sent; return the number of its jobs."""
         before = self._session.commits
-        at = f"in the statement of {self._name} {number}: {' '.join(text.split())[:300]}"
+        at = f"in the statement of {self._name} {number}: {' '.join(texts[0].split())[:300]}"
         try:
-            _check_statement(text)
-            self._session.run(text, line=self._line)
+            for text in texts:
+                _check_statement(text)
+            if self._is_canonical:
+                self._session.run_sent(texts, schema, line=self._line)
+            else:
+                self._session.run(texts[0], line=self._line)
         except ScenarioError as error:
             raise type(error)(
                 f"{error.what}, {at}", file=self._file, line=self._line, hint=error.hint
@@ -224,12 +231,20 @@ class _Binding:
         return self._session.commits - before
 
 
-def _in_order(statements: list[Statement]) -> list[Statement]:
-    ordered = sorted(statements)
-    for before, after in pairwise(ordered):
-        if before[0] == after[0]:
-            what = f"two statements of a large DataFrame have the number {after[0]}"
-            raise ScenarioError(what, value=after[2], hint="a DDL is a transaction of its own")
+def _in_order(statements: list[Statement], several: bool) -> list[tuple[int, list[str], str]]:
+    """Return the statements in their order: number, texts and database.
+
+    :param several: whether the events of one DDL job may have the same number.
+    """
+    ordered: list[tuple[int, list[str], str]] = []
+    for number, _, text, schema in sorted(statements):
+        if ordered and ordered[-1][0] == number and not several:
+            what = f"two statements of a large DataFrame have the number {number}"
+            raise ScenarioError(what, value=text, hint="a DDL is a transaction of its own")
+        if ordered and ordered[-1][0] == number:
+            ordered[-1][1].append(text)
+        else:
+            ordered.append((number, [text], schema))
     return ordered
 
 
@@ -300,12 +315,7 @@ def bind_rows(
     """Run the DDL of a large frame; return its plan, and None if it has no rows.
 
     :param earlier: the frames before.
-    :raises UnsupportedSQL: for a frame with canonical values.
     """
-    if step.spec.canonical:
-        what = f"a frame with canonical values has at most {SMALL_EVENTS:,} rows"
-        raise UnsupportedSQL(what, file=times.scenario.file, line=step.line)
-
     pinned: list[int] = []
 
     def pin(ts: int) -> None:

@@ -21,8 +21,8 @@ from ticdc_producer.scenario.columns.key_columns import row_keys, stored_key
 from ticdc_producer.scenario.columns.row_images import Flags, Values, images_of
 from ticdc_producer.scenario.columns.value_columns import null_error
 from ticdc_producer.scenario.frames.frame_plan import NO_TABLE, FramePlan
-from ticdc_producer.scenario.frames.frame_rows import table_names
-from ticdc_producer.scenario.frames.image_values import ImageValues, image_values
+from ticdc_producer.scenario.frames.frame_rows import table_names, without_resolved
+from ticdc_producer.scenario.frames.image_values import ImageValues, canonical_values, image_values
 from ticdc_producer.scenario.frames.rows import text_of
 from ticdc_producer.scenario.sql.definition.partition_columns import partitions_of_rows
 
@@ -44,10 +44,10 @@ def frame_changes(plan: FramePlan, batches: Batches) -> Batches:
     """
     for batch in batches:
         for rows in rows_by_version(plan, batch):
-            images = (image_values(rows.table, column, plan.mode) for column in (rows.before, rows.after))
-            yield VersionChanges(plan, rows.table, rows.ops, rows.existed, rows.exists, *images).batch(
-                rows.commits, rows.seq
-            )
+            read = canonical_values if plan.canonical else image_values
+            images = (read(rows.table, column, plan.mode) for column in (rows.before, rows.after))
+            changes = VersionChanges(plan, rows.table, rows.ops, rows.existed, rows.exists, *images)
+            yield changes.batch(rows.commits, rows.seq, rows.row_ids)
 
 
 def taken_rows(plan: FramePlan) -> Iterator[pa.RecordBatch]:
@@ -93,6 +93,7 @@ class VersionRows:
     """The row changes of one version of a table in a batch.
 
     :param existed: whether a change has a row before, and ``exists`` one after it.
+    :param row_ids: the hidden ids of the rows, as far as they are given, else 0.
     """
 
     table: TableInfo
@@ -103,6 +104,7 @@ class VersionRows:
     after: pa.Array
     commits: Numbers
     seq: Numbers
+    row_ids: Numbers
 
 
 def rows_by_version(plan: FramePlan, rows: pa.RecordBatch) -> Iterator[VersionRows]:
@@ -111,7 +113,7 @@ def rows_by_version(plan: FramePlan, rows: pa.RecordBatch) -> Iterator[VersionRo
     :param rows: with the columns of ``frame_rows.frame_rows``.
     :raises ScenarioError: for a row that does not say what it does.
     """
-    batch = _row_changes(rows)
+    batch = _row_changes(without_resolved(rows))
     if not batch.num_rows:
         return
     numbers = batch.column(plan.columns.number).to_numpy()
@@ -123,6 +125,8 @@ def rows_by_version(plan: FramePlan, rows: pa.RecordBatch) -> Iterator[VersionRo
         raise _error(what, batch, pa.array(shared))
     commits, versions = plan.numbering.commits(numbers), _versions(plan, batch)
     seq = batch.column("seq").to_numpy() if "seq" in batch.schema.names else np.zeros(len(numbers), np.int64)
+    given = pc.fill_null(batch.column("row_id"), 0) if "row_id" in batch.schema.names else None
+    row_ids = np.zeros(len(numbers), np.int64) if given is None else given.to_numpy()
     before, after = (_images(batch, name) for name in ("before", "after"))
     existed, exists = (images.is_valid().to_numpy(zero_copy_only=False) for images in (before, after))
     ops = _operations(batch, existed, exists)
@@ -131,7 +135,7 @@ def rows_by_version(plan: FramePlan, rows: pa.RecordBatch) -> Iterator[VersionRo
         own = pa.array(at)
         yield VersionRows(
             plan.versions.table[version], ops[at], existed[at], exists[at], before.take(own), after.take(own),
-            commits[at], seq[at],
+            commits[at], seq[at], row_ids[at],
         )  # fmt: skip
 
 
@@ -208,14 +212,18 @@ class VersionChanges:
     before: ImageValues
     after: ImageValues
 
-    def batch(self, commits: Numbers, seq: Numbers) -> pa.RecordBatch:
+    def batch(self, commits: Numbers, seq: Numbers, row_ids: Numbers | None = None) -> pa.RecordBatch:
         """Return the changes (shape ``FRAME_CHANGES``).
+
+        :param row_ids: the hidden ids of the rows, if the frame gives them.
 
         :raises ScenarioError: for a column without a value, and for a row without a key.
         """
         before, after = self.old_values(self.table.sent), self.new_values(self.table.sent)
         old_keys, old_ids = self._keys(before, self.existed)
         keys, ids = self._keys(after, self.exists)
+        if row_ids is not None and not stored_key(self.table).integer:
+            old_ids = ids = pa.array(row_ids)
         old_homes, homes = self.homes(before, self.existed), self.homes(after, self.exists)
         same = pc.fill_null(pc.equal(old_keys, keys), False).to_numpy(zero_copy_only=False)
         moved = self.existed & self.exists & ~(same & (old_homes == homes))

@@ -133,8 +133,37 @@ class _Check:
             raise self._duplicate(inserts & exists)
         if (~inserts & ~exists).any():
             raise self._error("the change of a row that does not exist", ~inserts & ~exists, _GENERATES)
+        if self.plan.canonical:
+            return self._with_given(before, exists)
         self._check_given(before, exists)
         return before
+
+    def _with_given(self, before: pa.ListArray, exists: Flags) -> pa.ListArray:
+        """Return rows before with the values that the frame gives.
+
+        They count where they differ: an upstream may have changed the row unseen, as ADD COLUMN with the time
+        as DEFAULT does.
+        """
+        given, masks = self.own.column("before"), self.own.column("given")
+        sent = exists & given.is_valid().to_numpy(zero_copy_only=False)
+        if not sent.any():
+            return before
+        if masks.null_count == len(masks):
+            return pc.if_else(pa.array(sent), given, before)
+        versions = self.own.column("table_version").to_numpy()
+        images, order = [], []
+        for version in np.unique(versions).tolist():
+            rows = np.flatnonzero(versions == version)
+            at, width = pa.array(rows), len(self.plan.versions.table[version].sent)
+            flags = _flags(masks.take(at), width)
+            lists = zip(columns_of(given.take(at), width), columns_of(before.take(at), width), strict=True)
+            columns = {
+                index: pc.if_else(pa.array(flags[index] & sent[rows]), of_frame, stored)
+                for index, (of_frame, stored) in enumerate(lists)
+            }
+            images.append(images_of(columns, exists[rows]))
+            order.append(rows)
+        return pa.concat_arrays(images).take(pa.array(np.argsort(np.concatenate(order))))
 
     def _left_rows(self) -> pa.ListArray:
         """Return what the previous change of each row left, in the version of the change."""

@@ -98,6 +98,11 @@ class FramePlan:
         """Whether the rows before deletes are given by their keys alone."""
         return not isinstance(self.columns, FrameColumnNames) and not self.columns.before
 
+    @property
+    def canonical(self) -> bool:
+        """Whether the images have canonical values."""
+        return isinstance(self.columns, FrameColumnNames) and self.columns.canonical
+
     @cached_property
     def versions(self) -> RowVersions:
         """All versions of all tables."""

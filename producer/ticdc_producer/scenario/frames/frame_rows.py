@@ -23,15 +23,13 @@ from ticdc_producer.scenario.frames.plain_table import plain_table
 from ticdc_producer.scenario.frames.rows import COLUMNS
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
-Statement: TypeAlias = tuple[int, int, str]
-"""Number of its transaction or its commit-ts, position in it, and SQL text."""
+Statement: TypeAlias = tuple[int, int, str, str]
+"""Number of its transaction or its commit-ts, position in it, SQL text, and the database of a sent DDL."""
 
 MOST_STATEMENTS = 5_000
 MOST_TABLES = 10_000
 _LARGE = "a DataFrame of more than 100,000 rows"
-
-
-_OF_SMALL_FRAMES = ("resolved", "row_id")
+_OF_RECORDINGS = ("resolved", "row_id")
 
 
 @dataclass(frozen=True)
@@ -39,12 +37,14 @@ class FrameColumnNames:
     """The columns of a frame that has no table of its own.
 
     :param actual: the names of the frame, by the fixed ones.
+    :param canonical: whether the images have canonical values, and the statements are DDLs as they were sent.
     """
 
     actual: Mapping[str, str]
+    canonical: bool = False
 
     @classmethod
-    def of(cls, names: Sequence[str]) -> FrameColumnNames:
+    def of(cls, names: Sequence[str], *, canonical: bool = False) -> FrameColumnNames:
         """Return the columns of a frame.
 
         :raises ScenarioError: for an unknown or a duplicate column, and if there is not one of ``txn`` and
@@ -58,7 +58,7 @@ class FrameColumnNames:
                 raise ScenarioError(what, column=name, hint=nearest(name, COLUMNS))
             if lower in actual:
                 raise ScenarioError(f"column {name!r} is not unique", column=name)
-            if lower in _OF_SMALL_FRAMES:
+            if lower in _OF_RECORDINGS and not canonical:
                 what = f"a DataFrame of more than {SMALL_EVENTS:,} rows cannot have a column {name!r}"
                 raise ScenarioError(what, column=name)
             actual[lower] = name
@@ -66,7 +66,7 @@ class FrameColumnNames:
             both = "commit_ts" in actual
             what = "the DataFrame has both txn and commit_ts" if both else "the DataFrame has no column txn"
             raise ScenarioError(what, column="txn", hint="txn or commit_ts says which rows commit together")
-        return cls(actual)
+        return cls(actual, canonical)
 
     @property
     def number(self) -> str:
@@ -192,7 +192,7 @@ def summary_of(engine: Engine, frame: Frame, columns: FrameColumns) -> FrameSumm
 
     :raises ScenarioError: for a number that is NULL, and for numbers ``txn`` with gaps.
     """
-    names = (columns.number, "seq", "statement", "schema", "table")
+    names = (columns.number, "seq", "statement", "schema", "table", "resolved")
     rows, summary = frame_rows(engine, frame, columns, names), FrameSummary()
     for of_part in rows.results(partial(_summary, columns.number)):
         summary.add(of_part)
@@ -204,10 +204,17 @@ def summary_of(engine: Engine, frame: Frame, columns: FrameColumns) -> FrameSumm
 
 def _summary(number: str, _part: Part, batches: Batches) -> FrameSummary:
     summary = FrameSummary()
-    for batch in batches:
+    for batch in map(without_resolved, batches):
         if batch.num_rows:
             summary.add(_of_batch(number, batch))
     return summary
+
+
+def without_resolved(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the rows of a frame that are no resolved events."""
+    if "resolved" not in batch.schema.names or batch.column("resolved").null_count == batch.num_rows:
+        return batch
+    return batch.filter(batch.column("resolved").is_null())
 
 
 def _of_batch(number: str, batch: pa.RecordBatch) -> FrameSummary:
@@ -218,9 +225,13 @@ def _of_batch(number: str, batch: pa.RecordBatch) -> FrameSummary:
         stated = batch.filter(batch.column("statement").is_valid()).slice(0, MOST_STATEMENTS + 1)
         positions = stated.column("seq").to_pylist() if "seq" in names else [0] * stated.num_rows
         texts = stated.column("statement").to_pylist()
-        summary.statements = [*zip(stated.column(number).to_pylist(), positions, texts, strict=True)]
+        schemas = stated.column("schema").to_pylist() if "schema" in names else [None] * stated.num_rows
+        numbers = stated.column(number).to_pylist()
+        of_rows = zip(numbers, positions, texts, schemas, strict=True)
+        summary.statements = [(*first, schema or "") for *first, schema in of_rows]
     if "table" in names:
-        keys = table_names(batch)
+        changes = batch.filter(batch.column("statement").is_null()) if "statement" in names else batch
+        keys = table_names(changes)
         for name in pc.unique(keys.drop_null()).to_pylist():
             schema, _, table = name.partition("\0")
             summary.tables.add((schema, table))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any, cast
 
 import msgspec
@@ -27,6 +28,7 @@ from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MyS
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import PythonValue, coerce, sql_value
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, value_error
+from ticdc_producer.scenario.columns.canonical_values import stored_values
 from ticdc_producer.scenario.columns.row_images import Flags, Values
 from ticdc_producer.scenario.columns.value_columns import canonical_column
 
@@ -86,6 +88,25 @@ def image_values(
     :param only: offsets of the columns that are read; None: all.
     :raises ScenarioError: for a column that the table does not have, and for a value that does not fit.
     """
+    return _image_values(table, images, partial(_frame_column, mode=mode), only)
+
+
+def canonical_values(table: TableInfo, images: pa.Array, mode: SQLMode) -> ImageValues:
+    """Return the values of images of one table, which have canonical values.
+
+    :param images: maps from the names of columns to their values.
+    :param mode: with the time zone of TIMESTAMP values.
+    :raises ScenarioError: as ``image_values``.
+    """
+    return _image_values(table, images, partial(stored_values, mode=mode), None)
+
+
+def _image_values(
+    table: TableInfo,
+    images: pa.Array,
+    convert: Callable[[ColumnInfo, Any], pa.Array],
+    only: Collection[int] | None,
+) -> ImageValues:
     offsets, rows = table.visible_offsets, len(images)
     values: dict[int, pa.Array] = {}
     missing: dict[int, Flags] = {}
@@ -101,7 +122,7 @@ def image_values(
             continue
         if offset in values:
             raise ScenarioError(f"two columns for one: {name!r}", column=name)
-        values[offset] = _frame_column(table.columns[offset], column, mode)
+        values[offset] = convert(table.columns[offset], column)
         if has is not None and (exists & ~has).any():
             missing[offset] = exists & ~has
     for offset in offsets.values():

@@ -11,11 +11,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ticdc_producer.errors import RowConflict, ScenarioError
-from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
-from ticdc_producer.model.values.coerce import coerce, read
-from ticdc_producer.model.values.sql_value import value_error
+from ticdc_producer.scenario.columns.canonical_values import stored_value
 from ticdc_producer.scenario.sql.definition.generated import fill_generated
 from ticdc_producer.scenario.sql.dml.row_writer import duplicate_row, stored_row
 from ticdc_producer.scenario.sql.dml.stored_rows import check_not_null
@@ -159,29 +156,5 @@ class ImageWriter:
 
         :raises ScenarioError: for a value that is none of its column's.
         """
-        columns = table.info.columns
-        return {offset: self._value(columns[offset], value) for offset, value in image.items()}
-
-    def _value(self, column: ColumnInfo, value: Value) -> Value:
-        if value is None or column.type in STRINGS | LOBS:
-            return value
-        mode = self.context.mode
-        try:
-            if column.type == MySQLType.TIMESTAMP:
-                return coerce(column, value.decode(), mode)
-            stored = coerce(column, read(column, value, mode), mode)
-        except (ScenarioError, ValueError, ArithmeticError, LookupError):
-            stored = None
-        if stored is None or _without_zeros(stored) != _without_zeros(value):
-            text = value.decode("utf-8", "backslashreplace")
-            raise value_error(column.name, text, f"This is not a value of type {column.type_name}")
-        return stored
-
-
-def _without_zeros(value: bytes) -> bytes:
-    """Return the text of a value without the zeros at the end of a fraction, which some protocols leave out.
-
-    >>> _without_zeros(b"1.50"), _without_zeros(b"10")
-    (b'1.5', b'10')
-    """
-    return value.rstrip(b"0").rstrip(b".") if b"." in value else value
+        columns, mode = table.info.columns, self.context.mode
+        return {offset: stored_value(columns[offset], value, mode) for offset, value in image.items()}

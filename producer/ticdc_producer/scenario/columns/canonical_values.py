@@ -1,0 +1,101 @@
+"""Canonical values, which messages have, as they are stored in the rows of a table."""
+
+from __future__ import annotations
+
+from datetime import UTC
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType, integer_range
+from ticdc_producer.model.values.coerce import coerce, read
+from ticdc_producer.model.values.sql_value import SQLMode, value_error
+
+T = MySQLType
+_NUMBERS = INTEGERS | {T.ENUM, T.SET, T.BIT, T.YEAR}
+_DATE = r"^(19[7-9][1-9]|20[0-2][0-9])-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])"
+"""Dates that every month has, in the years of TIMESTAMP."""
+
+
+def stored_values(column: ColumnInfo, values: pa.Array, mode: SQLMode) -> pa.Array:
+    """Return canonical values as they are stored.
+
+    Arrow's functions check most values of most types; the others are checked one by one, equal ones once.
+
+    :param mode: with the time zone of TIMESTAMP values.
+    :raises ScenarioError: for a value that is none of its column's.
+    """
+    if column.type in STRINGS or column.type in LOBS or values.null_count == len(values):
+        return values.cast(pa.binary())
+    plain = pc.fill_null(pc.match_substring_regex(values, _plain_form(column, mode)), True)
+    if pc.all(plain).as_py() and _is_in_range(column, values):
+        return values
+    coded = values.dictionary_encode()
+    stored = [stored_value(column, value, mode) for value in coded.dictionary.to_pylist()]
+    return pa.array(stored, pa.binary()).take(coded.indices)
+
+
+def _plain_form(column: ColumnInfo, mode: SQLMode) -> str:
+    """Return a pattern of values that are stored as they are, if they are in the range of their type."""
+    code, digits = column.type, max(column.decimal, 0)
+    fraction = rf"\.[0-9]{{{digits}}}" if digits else ""
+    if code in _NUMBERS:
+        return r"^(0|-?[1-9][0-9]{0,17})$"
+    if code == T.NEW_DECIMAL and column.length > digits:
+        whole = rf"[1-9][0-9]{{0,{column.length - digits - 1}}}"
+        return rf"^(-?{whole}{fraction}|0{fraction})$"
+    if code in FLOATS and column.decimal < 0:  # the shortest text of a number with so few digits
+        most = 2 if code == T.FLOAT else 6
+        return rf"^(0|-?[1-9][0-9]{{0,{most}}}(\.[0-9]{{0,{most}}}[1-9])?)$"
+    if code == T.DATE:
+        return f"{_DATE}$"
+    if code == T.DATETIME or (code == T.TIMESTAMP and mode.zone is UTC):
+        return rf"{_DATE} ([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]{fraction}$"
+    return "^$"
+
+
+def _is_in_range(column: ColumnInfo, values: pa.Array) -> bool:
+    """Return whether plain values are in the range of their type."""
+    if column.type not in _NUMBERS:
+        return True
+    numbers = pc.min_max(values.cast(pa.string()).cast(pa.int64())).as_py()
+    low, high = 0, len(column.elements)
+    if column.type in INTEGERS:
+        low, high = integer_range(column.type, unsigned=column.unsigned)
+    elif column.type in (T.SET, T.BIT):
+        high = (1 << (len(column.elements) if column.type == T.SET else max(column.length, 1))) - 1
+    elif column.type == T.YEAR:
+        low, high = 1901, 2155
+    return bool(low <= numbers["min"] and numbers["max"] <= high)
+
+
+def stored_value(column: ColumnInfo, value: Value, mode: SQLMode) -> Value:
+    """Return a canonical value as it is stored.
+
+    :param mode: with the time zone of TIMESTAMP values.
+    :raises ScenarioError: for a value that is none of the column's.
+    """
+    if value is None or column.type in STRINGS | LOBS:
+        return value
+    try:
+        if column.type == T.TIMESTAMP:
+            return coerce(column, value.decode(), mode)
+        stored = coerce(column, read(column, value, mode), mode)
+    except (ScenarioError, ValueError, ArithmeticError, LookupError):
+        stored = None
+    if stored is None or _without_zeros(stored) != _without_zeros(value):
+        text = value.decode("utf-8", "backslashreplace")
+        raise value_error(column.name, text, f"This is not a value of type {column.type_name}")
+    return stored
+
+
+def _without_zeros(value: bytes) -> bytes:
+    """Return the text of a value without the zeros at the end of a fraction, which some protocols leave out.
+
+    >>> _without_zeros(b"1.50"), _without_zeros(b"10")
+    (b'1.5', b'10')
+    """
+    return value.rstrip(b"0").rstrip(b".") if b"." in value else value
