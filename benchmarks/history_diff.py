@@ -1,8 +1,11 @@
-"""The cost of ``diff``: the CPU time of the comparison of two folders, divided by that of decoding both.
+"""The cost of ``diff``, ``record`` and ``transcode``: CPU time, divided by that of decoding the messages.
 
-The folders have a history of sysbench in two protocols.
+The folders have a history of sysbench. ``diff`` compares it in two protocols, and decodes both.
+``record`` and ``transcode`` read the first one; ``transcode`` writes the second protocol. The peak of
+memory is that of all steps.
 
     python -m benchmarks.history_diff --transactions 5000 --json
+    python -m benchmarks.history_diff --recordings --transactions 250000 --rounds 1 --json
 """
 
 from __future__ import annotations
@@ -11,12 +14,15 @@ import argparse
 import json
 import os
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
 from statistics import median
 from tempfile import TemporaryDirectory
 from time import process_time
 from typing import Any
 
+from ticdc_producer import record, transcode
 from ticdc_producer.rows.origin import golden_folder
 from ticdc_producer.runs.diff import diff
 from ticdc_producer.runs.run import run
@@ -30,6 +36,8 @@ PAIRS = (
 )
 OPTIONS = {"avro": "&enable-tidb-extension=true"}
 WANTED = 2.0
+WANTED_OF_RECORDINGS = {"record": 1.5, "transcode": 2.5}
+RECORDED = (("open-protocol", "simple"), ("canal-json&enable-tidb-extension=true", "open-protocol"))
 ROWS_PER_TRANSACTION = 4  # changes of a transaction of sysbench: two updates, a delete, an insert
 
 
@@ -37,7 +45,7 @@ def written(folder: Path, protocol: str, partitions: int, transactions: int) -> 
     """Write the messages of sysbench, and return their folder."""
     uri = f"kafka:///t?protocol={protocol}&partition-num={partitions}{OPTIONS.get(protocol, '')}"
     overrides = [f"steps[1].generate.transactions={transactions}"]
-    path = folder / f"{protocol}-{partitions}"
+    path = folder / f"{protocol.partition('&')[0]}-{partitions}"
     if not path.exists():
         run("sysbench", overrides=overrides, sink_uri=uri, out=path, messages_only=True)
     return path
@@ -55,6 +63,35 @@ def cpu_of_diff(*folders: Path) -> float:
     if not diff(*folders, engine="local").equal:
         raise AssertionError("the histories differ")
     return process_time() - start
+
+
+def cpu_of(step: Callable[[], object]) -> float:
+    start = process_time()
+    step()
+    return round(process_time() - start, 2)
+
+
+def measured_recording(folder: Path, protocols: tuple[str, str], transactions: int) -> dict[str, Any]:
+    """Measure decoding, a recording and a transcoding once, in this process."""
+    source, target = protocols
+    path, uri = written(folder, source, 3, transactions), f"kafka:///t?protocol={target}&partition-num=4"
+    with TemporaryDirectory() as temporary:
+        out = Path(temporary)
+        cpu = {
+            "decode": cpu_of_decoding(path),
+            "record": cpu_of(lambda: record(folder=path, out=out / "recording")),
+            "transcode": cpu_of(
+                lambda: transcode(
+                    folder=path, to_sink_uri=uri, out=out / "target", verify_output=False, engine="local"
+                )
+            ),
+        }
+    return {
+        "events": transactions * ROWS_PER_TRANSACTION,
+        "cpu_seconds": cpu,
+        "ratios": {name: round(cpu[name] / cpu["decode"], 2) for name in WANTED_OF_RECORDINGS},
+        "peak_memory_mb": getrusage(RUSAGE_SELF).ru_maxrss >> 10,
+    }
 
 
 def measured(folder: Path, protocols: tuple[str, str], transactions: int, rounds: int) -> dict[str, Any]:
@@ -81,8 +118,17 @@ def main() -> None:
         "--transactions", type=int, default=5000, help="transactions of sysbench, four changes each"
     )
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--recordings", action="store_true", help="record and transcode, in place of diff")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
+    if arguments.recordings:
+        with TemporaryDirectory() as folder:
+            of_pairs = {
+                " | ".join(pair): measured_recording(Path(folder), pair, arguments.transactions)
+                for pair in RECORDED
+            }
+        print(json.dumps({"wanted": WANTED_OF_RECORDINGS, "pairs": of_pairs}, indent=2))
+        return
     report: dict[str, Any] = {"wanted": WANTED, "load": os.getloadavg()[0], "pairs": {}}
     with TemporaryDirectory() as folder:
         for pair in PAIRS:

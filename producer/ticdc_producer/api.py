@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from ticdc_producer.runs.decode import decode
     from ticdc_producer.runs.diff import diff
     from ticdc_producer.runs.recordings.mask import mask, suggest_rules
-    from ticdc_producer.runs.recordings.record import Recording, record
+    from ticdc_producer.runs.recordings.record import record
+    from ticdc_producer.runs.recordings.recording_report import Recording
     from ticdc_producer.runs.recordings.transcode import Transcoding, transcode
     from ticdc_producer.runs.run import run
     from ticdc_producer.runs.run_changes import run_changes
@@ -51,7 +52,7 @@ __all__ = [
 
 _MODULES = {
     "HistoryDiff": "verifier.history.outcome",
-    "Recording": "runs.recordings.record",
+    "Recording": "runs.recordings.recording_report",
     "RunReport": "runs.run_report",
     "Scenario": "scenario.scenario",
     "StateOutcome": "verifier.consumer_state.outcome",

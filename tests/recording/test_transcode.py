@@ -116,6 +116,11 @@ def test_a_topic_is_transcoded_into_another(tmp_path: Path, kafka: EmbeddedKafka
     for options in ({"replace": True}, {"append": True}, {}):
         with pytest.raises(ProducerError, match="transcoded_a, which is the topic that is read"):
             transcode(sink_uri=source, to_sink_uri=uri.format("a", "craft", 1), **options)
+    host, _, port = kafka.bootstrap.partition(":")
+    other = f"{'localhost' if host != 'localhost' else '127.0.0.1'}:{port}"
+    other_name = uri.format("a", "craft", 1).replace(kafka.bootstrap, other)
+    with pytest.raises(ProducerError, match="transcoded_a, which is the topic that is read"):
+        transcode(sink_uri=source, to_sink_uri=other_name)
     with pytest.raises(ProducerError, match="the topic already holds messages"):
         transcode(sink_uri=source, to_sink_uri=target)
     assert read_topic(kafka.bootstrap, "transcoded_a") == before

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+import pyarrow as pa
+
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
 from ticdc_producer.model.event import DDLEvent, Op, Value
 from ticdc_producer.model.mysql_type import MySQLType, bare_name
@@ -37,6 +39,8 @@ def has_commit_ts(commit_ts: CommitTs) -> bool:
 
 ValueProjection: TypeAlias = Callable[[Value], Value]
 """Maps a column value to the value that a reader of the messages gets."""
+StoredValues: TypeAlias = Callable[[pa.Array], pa.Array]
+"""Maps the values that a reader of the messages gets to those of the column, both as binary."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +155,16 @@ class Fidelity:
         """Return the function by which the protocol changes a column's values; None: it changes none.
 
         Invalid UTF-8 is not part of it.
+        """
+        return None
+
+    def stored_values(
+        self,
+        column: ColumnInfo,  # noqa: ARG002  # for codecs to override
+    ) -> StoredValues | None:
+        """Return the inverse of ``value_projection``, as far as there is one; None: a reader gets the values.
+
+        A value whose projection is that of another one becomes one of those with this projection.
         """
         return None
 

@@ -27,6 +27,19 @@ def member_text(column: ColumnInfo, value: bytes) -> str:
     return ",".join(name for bit, name in enumerate(column.elements) if number >> bit & 1)
 
 
+def member_number(column: ColumnInfo, text: bytes) -> bytes:
+    """Return the ENUM index or SET mask of a text, the inverse of ``member_text``; 0 if there is none.
+
+    >>> member_number(ColumnInfo(name="s", type=MySQLType.SET, elements=("a", "b")), b"a,b")
+    b'3'
+    """
+    elements, own = column.elements, text.decode("utf-8", "surrogateescape")
+    if column.type == MySQLType.ENUM:
+        return b"%d" % (elements.index(own) + 1 if own in elements else 0)
+    members = {*own.split(",")}
+    return b"%d" % sum(1 << bit for bit, name in enumerate(elements) if name in members)
+
+
 def allowed(column: ColumnInfo) -> str:
     """Return the comma-separated members of a column.
 

@@ -67,6 +67,9 @@ class EventReader:
         partition says more than the time stamps.
     :param skip_damaged: count messages that cannot be recorded; otherwise the first one is an error.
     :param mask: masks the events, before anything is stored; None: they stay.
+    :param times_deletes: whether a delete without a commit-ts gets the first one after the event before it in
+        its partition.
+    :param in_files: whether the messages are rows of files, whose offsets do not say where a topic begins.
     """
 
     decode: EventsFunction
@@ -74,6 +77,8 @@ class EventReader:
     exact: bool
     skip_damaged: bool
     mask: EventMasks | None = None
+    times_deletes: bool = False
+    in_files: bool = False
 
     def __call__(self, _part: Part, messages: Batches) -> Generator[Tagged, None, Summary]:
         """Yield the rows of the messages.
@@ -81,9 +86,12 @@ class EventReader:
         :raises ProducerError: for a message that cannot be recorded.
         """
         summary, marks = Summary(), _Marks()
+        last: dict[tuple[str, int], int] = {}
         for events in self.decode(messages):
-            summary.see_messages(events, self.selection)
-            batch, row_ids = self._recorded(events, summary)
+            batch = _with_times(events.batch, last) if self.times_deletes else events.batch
+            if not self.in_files:
+                summary.see_messages(events.messages, batch, self.selection)
+            batch, row_ids = self._recorded(batch, _row_ids(events), summary)
             if not batch.num_rows:
                 continue
             summary.see_recorded(batch)
@@ -95,18 +103,17 @@ class EventReader:
             if not is_resolved.all():
                 keys = _keys(batch, summary)
                 keyless = (kinds == "row") & (keys[0] == 0) & (keys[1] == 0)
-                summary.without_key |= _names(batch, keyless)
+                if keyless.any():
+                    summary.see_keyless(batch, keyless)
                 has_key = ~keyless | (row_ids != 0)
                 changes = _changes(batch, row_ids, has_key, is_late, keys, exact=self.exact)
                 yield "changes", changes.filter(pa.array(~is_resolved))
         return summary
 
-    def _recorded(self, events: DecodedEvents, summary: Summary) -> tuple[DecodedBatch, Numbers]:
+    def _recorded(
+        self, batch: DecodedBatch, row_ids: Numbers, summary: Summary
+    ) -> tuple[DecodedBatch, Numbers]:
         """Return the events that are recorded, and the ids of their rows."""
-        batch = events.batch
-        row_ids = np.zeros(batch.num_rows, np.int64)
-        if events.row_ids is not None:
-            row_ids[events.numbers[-1]] = events.row_ids.to_numpy()
         damaged = self._damaged(batch)
         summary.damaged += int(damaged.sum())
         recorded = self.selection.events(batch) & ~damaged
@@ -140,6 +147,32 @@ class EventReader:
             )
             raise rejected_value(batch, first, what, hint).about("skip_damaged")
         return damaged
+
+
+def _row_ids(events: DecodedEvents) -> Numbers:
+    """Return the id of the row of each event; 0: it is not known."""
+    row_ids = np.zeros(events.batch.num_rows, np.int64)
+    if events.row_ids is not None:
+        row_ids[events.numbers[-1]] = events.row_ids.to_numpy()
+    return row_ids
+
+
+def _with_times(batch: DecodedBatch, last: dict[tuple[str, int], int]) -> DecodedBatch:
+    """Return events of which deletes without a commit-ts have the first one after the event before them.
+
+    :param last: the commit-ts of the last event of each partition that has one; it is updated.
+    """
+    ts = pc.fill_null(batch.column("commit_ts"), 0).to_numpy().copy()
+    deleted = pc.fill_null(pc.equal(batch.column("op"), Op.DELETE.label), False)
+    timeless = (ts == 0) & deleted.to_numpy(zero_copy_only=False)
+    for name, rows in of_partitions(batch):
+        known = np.concatenate([[last.get(name, 0)], ts[rows]])
+        latest = known[np.maximum.accumulate(np.where(known > 0, np.arange(len(known)), 0))]
+        last[name] = int(latest[-1])
+        own = timeless[rows] & (latest[1:] > 0)
+        ts[rows[own]] = latest[1:][own] + 1
+    column = pa.array(ts, mask=(ts == 0) & batch.column("commit_ts").is_null().to_numpy(zero_copy_only=False))
+    return batch.set_column(batch.schema.get_field_index("commit_ts"), "commit_ts", column)
 
 
 class _Marks:
@@ -231,9 +264,3 @@ def _keys(batch: DecodedBatch, summary: Summary) -> tuple[Numbers, Numbers]:
                 hashes = combined(*map(value_hashes, cells))
                 digests[layout.rows] = np.where(images.lists.present[layout.rows], not_zero(hashes), 0)
     return old, new
-
-
-def _names(batch: DecodedBatch, rows: Flags) -> set[str]:
-    """Return the tables of some rows, as ``SCHEMA.TABLE``."""
-    chosen = batch.filter(pa.array(rows))
-    return {*pc.binary_join_element_wise(chosen.column("schema"), chosen.column("table"), ".").to_pylist()}

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.model.column import ColumnFlag
+from ticdc_producer.model.column_functions import row_codes
 from ticdc_producer.model.shapes import DecodedBatch
 from ticdc_producer.model.tso import MAX_TS
 from ticdc_producer.verifier.event_layouts import EventLayout, LayoutBatch
@@ -41,10 +42,10 @@ class Selection:
 
     def events(self, batch: DecodedBatch) -> Flags:
         """Return which events are recorded. A DDL before the recording is: later tables depend on it."""
-        texts = (pc.fill_null(batch.column(name), "").to_pylist() for name in ("kind", "schema", "table"))
-        names = [*zip(*texts, strict=True)]
-        accepted = {name: self._accepts(*name) for name in {*names}}
-        chosen: Flags = np.fromiter((accepted[name] for name in names), np.bool_, len(names))
+        names = [pc.fill_null(batch.column(name), "") for name in ("kind", "schema", "table")]
+        _, firsts, codes = np.unique(row_codes(names), return_index=True, return_inverse=True)
+        distinct = zip(*(column.take(pa.array(firsts)).to_pylist() for column in names), strict=True)
+        chosen: Flags = np.array([self._accepts(*name) for name in distinct], np.bool_)[codes]
         ts = pc.fill_null(batch.column("commit_ts"), 0).to_numpy()
         is_ddl = pc.equal(batch.column("kind"), "ddl").to_numpy(zero_copy_only=False)
         chosen &= (ts <= self.until) & (is_ddl | (ts > self.after))

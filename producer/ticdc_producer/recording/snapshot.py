@@ -19,17 +19,11 @@ from ticdc_producer.engine.dataset import Batches, Dataset, Order
 from ticdc_producer.model.column_functions import first_of_groups, row_codes, whole_groups
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import EVENT_IMAGE
+from ticdc_producer.recording.defined_changes import families_of, table_history
 from ticdc_producer.recording.history import origins, recorded_rows
 from ticdc_producer.replica.rows import image_array, positions_of
-from ticdc_producer.replica.versions import NO_VERSION, RowMigration, TableHistory, Version
-from ticdc_producer.verifier.fingerprint import (
-    Flags,
-    Numbers,
-    combined,
-    not_zero,
-    text_hashes,
-    value_hashes,
-)
+from ticdc_producer.replica.versions import RowMigration, Version
+from ticdc_producer.verifier.fingerprint import Flags, Numbers
 
 _POSITION = ("topic", "partition", "offset", "index")
 _IN_ORDER = ("commit_ts", "rank", *_POSITION)
@@ -75,34 +69,17 @@ class EarlierRows:
                 yield _inserts(rows, numbers, commit_ts)
 
     def _needs(self, batches: Batches) -> Batches:
-        # Every table with a handle key is followed, because some protocols mark primary keys alone.
-        history = TableHistory(self.versions, exact=self.exact, keys_visible=lambda _: False)
+        history = table_history(self.versions, exact=self.exact)
         for batch in batches:
             rows = batch.filter(
                 pc.and_(batch.column("op").is_valid(), pc.greater(batch.column("commit_ts"), self.start))
             )
-            families, versions = _families(history, rows)
-            old, new = self._keys(rows, versions)
+            families, versions = families_of(history, rows)
+            old, new = (rows.column(name).to_numpy() for name in ("old_key", "new_key"))
             inserts = pc.equal(rows.column("op"), Op.INSERT.label).to_numpy(zero_copy_only=False)
             old = np.where(old == 0, new, old)  # an update may have the changed columns alone
             yield _needed(rows, families, versions, old, ~inserts & (old != 0), exists=True)
             yield _needed(rows, families, versions, new, (inserts | (old != new)) & (new != 0), exists=False)
-
-    def _keys(self, rows: pa.RecordBatch, versions: Numbers) -> tuple[Numbers, Numbers]:
-        """Return the digests of the old and the new keys; where messages do not mark the key, by the DDLs."""
-        old, new = (rows.column(name).to_numpy() for name in ("old_key", "new_key"))
-        unmarked = (old == 0) & (new == 0) & (versions != NO_VERSION)
-        old, new = old.copy(), new.copy()
-        for version in np.unique(versions[unmarked]).tolist():
-            own = np.flatnonzero(unmarked & (versions == version))
-            names = self.versions[version].definition.key
-            for keys, side in ((old, "before"), (new, "after")):
-                cells = _named(rows.column(side).take(pa.array(own)), names)
-                if cells:
-                    hashes = combined(*(value_hashes(values) for _, values in cells))
-                    known = np.logical_and.reduce([present for present, _ in cells])
-                    keys[own] = np.where(known, not_zero(hashes), 0)
-        return old, new
 
     def _of_tables(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Yield the rows by table, under the names of their tables and columns at the start."""
@@ -149,26 +126,6 @@ def _renamed(names: Mapping[str, str], migration: RowMigration) -> Mapping[str, 
         return names
     renamed = {mapping.source: mapping.name for mapping in migration.columns if mapping.source}
     return {name: renamed.get(current, "") for name, current in names.items()}
-
-
-def _families(history: TableHistory, rows: pa.RecordBatch) -> tuple[Numbers, Numbers]:
-    """Return a number for the table of each row, whatever its name, and the number of its version."""
-    schemas, tables = rows.column("schema"), rows.column("table")
-    families = combined(text_hashes(schemas), text_hashes(tables)).view(np.int64).copy()
-    versions = np.full(rows.num_rows, NO_VERSION)
-    codes = row_codes([schemas, tables])
-    for code in np.unique(codes).tolist():
-        own = np.flatnonzero(codes == code)
-        name = str(schemas[int(own[0])].as_py() or ""), str(tables[int(own[0])].as_py())
-        if name in history.names:
-            possible = history.versions_of(*name, rows.column("commit_ts").to_numpy()[own])
-            # With rounded time stamps a row at the time of a DDL counts as later.
-            chosen = np.where(possible.first > possible.last, len(possible.versions), possible.last)
-            numbers = np.array([*(version.number for version in possible.versions), NO_VERSION])[chosen]
-            versions[own] = numbers
-            known = own[numbers != NO_VERSION]
-            families[known] = [history.family_of(number) for number in versions[known].tolist()]
-    return families, versions
 
 
 def _needed(

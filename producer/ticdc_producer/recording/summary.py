@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -15,9 +15,8 @@ from ticdc_producer.errors import MessageError
 from ticdc_producer.model.shapes import DecodedBatch
 from ticdc_producer.recording.selection import Selection
 from ticdc_producer.replica.stream_ddl import StreamDDL
-from ticdc_producer.targets.decoded_events import DecodedEvents
 from ticdc_producer.verifier.event_layouts import DescribedColumn, EventLayout
-from ticdc_producer.verifier.fingerprint import Numbers
+from ticdc_producer.verifier.fingerprint import Flags, Numbers
 
 TableName: TypeAlias = tuple[str, str]
 
@@ -44,11 +43,19 @@ class FirstRow:
     """The first row event of a table.
 
     :param position: topic, partition and offset of its message.
+    :param last_ts: commit-ts of the last row event of the table.
     """
 
     commit_ts: int
     position: tuple[str, int, int]
     columns: tuple[DescribedColumn, ...] = field(compare=False)
+    last_ts: int = field(compare=False)
+
+    @property
+    def place(self) -> str:
+        """The position as text."""
+        topic, partition, offset = self.position
+        return f"{topic}/{partition}@{offset}"
 
 
 @dataclass
@@ -56,7 +63,7 @@ class Summary:
     """The summary of a part of the messages.
 
     :ivar damaged: number of messages that do not decode, or that have a handle key alone.
-    :ivar without_key: tables with rows of which no handle key is known.
+    :ivar without_key: tables with rows of which no handle key is known, with the last commit-ts of them.
     :ivar begins: the first offset of each partition, and the commit-ts of its first event; 0: it has none.
     :ivar before: the highest commit-ts before the offsets at which the recording begins.
     :ivar lowest: the lowest commit-ts of a recorded event; 0: there is none.
@@ -65,7 +72,7 @@ class Summary:
     """
 
     damaged: int = 0
-    without_key: set[str] = field(default_factory=set)
+    without_key: dict[TableName, int] = field(default_factory=dict)
     begins: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
     before: int = 0
     lowest: int = 0
@@ -76,7 +83,8 @@ class Summary:
         """Add what is known of other parts."""
         for other in others:
             self.damaged += other.damaged
-            self.without_key |= other.without_key
+            for table, ts in other.without_key.items():
+                self.without_key[table] = max(ts, self.without_key.get(table, 0))
             for partition, begin in other.begins.items():
                 self.begins[partition] = min(begin, self.begins.get(partition, begin))
             self.before = max(self.before, other.before)
@@ -84,14 +92,20 @@ class Summary:
             for ddl, position in other.ddls.items():
                 self.ddls[ddl] = min(position, self.ddls.get(ddl, position))
             for name, row in other.first_rows.items():
-                self.first_rows[name] = min(row, self.first_rows.get(name, row))
+                self._see_first(name, row)
 
-    def see_messages(self, events: DecodedEvents, selection: Selection) -> None:
-        """Note where partitions begin, before events are left out."""
-        for name, rows in of_partitions(events.messages):
+    def _see_first(self, name: TableName, row: FirstRow) -> None:
+        known = self.first_rows.get(name, row)
+        self.first_rows[name] = replace(min(row, known), last_ts=max(row.last_ts, known.last_ts))
+
+    def see_messages(self, messages: pa.RecordBatch, batch: DecodedBatch, selection: Selection) -> None:
+        """Note where partitions begin, before events are left out.
+
+        :param batch: the events of the messages.
+        """
+        for name, rows in of_partitions(messages):
             if name not in self.begins:
-                self.begins[name] = int(events.messages.column("offset")[int(rows[0])].as_py()), 0
-        batch = events.batch
+                self.begins[name] = int(messages.column("offset")[int(rows[0])].as_py()), 0
         offsets = batch.column("offset").to_numpy()
         ts = pc.fill_null(batch.column("commit_ts"), 0).to_numpy()
         for name, rows in of_partitions(batch):
@@ -120,8 +134,21 @@ class Summary:
         )
         row = int(layout.rows[int(np.argmin(ts))])
         topic, partition, offset = (batch.column(of)[row].as_py() for of in ("topic", "partition", "offset"))
-        first = FirstRow(commit_ts=int(ts.min()), position=(topic, partition, offset), columns=layout.columns)
-        self.first_rows[name] = min(first, self.first_rows.get(name, first))
+        first = FirstRow(
+            commit_ts=int(ts.min()),
+            position=(topic, partition, offset),
+            columns=layout.columns,
+            last_ts=int(ts.max()),
+        )
+        self._see_first(name, first)
+
+    def see_keyless(self, batch: DecodedBatch, rows: Flags) -> None:
+        """Note the tables of rows without a handle key."""
+        chosen = pa.Table.from_batches([batch.filter(pa.array(rows))])
+        tables = chosen.group_by(["schema", "table"]).aggregate([("commit_ts", "max")])
+        for row in tables.to_pylist():
+            name = row["schema"] or "", row["table"]
+            self.without_key[name] = max(row["commit_ts_max"], self.without_key.get(name, 0))
 
     def start_ts(self, selection: Selection) -> int | None:
         """Return the TSO after which everything is known; None: from the beginning.

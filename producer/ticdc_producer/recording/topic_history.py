@@ -8,29 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.engine.dataset import Dataset
+from ticdc_producer.engine.dataset import Batches, Dataset
 from ticdc_producer.errors import RecordingError
 from ticdc_producer.masks.events import EventMasks
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.protocols.spec import DescribedTables
+from ticdc_producer.protocols.storage_files import SchemaFile
+from ticdc_producer.recording.defined_changes import DefinedChanges
 from ticdc_producer.recording.definitions import (
     CreatedNames,
     EarlierTable,
-    RowTables,
     described_tables,
     dumped_tables,
 )
 from ticdc_producer.recording.history import RECORDED, Deliveries, recorded_changes, recorded_resolved
-from ticdc_producer.recording.selection import Selection
+from ticdc_producer.recording.row_tables import RowTables
+from ticdc_producer.recording.schema_files import file_ddls, file_tables
+from ticdc_producer.recording.selection import Accepts, Selection
 from ticdc_producer.recording.snapshot import EarlierRows
-from ticdc_producer.recording.summary import Summary
+from ticdc_producer.recording.summary import Summary, TableName
 from ticdc_producer.replica.stream_ddl import StreamDDL, apply_ddls
+from ticdc_producer.replica.versions import Version
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,11 +45,25 @@ class DefinitionSource:
     :param dump: SQL with their CREATE TABLE statements.
     :param describe: returns the tables that a message describes; None: no message describes any.
     :param descriptions: the values of the messages that describe tables.
+    :param files: the schema files of a storage sink.
     """
 
     dump: Path | None = None
     describe: Callable[[bytes], DescribedTables] | None = None
     descriptions: Sequence[bytes] = ()
+    files: Sequence[SchemaFile] = ()
+
+    def tables(self, accepts: Accepts, created: CreatedNames) -> list[EarlierTable]:
+        """Return the tables that are known without their rows.
+
+        :param created: tables that the messages create.
+        :raises ScenarioError: for a dump that cannot be read, and for a definition that does not run.
+        """
+        if self.dump is not None:
+            return dumped_tables(self.dump, accepts, created)
+        if self.describe is not None:
+            return described_tables(self.describe, self.descriptions, accepts, created)
+        return file_tables(self.files, accepts, created)
 
 
 @dataclass(kw_only=True)
@@ -52,9 +71,11 @@ class TopicHistory:
     """The history of some messages.
 
     :param summary: of all messages.
-    :param changes: shape ``events.CHANGES``.
+    :param changes: shape ``events.CHANGES``, as their tables have them.
     :param resolved: shape ``events.RESOLVED``.
-    :param tables: those that existed before.
+    :param definitions: the CREATE TABLE statements of tables that existed before, before all DDLs.
+    :param file_ddls: DDLs that are in no message.
+    :param versions: of all tables.
     :param from_rows: names of the tables whose definition follows from their rows.
     :param begin: TSO after which events are recorded; None: from the beginning.
     :param exact: whether time stamps are exact.
@@ -66,8 +87,9 @@ class TopicHistory:
     changes: Dataset
     resolved: Dataset
     fidelity: Fidelity
-    profile: Profile
-    tables: Sequence[EarlierTable]
+    definitions: Sequence[StreamDDL]
+    file_ddls: Sequence[StreamDDL]
+    versions: tuple[Version, ...]
     from_rows: tuple[str, ...]
     begin: int | None
     exact: bool
@@ -92,29 +114,50 @@ class TopicHistory:
         :param mask: what masked the events; None: nothing did.
         :raises ProducerError: for a dump that cannot be read, and for a table whose definition is not known.
         """
-        ddls = summary.stream_ddls()
-        created, accepts = CreatedNames.by(ddls), selection.accepts
-        tables: list[EarlierTable] = []
-        if source.dump is not None:
-            tables = dumped_tables(source.dump, accepts, created)
-        elif source.describe is not None:
-            tables = described_tables(source.describe, source.descriptions, accepts, created)
-        known = (table.name for table in tables)
-        of_rows = RowTables.of(summary.first_rows, known, ddls, created, fidelity).tables(changes)
+        in_files = file_ddls(source.files, selection.accepts, selection.until)
+        ddls = sorted([*summary.stream_ddls(), *in_files])
+        created = CreatedNames.by(ddls)
+        tables = source.tables(selection.accepts, created)
         begin = summary.start_ts(selection)
+        known = (table.name for table in tables)
+        row_tables = RowTables.of(summary.first_rows, known, ddls, created, fidelity, begin)
+        of_rows, unknown = row_tables.tables(changes)
+        if unknown:  # none of their rows is recorded
+            changes = changes.map(partial(_without_ddls, unknown), changes.schema)
+            ddls = [ddl for ddl in ddls if (ddl.schema, ddl.table) not in unknown]
         if begin is None and (tables or of_rows):
             begin = max(summary.lowest - 1, len(tables) + len(of_rows) + 1)
+        definitions = (
+            []
+            if begin is None
+            else _definitions([_masked(table, mask) for table in (*tables, *of_rows)], ddls, begin)
+        )
+        versions = tuple(apply_ddls([*definitions, *ddls], fidelity, profile))
+        exact = is_exact(fidelity)
+        defined = DefinedChanges(versions, fidelity, exact)
         return cls(
             summary=summary,
-            changes=changes,
+            changes=changes.map(defined, changes.schema) if defined.is_needed else changes,
             resolved=resolved,
             fidelity=fidelity,
-            profile=profile,
-            tables=[_masked(table, mask) for table in (*tables, *of_rows)],
+            definitions=definitions,
+            file_ddls=in_files,
+            versions=versions,
             mask=mask,
             from_rows=tuple(sorted(f"{table.schema}.{table.table}" for table in of_rows)),
             begin=begin,
-            exact=fidelity.commit_ts == "exact",
+            exact=exact,
+        )
+
+    @property
+    def without_key(self) -> list[str]:
+        """The tables with recorded rows of which no handle key is known."""
+        keyless = {version.name for version in self.versions if not version.definition.key}
+        keyed = {version.name for version in self.versions} - keyless
+        return sorted(
+            ".".join(name)
+            for name, last_ts in self.summary.without_key.items()
+            if last_ts > (self.begin or 0) and name not in keyed
         )
 
     @property
@@ -125,7 +168,9 @@ class TopicHistory:
         """
         if self.begin is None:
             return None
-        return self.begin + sum(ddl.commit_ts == self.begin for ddl in self.summary.stream_ddls())
+        return self.begin + sum(
+            ddl.commit_ts == self.begin for ddl in (*self.summary.stream_ddls(), *self.file_ddls)
+        )
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a recording (shape ``RECORDED``).
@@ -133,14 +178,9 @@ class TopicHistory:
         :raises RecordingError: for a change at the start-ts, where it could not be distinguished.
         """
         begin, start = self.begin, self.start_ts
+        yield _statements([*self.definitions, *self.file_ddls])
         if begin is not None and start is not None:
-            definitions = self._definitions(begin)
-            yield _statements(definitions)
-            ddls = [*definitions, *self.summary.stream_ddls()]
-            versions = apply_ddls(ddls, self.fidelity, self.profile)
-            earlier = EarlierRows(
-                tuple(versions), begin, self.exact, computes_generated=self.mask is not None
-            )
+            earlier = EarlierRows(self.versions, begin, self.exact, computes_generated=self.mask is not None)
             yield from earlier.batches(self.changes, start)
         for batch in recorded_changes(self.changes, self.deliveries, exact=self.exact, start=begin):
             if start is not None:
@@ -148,19 +188,34 @@ class TopicHistory:
             yield batch
         yield from recorded_resolved(self.resolved, begin)
 
-    def _definitions(self, begin: int) -> list[StreamDDL]:
-        """Return the CREATE TABLE statements of earlier tables, before all DDLs of the messages."""
-        first = min((ddl.commit_ts for ddl in self.summary.stream_ddls()), default=begin)
-        last = min(begin, first)
-        ddls = []
-        for table in sorted(self.tables, key=lambda table: (table.since, table.name), reverse=True):
-            last = min(table.since or last - 1, last - 1)
-            ddls.append(
-                StreamDDL(
-                    commit_ts=last, order=(), schema=table.schema, table=table.table, query=table.create
-                )
-            )
-        return ddls[::-1]
+
+def is_exact(fidelity: Fidelity) -> bool:
+    """Return whether the time stamps of rows say in which order they committed.
+
+    A delete of Avro has none; it gets one after the event before it.
+    """
+    return fidelity.commit_ts in ("exact", "not deletes")
+
+
+def _without_ddls(tables: frozenset[TableName], batches: Batches) -> Batches:
+    """Leave out the DDLs of some tables."""
+    for batch in batches:
+        names = [batch.column(name) for name in ("schema", "table")]
+        own = [pc.and_(*(pc.equal(*pair) for pair in zip(names, table, strict=True))) for table in tables]
+        of_tables = pc.fill_null(reduce(pc.or_, own), False)
+        yield batch.filter(pc.invert(pc.and_(of_tables, batch.column("statement").is_valid())))
+
+
+def _definitions(tables: Sequence[EarlierTable], ddls: Sequence[StreamDDL], begin: int) -> list[StreamDDL]:
+    """Return the CREATE TABLE statements of earlier tables, before all DDLs."""
+    last = min([begin, *(ddl.commit_ts for ddl in ddls)])
+    definitions = []
+    for table in sorted(tables, key=lambda table: (table.since, table.name), reverse=True):
+        last = min(table.since or last - 1, last - 1)
+        definitions.append(
+            StreamDDL(commit_ts=last, order=(), schema=table.schema, table=table.table, query=table.create)
+        )
+    return definitions[::-1]
 
 
 def _masked(table: EarlierTable, mask: EventMasks | None) -> EarlierTable:
@@ -175,7 +230,7 @@ def _statements(ddls: Sequence[StreamDDL]) -> pa.RecordBatch:
         "commit_ts": [ddl.commit_ts for ddl in ddls],
         "seq": [0] * len(ddls),
         "statement": [ddl.query for ddl in ddls],
-        "schema": [ddl.schema for ddl in ddls],
+        "schema": [ddl.schema if ddl.table else None for ddl in ddls],
         "table": [ddl.table for ddl in ddls],
     }
     columns = [pa.array(given.get(column.name, [None] * len(ddls)), column.type) for column in RECORDED]

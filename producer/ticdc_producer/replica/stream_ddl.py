@@ -69,6 +69,14 @@ class StreamDDL:
     copies: Copies = field(default_factory=dict, compare=False)
 
 
+def parsed_ddl(query: str) -> list[DDL]:
+    """Return the statements of a DDL; none if it cannot be read."""
+    try:
+        return [parse_ddl(Cursor(statement)) for statement in split_statements(query)]
+    except _UNREADABLE:
+        return []
+
+
 def apply_ddls(ddls: Iterable[StreamDDL], fidelity: Fidelity, profile: Profile = "classic") -> list[Version]:
     """Return the versions of all tables, in order.
 

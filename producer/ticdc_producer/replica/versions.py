@@ -266,7 +266,7 @@ class TableHistory:
         return version.definition.key != target.definition.key
 
     def versions_of(self, schema: str, table: str, commit_ts: Numbers) -> PossibleVersions:
-        """Return the versions of a followed table to which rows may belong.
+        """Return the versions of a table to which rows may belong.
 
         With versions since 5 until 9, and since 9, a row at 9 is in the first one if time stamps are exact: a
         row with the ts of a DDL belongs before it. If they are rounded, it may be in either.
@@ -282,7 +282,7 @@ class TableHistory:
     @cached_property
     def _of_name(self) -> Mapping[TableName, list[Version]]:
         by_name: dict[TableName, list[Version]] = defaultdict(list)
-        for version in self.followed.values():
+        for version in self._versions:
             by_name[version.name].append(version)
         return by_name
 

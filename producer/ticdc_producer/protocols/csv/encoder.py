@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,10 +13,10 @@ import pyarrow.compute as pc
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
 from ticdc_producer.model.event import DDLEvent, Message, Op, Value
-from ticdc_producer.model.fidelity import Fidelity, ValueProjection
+from ticdc_producer.model.fidelity import Fidelity, StoredValues, ValueProjection
 from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.arrow_text import Fragment, concat, integers
+from ticdc_producer.protocols.arrow_text import Fragment, concat, integers, map_distinct
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.csv.options import CSVOptions
 from ticdc_producer.protocols.csv.values import (
@@ -27,7 +28,7 @@ from ticdc_producer.protocols.csv.values import (
     text_like_null,
 )
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
-from ticdc_producer.protocols.member_text import member_text, no_member
+from ticdc_producer.protocols.member_text import member_number, member_text, no_member
 from ticdc_producer.protocols.message_batch import MessageBatch, one_message_per_row
 from ticdc_producer.protocols.storage_files import column_type
 
@@ -63,6 +64,11 @@ class CSVFidelity(Fidelity):
             return None if written == self.bare_null else text
 
         return project
+
+    def stored_values(self, column: ColumnInfo) -> StoredValues | None:
+        if column.type not in (MySQLType.ENUM, MySQLType.SET):
+            return None
+        return partial(map_distinct, function=partial(member_number, column))
 
 
 def _hex(value: bytes) -> bytes:

@@ -10,7 +10,7 @@ from functools import partial
 
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.fidelity import AsHashed, Fidelity, ValueProjection
+from ticdc_producer.model.fidelity import AsHashed, Fidelity, StoredValues, ValueProjection
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, STRINGS, MySQLType, type_names
 from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.model.values.temporal_text import two_digit_year, zone_of
@@ -24,6 +24,7 @@ from ticdc_producer.protocols.debezium.plan import (
     text_default,
     tidb_type,
 )
+from ticdc_producer.protocols.debezium.stored_values import stored_values
 from ticdc_producer.protocols.debezium.temporal import (
     FIRST_TIMESTAMP,
     REFUSED,
@@ -116,6 +117,9 @@ class DebeziumFidelity(Fidelity):
             return projection(value) if projection else value
 
         return reduce
+
+    def stored_values(self, column: ColumnInfo) -> StoredValues | None:
+        return stored_values(column, self.options)
 
     @property
     def hashed_types(self) -> Mapping[str, AsHashed]:

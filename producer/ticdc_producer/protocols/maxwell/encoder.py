@@ -6,18 +6,19 @@ TiCDC's encoder panics on a DDL of a database, which has no table. Source: tiflo
 
 from __future__ import annotations
 
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import DDLEvent, Kind, Message, Value
-from ticdc_producer.model.fidelity import AsHashed, Fidelity, ValueProjection
+from ticdc_producer.model.fidelity import AsHashed, Fidelity, StoredValues, ValueProjection
 from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.arrow_text import NULL, Numbers, lengths, merge_runs
+from ticdc_producer.protocols.arrow_text import NULL, Numbers, lengths, map_values, merge_runs
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.batch_options import MAX_ROWS, WorkerOptions
 from ticdc_producer.protocols.encoded_rows import EncodedRows, MessageLimits, batched, encoded_rows
@@ -119,6 +120,9 @@ class MaxwellFidelity(Fidelity):
     def value_projection(self, column: ColumnInfo) -> ValueProjection | None:
         return _base64 if holds_bytes(column) else None
 
+    def stored_values(self, column: ColumnInfo) -> StoredValues | None:
+        return partial(map_values, function=_of_base64) if holds_bytes(column) else None
+
     @property
     def hashed_types(self) -> Mapping[str, AsHashed]:
         """None: a text may be Base64."""
@@ -127,6 +131,14 @@ class MaxwellFidelity(Fidelity):
 
 def _base64(value: Value) -> Value:
     return None if value is None else b64encode(value)
+
+
+def _of_base64(text: bytes) -> bytes:
+    """Return the bytes of a text; one that is not Base64 stays as it is."""
+    try:
+        return b64decode(text, validate=True)
+    except ValueError:
+        return text
 
 
 class MaxwellEncoder:

@@ -12,17 +12,20 @@ from ticdc_producer.config.kafka_properties import parse_kafka_properties
 from ticdc_producer.config.parameters import BY_NAME, has_parameter
 from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.engine.local import LocalEngine, local
-from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.errors import ChangefeedError, FolderError
 from ticdc_producer.local_path import local_path
 from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
-from ticdc_producer.rows.changes import sends_base64
-from ticdc_producer.rows.origin import Origin, golden_folder, messages_of_topics
+from ticdc_producer.protocols.storage_files import SchemaFile
+from ticdc_producer.rows.origin import Origin, golden_folder, messages_of_topics, storage_folder
+from ticdc_producer.runs.decode import folder_source
 from ticdc_producer.runs.run_options import OnStatus
 from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
 from ticdc_producer.targets.kafka.read import OffsetRange, file_messages, file_ranges
 from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
+from ticdc_producer.targets.storage.read import listing_of
 
-_EXTENSION = "enable-tidb-extension"
+_TIMES = ("enable-tidb-extension", "include-commit-ts")
+"""The options with which messages have a commit-ts."""
 
 
 @dataclass
@@ -30,10 +33,12 @@ class MessageSource:
     """The messages to record.
 
     :param partitions: their number by topic.
+    :param files: the schema files of a storage sink; None: the messages are those of topics.
     """
 
     origin: Origin
     partitions: dict[str, int] = field(default_factory=dict)
+    files: Sequence[SchemaFile] | None = None
 
 
 def check_protocol(changefeed: Changefeed, fidelity: Fidelity) -> None:
@@ -41,18 +46,14 @@ def check_protocol(changefeed: Changefeed, fidelity: Fidelity) -> None:
 
     :raises ChangefeedError: with the option that adds what its messages lack.
     """
-    hint = "record another protocol"
-    if not has_commit_ts(fidelity.commit_ts):
-        what = "has rows without a commit-ts, so that the order of the changes is not known"
-        if has_parameter(changefeed.spec, BY_NAME[_EXTENSION]) and not changefeed.enable_tidb_extension:
-            hint = f"record a topic of a changefeed with {_EXTENSION}=true"
-    elif fidelity.float_decimals:
-        what = "sends DECIMAL as floating-point numbers, which have other digits"
-    elif sends_base64(fidelity):
-        what = "sends byte strings as Base64, which its messages do not distinguish from texts"
-    else:
+    if has_commit_ts(fidelity.commit_ts) or fidelity.commit_ts == "not deletes":
         return
-    raise ChangefeedError(f"{changefeed.protocol} {what}", parameter="protocol", hint=hint)
+    hint = "record another protocol"
+    for name in _TIMES:
+        if has_parameter(changefeed.spec, BY_NAME[name]):
+            hint = f"record a topic of a changefeed with {name}=true"
+    what = f"{changefeed.protocol} has rows without a commit-ts: the order of the changes is not known"
+    raise ChangefeedError(what, parameter="protocol", hint=hint)
 
 
 def message_source(
@@ -66,14 +67,17 @@ def message_source(
     """Return the messages to record."""
     if folder is not None:
         parse_kafka_properties(kafka_properties)
-        origin = golden_folder(local_path(folder))
+        path = local_path(folder)
+        known = folder_source(path)
+        if "sink_uri" in known:
+            return _storage(changefeed_of(known["sink_uri"], config))
+        origin = golden_folder(path)
         changefeed = origin.changefeed
         return MessageSource(origin, {changefeed.sink_uri.topic: changefeed.partition_num})
     changefeed = changefeed_of(sink_uri, config, kafka_properties=kafka_properties)
     topic = changefeed.sink_uri.topic
     if changefeed.sink_uri.kind is SinkKind.STORAGE:
-        what = "record reads topics, and the sink URI names a storage"
-        raise ChangefeedError(what, parameter="sink-uri", hint="record the topic of the same tables")
+        return _storage(changefeed)
     if messages is None:
         on_status(f"connecting to {brokers_of(changefeed)}")
         ranges = whole_topics(brokers_of(changefeed), [topic])
@@ -89,6 +93,16 @@ def message_source(
     claims = changefeed.claim_check_storage_uri
     origin = Origin(changefeed=changefeed, messages=rows, options=options, claims=claims)
     return MessageSource(origin, _partitions(ranges))
+
+
+def _storage(changefeed: Changefeed) -> MessageSource:
+    listing = listing_of(changefeed)
+    if listing.unread or listing.shares_directories:
+        what = "the order of the rows in its files is not known"
+        problem = next(iter(listing.unread), None)
+        hint = f"{problem.path}: {problem.what}" if problem else "several dispatchers wrote into a directory"
+        raise FolderError(what, path=listing.uri, hint=hint)
+    return MessageSource(storage_folder(changefeed), files=[*listing.tables.values()])
 
 
 def _partitions(ranges: Sequence[OffsetRange]) -> dict[str, int]:

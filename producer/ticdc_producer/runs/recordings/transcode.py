@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ticdc_producer.config import ConfigSource, SinkKind, changefeed_content
+from ticdc_producer.config import Changefeed, ConfigSource, SinkKind, changefeed_content
 from ticdc_producer.config.resolve import changefeed_of
-from ticdc_producer.config.sink_uri import SinkURI, parse_sink_uri
+from ticdc_producer.config.sink_uri import parse_sink_uri
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import translate_worker_errors
 from ticdc_producer.errors import ArgumentError, ChangefeedError
 from ticdc_producer.local_path import local_path
 from ticdc_producer.runs.options import BROKER, EMBEDDED, STORAGE, check_options
-from ticdc_producer.runs.recordings.record import Recording, record
+from ticdc_producer.runs.recordings.record import record
+from ticdc_producer.runs.recordings.recording_report import Recording
 from ticdc_producer.runs.run import run_job
 from ticdc_producer.runs.run_options import OnStatus, RunOptions, ignore_status
 from ticdc_producer.runs.run_report import OnProgress, RunReport
 from ticdc_producer.scenario.load import load_scenario
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.prepare import TimeStamp, prepare
+from ticdc_producer.targets.kafka.topics import Topics
 
 _NAME = "recording"
 """The name of the scenario."""
@@ -115,7 +117,11 @@ def transcode(
     )
     check_options("transcode", given)
     with _errors_of_target():
-        _check_target(given, to_sink_uri, to_config)
+        sink = _check_target(given, to_sink_uri, to_config)
+    source = None if sink_uri is None or messages is not None else changefeed_of(sink_uri, config)
+    if source is not None and sink == BROKER:
+        target = changefeed_of(to_sink_uri, to_config, kafka_properties=to_kafka_properties)
+        _check_apart(source, target, (target.sink_uri.topic,))
     with TemporaryDirectory(prefix="ticdc-producer-transcode-") as temporary:
         recording = record(
             out=Path(temporary) / _NAME,
@@ -135,8 +141,8 @@ def transcode(
         )
         with _errors_of_target():
             job = _job(recording.folder, to_sink_uri, to_config, to_kafka_properties)
-        if sink_uri is not None and messages is None:
-            _check_apart(changefeed_of(sink_uri, config).sink_uri, job)
+        if source is not None and sink == BROKER:
+            _check_apart(source, job.changefeed, job.stream.topic_partitions.topics)
         return Transcoding(recording=recording, report=run_job(job, options))
 
 
@@ -151,8 +157,8 @@ def _errors_of_target() -> Iterator[None]:
 
 def _check_target(
     given: Mapping[str, object], to_sink_uri: str | None, to_config: ConfigSource | None
-) -> None:
-    """Check what needs no messages, because reading them may take long."""
+) -> str:
+    """Check what needs no messages, because reading them may take long; return the kind of sink."""
     sink = EMBEDDED
     if to_sink_uri is not None:
         target = parse_sink_uri(to_sink_uri).target
@@ -164,6 +170,7 @@ def _check_target(
     check_options("run", {name: given[name] for name in _OF_RUN}, sink)
     if to_config is not None:
         changefeed_content(to_config)
+    return sink
 
 
 def _job(
@@ -174,13 +181,19 @@ def _job(
     return prepare(scenario, sink_uri=sink_uri, config=config, kafka_properties=kafka_properties)
 
 
-def _check_apart(source: SinkURI, job: Job) -> None:
-    """Refuse to write the topic that was read, of which nothing would be left if writing fails.
+def _check_apart(source: Changefeed, target: Changefeed, topics: Collection[str]) -> None:
+    """Refuse to write the topic that is read, of which nothing would be left if writing fails.
 
-    :raises ArgumentError: if the target has its name and one of its brokers.
+    :param topics: those that are written.
+    :raises ArgumentError: if the target writes a topic of its name into its cluster.
+    :raises BrokerError: if brokers have other names, and those of one of the two do not answer.
     """
-    target = job.changefeed.sink_uri
-    if set(source.hosts) & set(target.hosts) and source.topic in job.stream.topic_partitions.topics:
-        what = f"`to_sink_uri` would write {source.topic}, which is the topic that is read"
+    topic = source.sink_uri.topic
+    if topic not in topics:
+        return
+    same_names = set(source.sink_uri.hosts) & set(target.sink_uri.hosts)
+    clusters = [None] if same_names else [Topics(of.brokers).cluster_id() for of in (source, target)]
+    if same_names or (clusters[0] is not None and clusters[0] == clusters[1]):
+        what = f"`to_sink_uri` would write {topic}, which is the topic that is read"
         error = ArgumentError(what, argument="to_sink_uri", hint="name another topic")
         raise error.about("to_sink_uri")

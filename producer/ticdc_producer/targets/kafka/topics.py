@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+from confluent_kafka.admin import AdminClient, ClusterMetadata, NewTopic, OffsetSpec
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import AuthorizationError, BrokerError, TopicError
@@ -64,6 +64,17 @@ class Topics:
         :raises BrokerError: if no broker answers in time, or a broker rejects the client.
         :raises ChangefeedError: if the client's properties are invalid.
         """
+        return {name: len(topic.partitions) for name, topic in self._metadata().topics.items()}
+
+    def cluster_id(self) -> str | None:
+        """Return the id of the cluster; None if its brokers have none.
+
+        :raises BrokerError: as ``existing``, and ``ChangefeedError``.
+        """
+        number: str | None = self._metadata().cluster_id
+        return number
+
+    def _metadata(self) -> ClusterMetadata:
         connection_errors = ConnectionErrors(self.brokers)
         limit = connect_seconds(self.brokers)
         admin, waited, wait = self._client(connection_errors), 0.0, min(_FIRST_SECONDS, limit)
@@ -77,7 +88,7 @@ class Topics:
                 if waited >= limit:
                     raise broker_error(self.brokers, error) from None
             else:
-                return {name: len(topic.partitions) for name, topic in metadata.topics.items()}
+                return metadata
 
     def prepare(
         self, changefeed: Changefeed, topics: Iterable[str], *, append: bool, replace: bool = False

@@ -1,0 +1,54 @@
+"""The options of ``record`` that say which events are recorded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ticdc_producer.dispatch.matcher import Matcher
+from ticdc_producer.errors import ArgumentError, ChangefeedError
+from ticdc_producer.model import tso
+from ticdc_producer.recording.selection import Accepts, Selection
+from ticdc_producer.simulate.prepare import TimeStamp, read_ts
+
+_OFFSET = re.compile(r"(\d+):(\d+)")
+_OFFSETS = re.compile(rf"{_OFFSET.pattern}(,{_OFFSET.pattern})*")
+
+
+def selection_of(
+    table: Sequence[str], key: Sequence[str], since: TimeStamp | None, until: TimeStamp | None
+) -> Selection:
+    """Return the selection that the options of ``record`` make.
+
+    :raises ArgumentError: for a value that cannot be read.
+    """
+    text = since if isinstance(since, str) else ""
+    by_offset = _OFFSETS.fullmatch(text.replace(" ", "")) is not None
+    return Selection(
+        accepts=_accepts(table),
+        keys=[_key(text) for text in key],
+        after=0 if since is None or by_offset else read_ts(since, "since"),
+        offsets={int(part): int(offset) for part, offset in _OFFSET.findall(text)} if by_offset else {},
+        until=tso.MAX_TS if until is None else read_ts(until, "until"),
+    )
+
+
+def _key(text: str) -> dict[str, bytes]:
+    """Return the values of a handle key by column."""
+    cells = [cell.partition("=") for cell in text.split(",")]
+    if not all(name.strip() and equals for name, equals, _ in cells):
+        hint = "COLUMN=VALUE of each column of the handle key, such as id=5 or a=1,b=x"
+        raise ArgumentError(f"{text!r} is no key", argument="key", hint=hint).about("key")
+    return {name.strip(): value.encode() for name, _, value in cells}
+
+
+def _accepts(rules: Sequence[str]) -> Accepts:
+    """Return the test of TiCDC's filter rules.
+
+    :raises ArgumentError: for a rule that cannot be parsed.
+    """
+    try:
+        matcher = Matcher(rules or ("*.*",), case_sensitive=False)
+    except ChangefeedError as error:
+        raise ArgumentError(error.what, argument="table", hint=error.hint) from None
+    return lambda schema, table: matcher.accepts(schema, table) if table else matcher.accepts_schema(schema)
