@@ -35,7 +35,8 @@ _YEARS = (1901, 2156)
 _TRIES = 10
 _FLOAT_DIGITS = {MySQLType.FLOAT: 6, MySQLType.DOUBLE: 15}
 """Significant digits that every value of the type keeps."""
-_DATES = (MySQLType.DATE, MySQLType.DATETIME, MySQLType.TIMESTAMP)
+DATES = (MySQLType.DATE, MySQLType.NEW_DATE, MySQLType.DATETIME, MySQLType.TIMESTAMP)
+"""The types that date-shift masks."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def check_method(mask: ColumnMask, column: ColumnInfo, name: str) -> None:
     """
     what = hint = ""
     is_text = TYPES[column.type].family in ("string", "lob") and not column.binary
-    if mask.method == "date-shift" and column.type not in _DATES:
+    if mask.method == "date-shift" and column.type not in DATES:
         what, hint = "date-shift masks DATE, DATETIME and TIMESTAMP", "give the column another method"
     elif column.type == MySQLType.VECTOR_FLOAT32 and mask.method != "null":
         what, hint = f"{mask.method} does not mask VECTOR", "use null, or keep"

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ticdc_producer.config.config_section import explain
 from ticdc_producer.errors import ArgumentError, ScenarioError
@@ -43,6 +43,11 @@ class MaskRule(StrictModel):
     provider: str = Field(default="", description="Of fake: a provider of the Faker library, such as name.")
     locale: str = Field(default="en_US", description="Of fake: the locale of the provider.")
     days: int = Field(default=365, ge=1, le=36500, description="Of date-shift: the most days of the shift.")
+
+    @field_validator("method", mode="before")
+    @classmethod
+    def _named(cls, method: object) -> object:
+        return "null" if method is None else method  # the word without quotes is YAML's null
 
     @model_validator(mode="after")
     def _check(self) -> MaskRule:

@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import yaml
 
+from ticdc_producer.masks.methods import DATES
 from ticdc_producer.masks.rules import KEY_VARIABLE
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
-from ticdc_producer.model.mysql_type import TYPES, MySQLType
+from ticdc_producer.model.mysql_type import TYPES
 from ticdc_producer.model.shapes import DecodedBatch
 from ticdc_producer.verifier.event_layouts import LayoutBatch
 from ticdc_producer.verifier.history.sides import described_column
@@ -97,7 +98,7 @@ def _by_name(column: ColumnInfo) -> str:
     kind = next((kind for pattern, kind in _NAMES if re.search(pattern, name)), "")
     family = TYPES[column.type].family
     if kind == "birth":
-        return kind if column.type in (MySQLType.DATE, MySQLType.DATETIME, MySQLType.TIMESTAMP) else ""
+        return kind if column.type in DATES else ""
     return kind if family in _TEXTS or (kind in ("phone", "number") and family == "integer") else ""
 
 

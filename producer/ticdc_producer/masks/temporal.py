@@ -49,7 +49,7 @@ def masked_times(key: CipherKey, texts: pa.StringArray, kind: MySQLType, *, shif
     )
     numbers = np.where(exist, days, 0).astype(np.uint64)
     masked = permuted_in(key, numbers, (*bounds, _day("9999-12-31") + 1), _DAY_TWEAK).astype(np.int64)
-    if kind == MySQLType.DATE:
+    if kind in (MySQLType.DATE, MySQLType.NEW_DATE):
         return _joined(masked, exist, pa.repeat("", len(texts)))
     clocks = permuted_in(key, _clock(pc.utf8_slice_codeunits(texts, 11, 19)), (0, _SECONDS), _CLOCK_TWEAK)
     fractions = _fractions(key, pc.utf8_slice_codeunits(texts, 19, None), np.zeros(len(texts), np.bool_))
