@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields
 from types import NoneType, UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, cast, get_args, get_origin, get_type_hints
 
 import pytest
 
 import ticdc_producer
 from ticdc_producer.cli.options import error_text
 from ticdc_producer.errors import ProducerError
-from ticdc_producer.runs.options import DIFF, RECORD, RULES, RUN, TRANSCODE, VERIFY, Option, check_options
+from ticdc_producer.runs.coverage import coverage
+from ticdc_producer.runs.options import (
+    COVERAGE,
+    DECODE,
+    DIFF,
+    RECORD,
+    RULES,
+    RUN,
+    STATE,
+    TRANSCODE,
+    VERIFY,
+    Option,
+    check_options,
+)
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.serve.submission import RunRequest, ScenarioOf, VerifyRequest
 
@@ -26,27 +39,37 @@ OF_PYTHON = {
     "diff": {"a", "b", "on_status"},
     "record": {"out", "on_status"},
     "transcode": {"on_status", "on_progress"},
+    "verify_state": {"expected", "actual", "on_status"},
+    "coverage": {"on_status"},
+    "decode": {"file", "on_status"},
 }
 """The arguments that are no options."""
-DECLARED = {"verify": VERIFY, "diff": DIFF, "record": RECORD, "transcode": TRANSCODE}
+DECLARED = {
+    "verify": VERIFY, "diff": DIFF, "record": RECORD, "transcode": TRANSCODE,
+    "verify_state": STATE, "coverage": COVERAGE, "decode": DECODE,
+}  # fmt: skip
 """The options of functions other than those that run scenarios."""
+
+
+def _function(name: str) -> Callable[..., object]:
+    return coverage if name == "coverage" else cast("Callable[..., object]", getattr(ticdc_producer, name))
 
 
 @pytest.mark.parametrize("function", OF_PYTHON)
 def test_the_python_functions_have_the_declared_options(function: str) -> None:
-    signature = inspect.signature(getattr(ticdc_producer, function))
+    signature = inspect.signature(_function(function))
     declared = {option.name: option for option in DECLARED.get(function, RUN)}
     options = {option.name for option in declared.values() if function in option.functions}
     assert set(signature.parameters) == options | OF_PYTHON[function]
-    for name in options - {"rate"}:  # `run_realtime` requires it
+    for name in options - {"rate", "table_map"}:  # `run_realtime` requires it; a mapping has none
         assert signature.parameters[name].default == declared[name].default, name
 
 
 @pytest.mark.parametrize("function", OF_PYTHON)
 def test_the_python_functions_take_values_of_the_declared_types(function: str) -> None:
-    hints = get_type_hints(inspect.unwrap(getattr(ticdc_producer, function)))
+    hints = get_type_hints(inspect.unwrap(_function(function)))
     for option in DECLARED.get(function, RUN):
-        if function in option.functions:
+        if function in option.functions and option.name != "table_map":  # pairs; in Python a mapping
             required = {NoneType} if option.name == "rate" else set()
             assert _alternatives(option.type) - required <= _alternatives(hints[option.name]), option.name
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from enum import StrEnum
 from inspect import Parameter
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from urllib.parse import quote
 
@@ -16,24 +15,18 @@ import typer
 from typer.models import OptionInfo
 
 from ticdc_producer.cli.remote.frames import URL_VARIABLE
-from ticdc_producer.engine import EngineOption
 from ticdc_producer.errors import USAGE, ArgumentError, ProducerError
 from ticdc_producer.masking import masked
 from ticdc_producer.model.parameter import PROTOCOLS, Protocol
 from ticdc_producer.runs.options import (
     AS_JSON,
-    CONFIG,
+    COVERAGE,
+    DECODE,
     DIFF,
-    ENGINE,
-    FOLDER,
-    JUNIT_XML,
     KAFKA_PROPERTIES,
-    QUIET,
     RECORD,
     RUN,
-    SCHEMA_REGISTRY,
-    SERVER,
-    SINK_URI,
+    STATE,
     TRANSCODE,
     VERIFY,
     Option,
@@ -93,10 +86,9 @@ def _parameter(option: Option) -> Parameter:
 
 
 _NAME = re.compile(r"`(\w+)`")
-_SPELLED = {option.name: option.spelled for option in (*DIFF, *TRANSCODE, *RECORD, *VERIFY, *RUN)} | {
+_DECLARED = (*COVERAGE, *DECODE, *STATE, *DIFF, *TRANSCODE, *RECORD, *VERIFY, *RUN)
+_SPELLED = {option.name: option.spelled for option in _DECLARED} | {
     "file": "a file",
-    "tables": "--table",
-    "table_map": "--map",
     "globs": "--filter",
     "case_specs": "--list",
     "write_corpus": "ticdc-producer golden --out",
@@ -105,16 +97,8 @@ _SPELLED = {option.name: option.spelled for option in (*DIFF, *TRANSCODE, *RECOR
 }
 """Arguments and functions of Python as the commands spell them, where the name alone does not say it."""
 
-SinkURI = Annotated[str | None, typer_option(SINK_URI)]
-Config = Annotated[Path | None, typer_option(CONFIG)]
-Folder = Annotated[Path | None, typer_option(FOLDER)]
-SchemaRegistry = Annotated[str | None, typer_option(SCHEMA_REGISTRY)]
 KafkaProperties = Annotated[list[str] | None, typer_option(KAFKA_PROPERTIES)]
-EngineName = Annotated[EngineOption, typer_option(ENGINE)]
-Server = Annotated[str | None, typer_option(SERVER)]
 Json = Annotated[bool, typer_option(AS_JSON)]
-JunitXml = Annotated[Path | None, typer_option(JUNIT_XML)]
-Quiet = Annotated[bool, typer_option(QUIET)]
 
 
 def with_registry(sink_uri: str | None, url: str | None) -> str | None:

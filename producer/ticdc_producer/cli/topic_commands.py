@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ticdc_producer.cli.options import (
-    Config,
-    Folder,
-    KafkaProperties,
-    SchemaRegistry,
-    Server,
-    SinkURI,
-    with_options,
-    with_registry,
-)
+from ticdc_producer.cli.options import with_options, with_registry
 from ticdc_producer.cli.terminal.progress import ProgressDisplay
 from ticdc_producer.cli.terminal.standard_output import reader_gone
-from ticdc_producer.runs.options import DIFF, RECORD, TRANSCODE, check_options
+from ticdc_producer.runs.options import DECODE, DIFF, RECORD, TRANSCODE, check_options
 
 
-class Format(StrEnum):
-    """The form in which events are printed."""
-
-    TEXT = "text"
-    JSONL = "jsonl"
-
-
+@with_options(DECODE)
 def decode(
     file: Annotated[
         str | None,
@@ -40,41 +24,22 @@ def decode(
             help="A file in the format of messages.jsonl, a golden folder or a storage folder; - for stdin.",
         ),
     ] = None,
-    sink_uri: SinkURI = None,
-    folder: Folder = None,
-    protocol: Annotated[
-        str | None,
-        typer.Option(
-            "--protocol", metavar="P", help="Default: that of --sink-uri, --config or --in, else detected."
-        ),
-    ] = None,
-    config: Config = None,
-    schema_registry: SchemaRegistry = None,
-    kafka_properties: KafkaProperties = None,
-    form: Annotated[
-        Format, typer.Option("--format", help="One line per event, or the format of events.jsonl.")
-    ] = Format.TEXT,
-    _server: Server = None,
+    **given: object,
 ) -> int:
     """Print the events of a topic, storage, golden folder or file. Exit code 1 if one did not decode."""
     from ticdc_producer.model.event_line import event_line, event_text, json_line
     from ticdc_producer.runs.decode import decode as events
 
-    given = {"sink_uri": sink_uri, "folder": folder, "file": file, "config": config}
-    check_options("decode", {**given, "schema_registry": schema_registry})
+    options: dict[str, Any] = given
+    sources = {name: options[name] for name in ("sink_uri", "folder", "config", "schema_registry")}
+    check_options("decode", {**sources, "file": file})
     damaged = False
-    rows = events(
-        sink_uri=with_registry(sink_uri, schema_registry),
-        folder=folder,
-        file=file,
-        config=config,
-        protocol=protocol,
-        kafka_properties=kafka_properties or (),
-        on_status=partial(typer.echo, err=True),
-    )
+    arguments = {option.name: options[option.name] for option in DECODE if option.functions}
+    arguments["sink_uri"] = with_registry(options["sink_uri"], options["schema_registry"])
+    rows = events(file=file, **arguments, on_status=partial(typer.echo, err=True))
     for row in rows:
         damaged = damaged or row["kind"] == "error"
-        text = event_text(row) if form is Format.TEXT else json_line(event_line(row))
+        text = event_text(row) if options["form"] == "text" else json_line(event_line(row))
         typer.echo(text)
         if reader_gone():
             break

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ticdc_producer.cli.options import Config, EngineName, Folder, Json, KafkaProperties, SinkURI
+from ticdc_producer.cli.options import Json, with_options
 from ticdc_producer.cli.terminal.progress import ProgressDisplay
+from ticdc_producer.runs.options import COVERAGE
 
 if TYPE_CHECKING:
     from ticdc_producer.faults.trap import Trap, TrapEntry
@@ -102,27 +103,16 @@ def _as_text(value: object) -> str:
     return str(value)
 
 
-def coverage(
-    sink_uri: SinkURI = None,
-    folder: Folder = None,
-    config: Config = None,
-    kafka_properties: KafkaProperties = None,
-    engine: EngineName = "auto",
-    as_json: Json = False,
-) -> int:
+@with_options(COVERAGE)
+def coverage(**given: object) -> int:
     """Show which traps of the catalogue a topic or folder exercises, and which it misses."""
     from ticdc_producer.runs.coverage import coverage as covered
 
+    options: dict[str, Any] = given
+    arguments = {option.name: options[option.name] for option in COVERAGE if option.functions}
     with ProgressDisplay() as progress:
-        report = covered(
-            sink_uri=sink_uri,
-            folder=folder,
-            config=config,
-            kafka_properties=kafka_properties or (),
-            engine=engine,
-            on_status=progress.on_status,
-        )
-    if as_json:
+        report = covered(**arguments, on_status=progress.on_status)
+    if options["as_json"]:
         typer.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
     else:
         _show(report)

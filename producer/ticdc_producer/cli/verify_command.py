@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,15 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ticdc_producer.cli.options import Json, JunitXml, Quiet, refuse_options, with_options, with_registry
+from ticdc_producer.cli.options import refuse_options, with_options, with_registry
 from ticdc_producer.cli.reports import Reports, scenario_source
 from ticdc_producer.cli.terminal.progress import ProgressDisplay
-from ticdc_producer.runs.options import VERIFY, check_options
+from ticdc_producer.runs.options import STATE, VERIFY, check_options
 
 if TYPE_CHECKING:
     from typer._click.core import Command, Context
 
 
+@with_options(STATE)
 def state(
     expected: Annotated[
         Path, typer.Option("--expected", metavar="DIR", help="A golden folder, as run --out writes it.")
@@ -33,46 +35,7 @@ def state(
             "or file of parquet, CSV or JSON lines; spark:FORMAT:PATH with {schema} and {table}.",
         ),
     ],
-    at_ts: Annotated[
-        int | None,
-        typer.Option("--at", metavar="TS", help="Compare the state at this TSO; the folder must contain it."),
-    ] = None,
-    table: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--table",
-            metavar="SCHEMA.TABLE",
-            help="Compare this table; * matches any characters; may be repeated.",
-        ),
-    ] = None,
-    table_map: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map", metavar="SCHEMA.TABLE=NAME", help="The consumer's name of a table; may be repeated."
-        ),
-    ] = None,
-    ignore_columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--ignore-column",
-            metavar="[SCHEMA.TABLE.]COLUMN",
-            help="Do not compare this column; may be repeated.",
-        ),
-    ] = None,
-    protocol: Annotated[
-        str | None,
-        typer.Option(
-            "--protocol",
-            metavar="P",
-            help="Allow for what this protocol does not carry. Default: the folder's protocol.",
-        ),
-    ] = None,
-    examples: Annotated[
-        int, typer.Option("--examples", min=0, metavar="N", help="Rows to print per kind and table.")
-    ] = 10,
-    as_json: Json = False,
-    junit_xml: JunitXml = None,
-    quiet: Quiet = False,
+    **given: object,
 ) -> int:
     """Compare the tables that a consumer filled with the rows that a golden folder expects.
 
@@ -82,21 +45,15 @@ def state(
     from ticdc_producer.reports.report import check_target
     from ticdc_producer.reports.text import state_lines
 
+    options: dict[str, Any] = given
+    junit_xml, quiet = options["junit_xml"], options["quiet"]
     if junit_xml is not None:
         check_target(junit_xml)
+    arguments = {option.name: options[option.name] for option in STATE if "verify_state" in option.functions}
+    arguments["table_map"] = _parse_table_map(options["table_map"])
     with ProgressDisplay(quiet=quiet) as progress:
-        outcome = api.verify_state(
-            expected,
-            actual,
-            at_ts=at_ts,
-            tables=table or (),
-            table_map=_parse_table_map(table_map or ()),
-            ignore_columns=ignore_columns or (),
-            protocol=protocol,
-            examples=examples,
-            on_status=progress.on_status,
-        )
-    if as_json:
+        outcome = api.verify_state(expected, actual, **arguments, on_status=progress.on_status)
+    if options["as_json"]:
         typer.echo(json.dumps(outcome.to_json(), ensure_ascii=False, indent=2))
     else:
         for line in state_lines(outcome, quiet=quiet):
@@ -108,7 +65,7 @@ def state(
     return 0 if outcome.ok else 1
 
 
-def _parse_table_map(pairs: list[str] | tuple[()]) -> dict[str, str]:
+def _parse_table_map(pairs: Sequence[str]) -> dict[str, str]:
     from ticdc_producer.errors import StateError
 
     table_map = {}

@@ -171,14 +171,15 @@ VERIFY = (
 )
 """In the order of the help of ``verify``."""
 
+_TABLES = Option("tables", list[str], (), "Compare this table; * matches any characters.", "may be repeated",
+    flags=("--table",), metavar="SCHEMA.TABLE", functions=("diff",))
 DIFF = (
     *(Option(f"config_{side}", Path | None, None, f"Changefeed file of TiCDC for {side.upper()}.",
         metavar="TOML", functions=("diff",)) for side in "ab"),
     *(Option(f"messages_{side}", Path | None, None,
         f"A file with the messages of topic {side.upper()}, read in place of it: lines of messages.jsonl, of "
         "kcat -J, or of Kafka's console consumer.", metavar="FILE", functions=("diff",)) for side in "ab"),
-    Option("tables", list[str], (), "Compare this table; * matches any characters.", "may be repeated",
-        flags=("--table",), metavar="SCHEMA.TABLE", functions=("diff",)),
+    _TABLES,
     Option("examples", int, 3, "Examples of each table.", metavar="N", minimum=1, functions=("diff",)),
     replace(ENGINE, functions=("diff",), local=False),
     replace(KAFKA_PROPERTIES, functions=("diff",), local=False),
@@ -208,6 +209,38 @@ RECORD = (
     SCHEMA_REGISTRY, KAFKA_PROPERTIES, AS_JSON, QUIET,
 )
 """In the order of the help of ``record``."""
+STATE = (
+    Option("at_ts", int | None, None, "Compare the state at this TSO; the folder must contain it.",
+        flags=("--at",), metavar="TS", functions=("verify_state",)),
+    replace(_TABLES, functions=("verify_state",)),
+    Option("table_map", list[str], (), "The consumer's name of a table.", "may be repeated",
+        flags=("--map",), metavar="SCHEMA.TABLE=NAME", functions=("verify_state",)),
+    Option("ignore_columns", list[str], (), "Do not compare this column.", "may be repeated",
+        flags=("--ignore-column",), metavar="[SCHEMA.TABLE.]COLUMN", functions=("verify_state",)),
+    Option("protocol", str | None, None,
+        "Allow for what this protocol does not carry. Default: the folder's protocol.",
+        metavar="P", functions=("verify_state",)),
+    Option("examples", int, 10, "Rows to print per kind and table.",
+        metavar="N", minimum=0, functions=("verify_state",)),
+    AS_JSON, JUNIT_XML, QUIET,
+)
+"""In the order of the help of ``verify state``, after ``expected`` and ``actual``."""
+COVERAGE = (
+    *(replace(option, functions=("coverage",)) for option in
+        (SINK_URI, FOLDER, CONFIG, KAFKA_PROPERTIES, ENGINE)),
+    AS_JSON,
+)
+"""In the order of the help of ``coverage``."""
+DECODE = (
+    replace(SINK_URI, functions=("decode",)), replace(FOLDER, functions=("decode",)),
+    Option("protocol", str | None, None, "Default: that of `sink_uri`, `config` or `folder`, else detected.",
+        metavar="P", functions=("decode",)),
+    replace(CONFIG, functions=("decode",)), SCHEMA_REGISTRY, replace(KAFKA_PROPERTIES, functions=("decode",)),
+    Option("form", Literal["text", "jsonl"], "text", "One line per event, or the format of events.jsonl.",
+        flags=("--format",), functions=_COMMAND),
+    SERVER,
+)
+"""In the order of the help of ``decode``, after ``file``."""
 _OF_RUN = {option.name: option for option in RUN}
 TRANSCODE = (
     *(replace(option, functions=_TRANSCODE) for option in RECORD if option.functions), SCHEMA_REGISTRY,
@@ -335,7 +368,7 @@ RULES: dict[str, tuple[OptionRule, ...]] = {
         *_apart(["config_a", "config_b"], [GOLDEN, SCENARIO], "it contains its changefeed"),
         *_apart(["messages_a", "messages_b"], [GOLDEN, SCENARIO, STORAGE], "name the topic by its sink URI"),
     ),
-    "decode": (*_of_command(SCHEMA_REGISTRY, KAFKA_PROPERTIES), *_sources("sink_uri", "folder", "file")),
+    "decode": (*_of_command(*DECODE), *_sources("sink_uri", "folder", "file")),
 }
 """By command, in the order of the checks."""
 # fmt: on

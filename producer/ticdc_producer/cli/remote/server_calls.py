@@ -211,7 +211,7 @@ def _decode_call(options: dict[str, Any]) -> Call:
             **_config(options, line), sink_uri=options["sink_uri"] or "", protocol=options["protocol"]
         )
         content = None if path is None else PostedFiles(str(path), line.content(str(path)))
-        text = options["form"] is topic_commands.Format.TEXT
+        text = options["form"] == "text"
         lines, damaged = service.decoded(request, text=text, posted=content)
         return "".join(f"{event}\n" for event in lines), int(damaged)
 
