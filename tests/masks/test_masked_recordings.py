@@ -35,8 +35,10 @@ rules:
 - {columns: [email, phone, state, note], method: format}
 """
 T = "CREATE TABLE t (id INT PRIMARY KEY"
-SECRETS = ["nobody@nowhere", "Barbara", "Gotham", "activated", "disabled", "ann.miller", "ANN.MILLER",
-           "Ann Miller", "bob.smithson", "carl.baker", "1234567", "someone@else", "77001", "77002"]  # fmt: skip
+SECRETS = [
+    *("nobody@nowhere", "Barbara", "Gotham", "activated", "disabled", "ann.miller", "ANN.MILLER"),
+    *("Ann Miller", "bob.smithson", "carl.baker", "1234567", "someone@else", "77001", "77002"),
+]
 
 
 @pytest.fixture(autouse=True)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from ticdc_producer.cli.options import Config, Folder, KafkaProperties, SinkURI
+from ticdc_producer.cli.options import with_options
 from ticdc_producer.errors import ArgumentError
+from ticdc_producer.runs.options import MASK
 
 
+@with_options(MASK)
 def mask(
     dump: Annotated[
         Path | None, typer.Argument(metavar="DUMP.sql", help="A dump of mysqldump or Dumpling.")
@@ -26,10 +28,7 @@ def mask(
         bool,
         typer.Option("--suggest", help="Print a rules file instead: of the dump, or of a topic."),
     ] = False,
-    sink_uri: SinkURI = None,
-    folder: Folder = None,
-    config: Config = None,
-    kafka_properties: KafkaProperties = None,
+    **given: object,
 ) -> int:
     """Mask an SQL dump by the rules of `record --mask`, or propose rules.
 
@@ -39,14 +38,8 @@ def mask(
 
     if suggest:
         status = partial(typer.echo, err=True)
-        text = api.suggest_rules(
-            dump,
-            sink_uri=sink_uri,
-            folder=folder,
-            config=config,
-            kafka_properties=kafka_properties or (),
-            on_status=status,
-        )
+        options: dict[str, Any] = given
+        text = api.suggest_rules(dump, **options, on_status=status)
         typer.echo(text, nl=False)
         return 0
     if dump is None or rules is None or out is None:

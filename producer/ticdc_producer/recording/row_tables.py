@@ -100,7 +100,10 @@ class RowTables:
                 if name in self.rows:
                     own = batch.filter(pa.array(codes == code))
                     for images in (own.column("before"), own.column("after")):
-                        _add(sizes, {(*name, column): (*size,) for column, *size in _sizes_of(images)})
+                        _add(
+                            sizes,
+                            {(*name, column): (chars, size) for column, chars, size in _sizes_of(images)},
+                        )
         return sizes
 
     def _table(

@@ -231,6 +231,10 @@ COVERAGE = (
     AS_JSON,
 )
 """In the order of the help of ``coverage``."""
+MASK = (
+    *(replace(option, functions=("suggest_rules",)) for option in (SINK_URI, FOLDER, CONFIG, KAFKA_PROPERTIES)),
+)
+"""In the order of the help of ``mask``, after its own."""
 DECODE = (
     replace(SINK_URI, functions=("decode",)), replace(FOLDER, functions=("decode",)),
     Option("protocol", str | None, None, "Default: that of `sink_uri`, `config` or `folder`, else detected.",
