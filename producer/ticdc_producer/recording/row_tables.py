@@ -100,10 +100,7 @@ class RowTables:
                 if name in self.rows:
                     own = batch.filter(pa.array(codes == code))
                     for images in (own.column("before"), own.column("after")):
-                        _add(
-                            sizes,
-                            {(*name, column): (chars, size) for column, chars, size in _sizes_of(images)},
-                        )
+                        _add(sizes, {(*name, column): size for column, size in _sizes_of(images)})
         return sizes
 
     def _table(
@@ -137,7 +134,7 @@ def _add(sizes: Sizes, others: Sizes) -> None:
         sizes[column] = max(fraction, before[0]), max(length, before[1])
 
 
-def _sizes_of(images: pa.MapArray) -> Iterator[tuple[str, int, int]]:
+def _sizes_of(images: pa.MapArray) -> Iterator[tuple[str, tuple[int, int]]]:
     """Yield the columns of images, with the most digits of a fraction and bytes of a value."""
     flat = images.filter(images.is_valid())
     texts = flat.items
@@ -146,8 +143,10 @@ def _sizes_of(images: pa.MapArray) -> Iterator[tuple[str, int, int]]:
     fractions = pc.if_else(pc.greater_equal(points, 0), pc.subtract(pc.subtract(lengths, points), 1), 0)
     table = pa.table({"name": flat.keys, "fraction": pc.fill_null(fractions, 0), "length": lengths})
     grouped = table.group_by("name").aggregate([("fraction", "max"), ("length", "max")])
-    names = ("name", "fraction_max", "length_max")
-    yield from zip(*(grouped.column(name).to_pylist() for name in names), strict=True)
+    names, fractions, lengths = (
+        grouped.column(name).to_pylist() for name in ("name", "fraction_max", "length_max")
+    )
+    yield from zip(names, zip(fractions, lengths, strict=True), strict=True)
 
 
 def _column(

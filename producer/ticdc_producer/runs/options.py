@@ -231,8 +231,8 @@ COVERAGE = (
     AS_JSON,
 )
 """In the order of the help of ``coverage``."""
-MASK = (
-    *(replace(option, functions=("suggest_rules",)) for option in (SINK_URI, FOLDER, CONFIG, KAFKA_PROPERTIES)),
+MASK = tuple(
+    replace(option, functions=("suggest_rules",)) for option in (SINK_URI, FOLDER, CONFIG, KAFKA_PROPERTIES)
 )
 """In the order of the help of ``mask``, after its own."""
 DECODE = (
