@@ -257,6 +257,9 @@ def test_keys_without_effect_are_reported(text: str, word: str) -> None:
     assert changefeed.schema_registry == ""
 
 
+SELECTORS = "column-selectors = [{matcher = ['a.*'], columns = ['c']}]"
+
+
 @pytest.mark.parametrize(
     ("uri", "text", "message"),
     [
@@ -283,7 +286,21 @@ def test_keys_without_effect_are_reported(text: str, word: str) -> None:
         (KAFKA, "changefeed-error-stuck-duration = '29m'", "at least 30m"),
         (KAFKA, "active-active-progress-interval = '0s'", "at least 1ms"),
         (KAFKA, "[integrity]\nintegrity-check-level = 'strict'", "'strict' is not known"),
-        (KAFKA, "[sink]\ndispatchers = [{matcher = ['a.*'], target-schema = 'b'}]", "renames tables with it"),
+        (
+            KAFKA,
+            "[sink]\ndispatchers = [{matcher = ['a.*'], target-schema = 'b'}]",
+            "profile classic does not send tables under other names",
+        ),
+        (
+            f"{KAFKA}&profile=new",
+            "[sink]\ndispatchers = [{matcher = ['a.*'], target-table = '{column}'}]",
+            "must contain only literal text, {schema}, and {table}",
+        ),
+        (
+            f"{STORAGE}&profile=new",
+            "[sink]\ndispatchers = [{matcher = ['a.*'], target-table = 'b'}]\n" + SELECTORS,
+            "column selectors of a storage together with target-schema",
+        ),
         (KAFKA, "enable-old-value = true", "TiCDC removed it in v7.4.0"),
         (KAFKA, "[cyclic-replication]\nenable = false", "TiCDC removed it after v6.1"),
         (

@@ -22,6 +22,19 @@ AVRO = (
     "&avro-decimal-handling-mode=string&avro-bigint-unsigned-handling-mode=string"
     "&schema-registry=http://r:8081"
 )
+OTHER_NAMES = """
+[filter]
+rules = ['shop.*', 'crm.*']
+[sink]
+[[sink.dispatchers]]
+matcher = ['shop.*']
+target-schema = 'shop_copy'
+target-table = '{table}_copied'
+[[sink.dispatchers]]
+matcher = ['crm.*']
+target-schema = '{schema}_copy'
+target-table = '{table}_copied'
+"""
 CHECKSUMS = "[integrity]\nintegrity-check-level = 'correctness'\ncorruption-handle-level = 'error'"
 
 SECTIONS = {
@@ -198,6 +211,13 @@ OF_NEW = {
         output-raw-change-event = true
         """,
     ),
+    "other names": (OPEN, OTHER_NAMES),
+    "other names, in files": (IN_CANAL_JSON, OTHER_NAMES),
+    "other names, with redo logs": (
+        CANAL_JSON,
+        f"[consistent]\nlevel = 'eventual'\nstorage = 'file:///tmp/redo'\n{OTHER_NAMES}",
+    ),
+    "checksums and old images with Avro": (f"{AVRO}&avro-include-before-value=true", CHECKSUMS),
     "both directions": (OPEN, "bdr-mode = true\n[filter]\nrules = ['shop.*']"),
     "both directions, in files": (IN_CANAL_JSON, "bdr-mode = true\nenable-active-active = true"),
 }

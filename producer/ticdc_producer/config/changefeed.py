@@ -164,6 +164,11 @@ class Changefeed(BaseModel):
         return self.topic_partitions.get(topic, self.partition_num)
 
     @property
+    def routes_tables(self) -> bool:
+        """Whether some tables may be sent under other names."""
+        return any(rule.has_target for rule in self.dispatchers)
+
+    @property
     def in_files(self) -> bool:
         """Whether the messages are rows of files, in a storage."""
         return self.sink_uri.kind is SinkKind.STORAGE
@@ -245,7 +250,9 @@ class Changefeed(BaseModel):
         ignored = {option.field for option in OF_MESSAGES if option.sinks and kind not in option.sinks}
         excluded = {"sink_uri", "dispatchers", "warnings", *ignored}
         content = self.model_dump(mode="json", by_alias=True, exclude=excluded)
-        rules = [rule.model_dump(mode="json", exclude_defaults=True) for rule in self.dispatchers]
+        rules = [
+            rule.model_dump(mode="json", by_alias=True, exclude_defaults=True) for rule in self.dispatchers
+        ]
         manifest: dict[str, object] = {
             "sink-uri": str(self.sink_uri),
             **content,

@@ -6,6 +6,7 @@ each key; aliases of the model fields are names in that table.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -45,6 +46,10 @@ def _replace_schema(name: str) -> Any:
     return rewrite
 
 
+_TARGET = re.compile(r"(?:[^{}]|\{schema\}|\{table\})*")
+"""Expressions of ``target-schema`` and ``target-table`` (ticdc ``pkg/config/sink.go``)."""
+
+
 class DispatchRule(ConfigSection):
     """One entry of ``sink.dispatchers``. The first entry whose matcher accepts a table applies to it.
 
@@ -53,6 +58,9 @@ class DispatchRule(ConfigSection):
     :param index: unique index for ``index-value``; empty for the handle key.
     :param columns: columns for the rule ``columns``.
     :param topic: topic expression; empty for the topic of the sink URI.
+    :param target_schema: the database under which tables are sent, with ``{schema}`` and ``{table}`` for
+        their names upstream; empty for their own.
+    :param target_table: the name under which tables are sent, in the same form.
     """
 
     matcher: Words
@@ -61,6 +69,20 @@ class DispatchRule(ConfigSection):
     index: str = ""
     columns: Words = ()
     topic: str = ""
+    target_schema: str = Field(default="", alias="target-schema")
+    target_table: str = Field(default="", alias="target-table")
+
+    @field_validator("target_schema", "target_table")
+    @classmethod
+    def _target_expression(cls, text: str) -> str:
+        if not _TARGET.fullmatch(text):
+            raise ValueError(f"{text!r} must contain only literal text, {{schema}}, and {{table}}")
+        return text
+
+    @property
+    def has_target(self) -> bool:
+        """Whether the rule gives tables other names."""
+        return bool(self.target_schema or self.target_table)
 
     @model_validator(mode="after")
     def _one_partition_rule(self) -> DispatchRule:

@@ -5,9 +5,9 @@ Source: tiflow ``pkg/config/sink.go``, ``cdc/sink/validator``; ticdc ``pkg/confi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from ticdc_producer.config.changefeed_file import CSVSection
+from ticdc_producer.config.changefeed_file import CSVSection, DispatchRule
 from ticdc_producer.config.config_section import FilterSection
 from ticdc_producer.config.parameters import PARAMETERS, has_parameter, protocols_with
 from ticdc_producer.errors import ChangefeedError
@@ -149,6 +149,22 @@ def check_integrity(given: Mapping[str, Plain], kind: SinkKind, *, selects: bool
     if kind is SinkKind.KAFKA and selects and given.get(name) == "correctness":
         what = "integrity check enabled and column selector set, not allowed"
         raise ChangefeedError(what, parameter=name, hint="leave one of them out")
+
+
+def check_targets(rules: Sequence[DispatchRule], profile: Plain) -> None:
+    """Reject ``target-schema`` and ``target-table`` in classic TiCDC, which does not know the keys."""
+    for index, rule in enumerate(rules):
+        if rule.has_target and profile != "new":
+            key = f"sink.dispatchers[{index}].{'target-schema' if rule.target_schema else 'target-table'}"
+            what = f"profile {profile} does not send tables under other names"
+            raise ChangefeedError(what, parameter=key, where=key, hint="set profile=new")
+
+
+def check_selected_targets(dispatchers: Sequence[DispatchRule], *, selects: bool, kind: SinkKind) -> None:
+    """Reject column selectors of storages with other names of tables: a reader could not apply them."""
+    if kind is SinkKind.STORAGE and selects and any(rule.has_target for rule in dispatchers):
+        what = "column selectors of a storage together with target-schema or target-table are not simulated"
+        raise ChangefeedError(what, parameter="sink.column-selectors", hint="leave one of them out")
 
 
 def check_csv_section(section: CSVSection | None) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ticdc_producer.config.changefeed import Changefeed
-from ticdc_producer.config.changefeed_file import ChangefeedFile
+from ticdc_producer.config.changefeed_file import ChangefeedFile, DispatchRule
 from ticdc_producer.config.changefeed_toml import ConfigSource, changefeed_content, check_changefeed_file
 from ticdc_producer.config.conditions import (
     check_active_active,
@@ -21,7 +21,9 @@ from ticdc_producer.config.conditions import (
     check_large_messages,
     check_profile,
     check_protocol,
+    check_selected_targets,
     check_sink,
+    check_targets,
     check_together,
     check_updated_columns,
 )
@@ -91,6 +93,8 @@ def resolve(
         check_csv_section(file.sink.csv)
     rules = file.filter or FilterSection()
     check_updated_columns(rules, options["profile"])
+    check_targets(file.dispatchers, options["profile"])
+    check_selected_targets(file.dispatchers, selects=bool(file.column_selectors), kind=kind)
     spec.check(
         {**options, **{name: given[name] for name in unused}},
         [rule.topic for rule in file.dispatchers],
@@ -103,7 +107,7 @@ def resolve(
     values: dict[str, Any] = {field: options[option] for field, option in _fields().items()}
     changefeed = Changefeed(
         sink_uri=uri.target,
-        dispatchers=file.dispatchers if kind is SinkKind.KAFKA else (),
+        dispatchers=_dispatchers(file, kind),
         filter=rules if kind is SinkKind.KAFKA else rules.of_storage(),
         column_selectors=file.column_selectors if _selects_columns(options, kind) else (),
         client={**_client_id(options), **properties},
@@ -268,9 +272,25 @@ def _selects_columns(options: Mapping[str, Plain], kind: SinkKind) -> bool:
     return kind is SinkKind.KAFKA or options["profile"] == "new"
 
 
+def _dispatchers(file: ChangefeedFile, kind: SinkKind) -> tuple[DispatchRule, ...]:
+    """Return the dispatch rules that have an effect; of storages those that give tables other names."""
+    if kind is SinkKind.KAFKA:
+        return file.dispatchers
+    return tuple(_only_target(rule) for rule in file.dispatchers if rule.has_target)
+
+
+def _only_target(rule: DispatchRule) -> DispatchRule:
+    """Return a rule without what has no effect in storages."""
+    if not rule.has_target:
+        return DispatchRule(matcher=())
+    unused = {"partition": "", "dispatcher": "", "index": "", "columns": (), "topic": ""}
+    return rule.model_copy(update=unused)
+
+
 def _ignored_rules(file: ChangefeedFile, kind: SinkKind, *, selects: bool) -> Iterator[str]:
-    if kind is SinkKind.STORAGE and file.dispatchers:
-        yield "dispatchers have no effect: a storage has no topics and partitions"
+    if kind is SinkKind.STORAGE and any(rule != _only_target(rule) for rule in file.dispatchers):
+        which = "topics and partitions of dispatchers" if _dispatchers(file, kind) else "dispatchers"
+        yield f"{which} have no effect: a storage has no topics and partitions"
     if (
         kind is SinkKind.STORAGE
         and file.filter

@@ -185,7 +185,6 @@ _OAUTH = "use -X sasl.mechanism=OAUTHBEARER and -X sasl.oauthbearer.…"
 _CREDENTIALS = (
     "the file system reads them from its environment, as s3fs AWS_ACCESS_KEY_ID and AWS_ENDPOINT_URL"
 )
-_ROUTES = "TiCDC new architecture renames tables with it; here all are sent under their own names"
 _OLD_VALUE = "TiCDC removed it in v7.4.0 (tiflow#9224): leave it out, or set output-old-value of the protocol"
 _CYCLIC = "TiCDC removed it after v6.1 (tiflow#5850): leave it out"
 
@@ -215,10 +214,6 @@ REJECTED = (
             "provider", "storage-class", "sse", "sse-kms-key-id", "acl", "role-arn", "external-id",
             "credentials-file", "predefined-acl", "account-name", "account-key", "sas-token", "access-tier",
         )
-    ),
-    *(
-        _rejected(name, _ROUTES, file_key=f"sink.dispatchers.{name}", in_uri=False)
-        for name in ("target-schema", "target-table")
     ),
     _rejected("enable-old-value", _OLD_VALUE, file_key="enable-old-value", in_uri=False),
     _rejected("cyclic-replication", _CYCLIC, file_key="cyclic-replication", in_uri=False),

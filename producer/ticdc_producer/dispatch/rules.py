@@ -162,17 +162,18 @@ class Router:
         :raises ChangefeedError: if the rule names an index or column that does not exist, an index that is
             not unique, or a column that messages do not contain.
         """
-        entry = self._matching(table.schema, table.name)
+        schema, name = table.upstream_name
+        entry = self._matching(schema, name)
         try:
             key_columns = _key_columns(entry, table)
         except ChangefeedError as error:
             raise error.below(entry.key) from None
         return Route(
-            topic=entry.topic.topic(table.schema, table.name),
+            topic=entry.topic.topic(schema, name),
             rule=entry.rule,
             key_columns=key_columns,
-            base_hash=crc32(f"{table.schema}{table.name}".encode()),
-            table_key=f"{table.schema}.{table.name}",
+            base_hash=crc32(f"{schema}{name}".encode()),
+            table_key=f"{schema}.{name}",
             skips_null=self._skips_null,
         )
 

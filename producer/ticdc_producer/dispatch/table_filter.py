@@ -45,7 +45,7 @@ class TableFilter:
 
     def accepts(self, table: TableInfo) -> bool:
         """Return whether rows of the table are replicated."""
-        return self._rules.accepts(table.schema, table.name)
+        return self._rules.accepts(*table.upstream_name)
 
     def mark_ddls(self, catalog: Catalog, commit_ts: Callable[[int], int]) -> Catalog:
         """Return the catalog, with the DDLs that are not replicated marked as not sent, and the reason.
@@ -150,7 +150,7 @@ class ColumnSelection:
         :raises ChangefeedError: if the selectors leave out a key column.
         """
         for matcher, columns in self._selectors:
-            if matcher.accepts(table.schema, table.name):
+            if matcher.accepts(*table.upstream_name):
                 return self._without(table, columns)
         return table
 

@@ -114,6 +114,8 @@ class DDLJob:
     :param line: line in the scenario file, for messages to the user.
     :param definitions: the columns that the statement defines.
     :param as_sent: whether ``query`` is a text that TiCDC has sent, so that nothing in it is rewritten.
+    :param upstream: database and table in TiDB before the DDL and after it, if they have other names in
+        messages.
     """
 
     commit_seq: int
@@ -132,6 +134,12 @@ class DDLJob:
     line: int = 0
     definitions: tuple[ColumnDefinition, ...] = ()
     as_sent: bool = False
+    upstream: tuple[str, str, str, str] | None = None
+
+    @property
+    def upstream_names(self) -> tuple[str, str, str, str]:
+        """Database and table in TiDB before the DDL, and after it."""
+        return self.upstream or (self.old_schema, self.old_table, self.schema, self.table)
 
     def event(self, commit_ts: int) -> DDLEvent:
         """Return the DDL event with this commit-ts."""

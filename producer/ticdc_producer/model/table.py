@@ -35,6 +35,8 @@ class TableInfo:
     :param cached_flags: the flags of an earlier version that TiCDC new architecture sends in Open Protocol;
         empty if it sends those of this version.
     :param unselected: offsets of the columns that column selectors remove from row events.
+    :param upstream: its database and name in TiDB, if messages have others; the rules of a changefeed apply
+        to them.
     """
 
     schema: str
@@ -53,6 +55,7 @@ class TableInfo:
     profile: Profile = "classic"
     unselected: tuple[int, ...] = ()
     cached_flags: tuple[int, ...] = ()
+    upstream: tuple[str, str] | None = None
 
     def __hash__(self) -> int:
         # Encoders look up a table for every batch; hashing its columns would take longer than encoding.
@@ -169,6 +172,11 @@ class TableInfo:
     def eligible(self) -> bool:
         """Whether TiCDC replicates the table without ``force-replicate``."""
         return self.is_view or self.handle_index is not None
+
+    @property
+    def upstream_name(self) -> tuple[str, str]:
+        """Its database and name in TiDB."""
+        return self.upstream or (self.schema, self.name)
 
     @property
     def qualified_name(self) -> str:

@@ -116,9 +116,9 @@ def uncomparable_unordered(
         return set()
     names = set()
     for table in tables:
-        rule = router.rule_of(table.schema, table.name)
+        rule = router.rule_of(*table.upstream_name)
         in_order = rule.rule in ("table", "index-value") and not rule.index
-        topic = router.ddl_topic("", "", table.schema, table.name)
+        topic = router.ddl_topic("", "", *table.upstream_name)
         if not in_order and changefeed.partitions_of(topic) > 1:
             names.add(table.qualified_name)
     return names

@@ -59,7 +59,7 @@ def filtered_tables(tables: Iterable[TableInfo], changefeed: Changefeed) -> Iter
         if drops
     ]
     for table in tables:
-        by_rule = any(matcher.accepts(table.schema, table.name) for matcher in matchers)
+        by_rule = any(matcher.accepts(*table.upstream_name) for matcher in matchers)
         if by_rule or changefeed.filter.ignore_txn_start_ts:
             yield table
 
@@ -70,7 +70,7 @@ def check_expressions(table: TableInfo, changefeed: Changefeed) -> None:
     :raises ChangefeedError: for an expression that cannot be evaluated.
     """
     for rule in changefeed.filter.event_filters:
-        if _row_matcher(rule).accepts(table.schema, table.name):
+        if _row_matcher(rule).accepts(*table.upstream_name):
             for _, _, expression in _expressions(rule):
                 if expression:
                     value_condition(expression, table)
@@ -136,7 +136,7 @@ def _unchanged(mutations: MutationBatch, updates: Flags, table: TableInfo, colum
 
 
 def _concerned(tables: Iterable[TableInfo], matcher: Matcher) -> list[TableInfo]:
-    return [table for table in tables if matcher.accepts(table.schema, table.name)]
+    return [table for table in tables if matcher.accepts(*table.upstream_name)]
 
 
 def _row_matcher(rule: EventFilter) -> Matcher:

@@ -105,7 +105,7 @@ class StreamPlan:
                 index=index,
                 seq=job.ddl_seq,
                 commit_ts=clock.ts(job.commit_seq),
-                topic=self.router.ddl_topic(job.old_schema, job.old_table, job.schema, job.table),
+                topic=self.router.ddl_topic(*job.upstream_names),
             )
             for index, job in enumerate(self.catalog.ddls)
             if job.sent

@@ -138,6 +138,10 @@ def _check_rules(scenario: ScenarioFile, changefeed: Changefeed, history: Histor
     """Check the rules against all tables, and return the router's warnings."""
     router, names, selection = Router(changefeed), TableFilter(changefeed), ColumnSelection(changefeed)
     history.catalog = names.mark_ddls(history.catalog, clock_of(scenario, history).ts)
+    if changefeed.routes_tables:
+        from ticdc_producer.simulate.target_names import with_target_names
+
+        history.catalog = with_target_names(history.catalog, changefeed, scenario.file)
     for table in history.catalog.tables:
         if (table.eligible or changefeed.force_replicate) and names.accepts(table):
             router.route(selection.of(table))

@@ -74,8 +74,15 @@ def _columns_stay(fidelity: Fidelity, table: TableInfo) -> bool:
 class TableDispatch:
     """The dispatch rule of each table that a reader of the messages can know."""
 
-    def __init__(self, changefeed: Changefeed, fidelity: Fidelity, names: ObservedNames) -> None:
+    def __init__(
+        self,
+        changefeed: Changefeed,
+        fidelity: Fidelity,
+        names: ObservedNames,
+        catalog: Catalog | None = None,
+    ) -> None:
         self._router = Router(changefeed)
+        self._upstream = _upstream_names(catalog) if changefeed.routes_tables else None
         self._fidelity = fidelity
         self._names = names
 
@@ -85,8 +92,11 @@ class TableDispatch:
         return self._router.default_topic
 
     def __call__(self, schema: str, table: str) -> ExpectedDispatch | None:
-        """Return the rule of a table; None if it is unknown."""
-        route = self._router.rule_of(schema, table)
+        """Return the rule of a table, which is that of its name upstream; None if it is unknown."""
+        own = (schema, table) if self._upstream is None else self._upstream.get((schema, table))
+        if own is None:
+            return None
+        route = self._router.rule_of(*own)
         by_column = route.rule in ("index-value", "columns")
         if not self._names.match_hashed(schema, table, by_column=by_column):
             return None
@@ -95,8 +105,20 @@ class TableDispatch:
         if route.index:
             return None  # the stream does not carry the columns of the index
         columns = route.columns if route.rule == "columns" else None
-        topic = self._router.ddl_topic("", "", schema, table)
-        return ExpectedDispatch(schema=schema, table=table, rule=route.rule, columns=columns, topic=topic)
+        topic = self._router.ddl_topic("", "", *own)
+        return ExpectedDispatch(schema=own[0], table=own[1], rule=route.rule, columns=columns, topic=topic)
+
+
+def _upstream_names(catalog: Catalog | None) -> dict[tuple[str, str], tuple[str, str] | None]:
+    """Return the name upstream by the name of a table in messages; None if several tables had the name.
+
+    :param catalog: None if the tables are unknown.
+    """
+    names: dict[tuple[str, str], tuple[str, str] | None] = {}
+    for table in () if catalog is None else catalog.tables:
+        sent, own = (table.schema, table.name), table.upstream_name
+        names[sent] = own if names.get(sent, own) == own else None
+    return names
 
 
 def verify_options(
@@ -114,7 +136,7 @@ def verify_options(
     :param skipped: ``schema.table`` of tables with rejected rows.
     """
     catalog = None if job is None else job.history.catalog
-    rules = TableDispatch(changefeed, fidelity, observed_names(fidelity, catalog))
+    rules = TableDispatch(changefeed, fidelity, observed_names(fidelity, catalog), catalog)
     return VerifyOptions(
         fidelity=fidelity,
         profile=changefeed.profile,

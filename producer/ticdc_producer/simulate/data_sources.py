@@ -32,7 +32,7 @@ from ticdc_producer.simulate.change_log import (
     row_events_by_row,
 )
 from ticdc_producer.simulate.job import Job
-from ticdc_producer.simulate.state import is_compared, replicated_rows
+from ticdc_producer.simulate.state import is_compared, replicated_rows, sent_table
 
 if TYPE_CHECKING:
     from ticdc_producer.engine.spark import SparkEngine
@@ -81,7 +81,7 @@ class DataChanges(UpstreamSource):
         for table in self.plan.tables:
             if is_compared(job, table, self.plan.first_commit, commits):
                 rows = data_rows(_on_spark(engine, self.plan.what), self.plan, table, commits)
-                yield job.stream.selection.of(table), rows.map(partial(_replicated, job, table), TABLE_ROWS)
+                yield sent_table(job, table), rows.map(partial(_replicated, job, table), TABLE_ROWS)
 
 
 def _replicated(job: Job, table: TableInfo, batches: Batches) -> Batches:
@@ -165,7 +165,7 @@ class FrameSource(UpstreamSource):
                 changes = partial_changes(engine, self.plan)
                 rows = self._located(rows_after(changes, self.plan, table, commits))
                 yield (
-                    job.stream.selection.of(table),
+                    sent_table(job, table),
                     rows.map(partial(_replicated, job, table), TABLE_ROWS),
                 )
 

@@ -32,7 +32,7 @@ from ticdc_producer.scenario.generate.row_history import RowChanges
 from ticdc_producer.simulate.change_log import DividedSource, shuffled_row_events
 from ticdc_producer.simulate.data_sources import computed_parts
 from ticdc_producer.simulate.job import Job
-from ticdc_producer.simulate.state import is_compared, replicated_rows
+from ticdc_producer.simulate.state import is_compared, replicated_rows, sent_table
 from ticdc_producer.simulate.stream import drawn_tables
 from ticdc_producer.simulate.target_partitions import TargetPartition
 
@@ -243,7 +243,7 @@ class GeneratedVolume(DividedSource):
         for plan in self.plans:
             table = plan.table_after(commits)
             if is_compared(job, table, plan.first_commit, commits):
-                yield job.stream.selection.of(table), self._rows(engine, job, plan, commits)
+                yield sent_table(job, table), self._rows(engine, job, plan, commits)
 
     def _divided(self, engine: Engine, partitions: GeneratedPartitions) -> Dataset:
         parts = len(partitions.stream.topic_partitions)

@@ -27,6 +27,7 @@ from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache
 from ticdc_producer.scenario.table_versions import rewrite_ddl_text, with_update_ts
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.scenario_changefeed import check_protocol, locate_rule_errors, with_traps
+from ticdc_producer.simulate.target_names import with_target_names
 
 
 def prepare(
@@ -152,7 +153,7 @@ def planned(
 def _described_catalog(
     scenario_file: ScenarioFile, changefeed: Changefeed, history: History, config: ConfigSource | None
 ) -> Catalog:
-    """Return the catalog as TiCDC describes it: DDLs that it sends, their texts, versions of tables."""
+    """Return the catalog as TiCDC describes it: sent DDLs, their texts, versions and names of tables."""
     clock = clock_of(scenario_file, history)
     with locate_rule_errors(scenario_file, config):
         catalog = TableFilter(changefeed).mark_ddls(history.catalog, clock.ts)
@@ -163,7 +164,9 @@ def _described_catalog(
         text=changefeed.ddl_text,
         on_typed=lambda job, reason: history.passed_over.note_typed(job.line, reason.what),
     )
-    return with_update_ts(catalog, clock, changefeed.profile)
+    catalog = with_update_ts(catalog, clock, changefeed.profile)
+    with locate_rule_errors(scenario_file, config):
+        return with_target_names(catalog, changefeed, scenario_file.file)
 
 
 def _check_numbers(seed: int | None, state_at: Sequence[int]) -> None:

@@ -57,6 +57,11 @@ def is_compared(job: Job, table: TableInfo, first_commit: int, commits: int | No
     return has_started and table.version in job.stream.fully_replicated_versions
 
 
+def sent_table(job: Job, table: TableInfo) -> TableInfo:
+    """Return a table of a plan as messages have it: under its name in them, with the selected columns."""
+    return job.stream.selection.of(job.history.catalog.tables[table.version])
+
+
 def replicated_rows(job: Job, table: TableInfo, rows: TableRowsBatch) -> TableRowsBatch:
     """Return rows with TIMESTAMP values in the changefeed's time zone, and without unselected columns.
 

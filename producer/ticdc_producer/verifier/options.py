@@ -17,6 +17,8 @@ Rule: TypeAlias = Literal["table", "index-value", "columns", "ts"]
 class ExpectedDispatch:
     """The dispatch rule of one table.
 
+    :param schema: its database upstream, which is hashed.
+    :param table: its name upstream, which is hashed.
     :param rule: partition rule of the changefeed; ``default`` is ``table`` here.
     :param columns: names of the hashed columns, compared case-insensitively; None: the columns that the
         events' flags mark as handle key.

@@ -11,7 +11,12 @@ from ticdc_producer.scenario.sql.restore import functions, query
 from ticdc_producer.scenario.sql.restore.grammar import production, read_expressions
 from ticdc_producer.scenario.sql.restore.interval import is_unit, read_interval
 from ticdc_producer.scenario.sql.restore.literal import read_literal
-from ticdc_producer.scenario.sql.restore.names import column_text, quote_string, string_with_charset
+from ticdc_producer.scenario.sql.restore.names import (
+    TARGET_NAMES,
+    column_text,
+    quote_string,
+    string_with_charset,
+)
 from ticdc_producer.scenario.sql.restore.subquery_lookahead import starts_subquery
 from ticdc_producer.scenario.sql.syntax.names import read_collation, read_column_name
 from ticdc_producer.scenario.sql.text.cursor import Cursor
@@ -79,12 +84,17 @@ def _is_test(cursor: Cursor) -> str:
 def _comparison(cursor: Cursor) -> str:
     text = _predicate(cursor)
     while operator := _accept_operator(cursor, _COMPARISONS):
-        text += _PRINTED_OPERATORS.get(operator, operator)
+        text += _operator_text(operator)
         if quantifier := cursor.accept_any("ANY", "SOME", "ALL"):
             text += ("ALL " if quantifier == "ALL" else "ANY ") + query.read_subquery(cursor)
         else:
             text += _predicate(cursor)
     return text
+
+
+def _operator_text(operator: str) -> str:
+    text = _PRINTED_OPERATORS.get(operator, operator)
+    return f" {text.strip()} " if TARGET_NAMES.get() else text
 
 
 def _accept_operator(cursor: Cursor, choices: tuple[str, ...]) -> str:
@@ -147,9 +157,7 @@ def _bit_expression(cursor: Cursor, above: int = 0) -> str:
             function = "DATE_ADD" if operator == "+" else "DATE_SUB"
             text = f"{function}({text}, {read_interval(cursor)})"
         else:
-            text += _PRINTED_OPERATORS.get(operator, operator) + _bit_expression(
-                cursor, _PRECEDENCES[operator]
-            )
+            text += _operator_text(operator) + _bit_expression(cursor, _PRECEDENCES[operator])
     return text
 
 

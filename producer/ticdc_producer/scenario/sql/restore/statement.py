@@ -7,11 +7,19 @@ single quotes, TiDB's own features in comments, without placement, and with TTL 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.restore.alter import print_alter, print_elements
 from ticdc_producer.scenario.sql.restore.grammar import printed
 from ticdc_producer.scenario.sql.restore.key import print_index_options, print_parts
-from ticdc_producer.scenario.sql.restore.names import IF_EXISTS, IF_NOT_EXISTS, table_text
+from ticdc_producer.scenario.sql.restore.names import (
+    IF_EXISTS,
+    IF_NOT_EXISTS,
+    TARGET_NAMES,
+    TargetNames,
+    table_text,
+)
 from ticdc_producer.scenario.sql.restore.option import print_database_options, print_options
 from ticdc_producer.scenario.sql.restore.partition import print_partition_by
 from ticdc_producer.scenario.sql.restore.query import read_query
@@ -52,6 +60,30 @@ def print_ddl(query: str) -> str:
         return print_statement(parse_ddl(Cursor(statements[0])))
     except RecursionError:
         raise ScenarioError("SQL is nested too deeply", line=statements[0].line) from None
+
+
+def print_ddl_with_targets(query: str, database: str, target: Callable[[str, str], tuple[str, str]]) -> str:
+    """Return a DDL with the names under which its tables are sent; the same text if none of them changes.
+
+    Source: ticdc ``pkg/routing/ddl_query_rewriter.go``.
+
+    :param query: one statement, as TiCDC has it before.
+    :param database: of tables that the statement does not qualify.
+    :param target: database and name upstream to those that are sent.
+    :raises UnsupportedSQL: for a construct that this tool does not print.
+    :raises ScenarioError: if the statement does not parse.
+
+    >>> print_ddl_with_targets("ALTER TABLE t ADD CHECK (a>1)", "d", lambda _, table: ("x", f"{table}_r"))
+    'ALTER TABLE `x`.`t_r` ADD CHECK(`a` > 1) ENFORCED'
+    """
+    names = TargetNames(database, target)
+    token = TARGET_NAMES.set(names)
+    try:
+        print_ddl(query)  # columns may have the name of a table that follows
+        text = print_ddl(query)
+    finally:
+        TARGET_NAMES.reset(token)
+    return text if names.changed else query
 
 
 def print_statement(statement: DDL) -> str:
@@ -99,7 +131,9 @@ def _database(statement: DatabaseStatement) -> str:
         return ""
     condition = "IF EXISTS" if statement.verb == "DROP" else "IF NOT EXISTS"
     words = [f"{statement.verb} DATABASE", *[condition] * statement.conditional]
-    return " ".join([*words, *[quoted_name(statement.name)] * bool(statement.name)]) + options
+    targets = TARGET_NAMES.get()
+    name = statement.name if targets is None else targets.of_database(statement.name)
+    return " ".join([*words, *[quoted_name(name)] * bool(name)]) + options
 
 
 def _create_table(statement: CreateTable) -> str:
