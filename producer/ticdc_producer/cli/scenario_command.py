@@ -47,7 +47,7 @@ def validate(
 def _print(result: Validation) -> None:
     """Print the result of one scenario, without its errors."""
     for note in result.passed_over.notes:
-        typer.echo(f"{result.scenario}:{note.line}: note: {note.text}", err=True)
+        typer.echo(f"{note.file}:{note.line}: note: {note.text}", err=True)
     for warning in result.warnings:
         typer.echo(f"{result.scenario}: warning: {warning}", err=True)
     if result.discarded:

@@ -302,7 +302,7 @@ def run_job(job: Job, options: RunOptions) -> RunReport:
     size = f"{counted(history.commits, 'commit')}, {counted(history.row_changes, 'row change')}"
     on_status(f"scenario {job.scenario.name}: {size}")
     for note in history.passed_over.notes:
-        on_status(f"{job.scenario.file}:{note.line}: note: {note.text}")
+        on_status(f"{note.file}:{note.line}: note: {note.text}")
     choice = choose_engine(options.engine, estimate_of(job))
     with started(targets):
         simulation = Simulation.of(job, EngineStart(choice, history.row_changes, on_status)())

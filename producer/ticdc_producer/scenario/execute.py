@@ -139,6 +139,7 @@ def _execute_steps(
 
     session = Session(
         file=scenario.file,
+        sourced=scenario.sourced,
         database=scenario.database,
         time_zone=scenario.time_zone,
         now=scenario.now or commit_time,
@@ -151,6 +152,8 @@ def _execute_steps(
         defined_after=defined_after,
         seed=scenario.seed,
     )
+    for file, plural in scenario.unread:
+        session.passed_over.note_file(file, plural)
     run = _Run(scenario, times, session, refusals, readings=FrameReadings() if readings is None else readings)
     for step in scenario.steps:
         run.add(step)

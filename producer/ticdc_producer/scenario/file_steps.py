@@ -9,12 +9,13 @@ from __future__ import annotations
 import mmap
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TypeAlias
 
+from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model import tso
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import CommitClock
@@ -47,12 +48,16 @@ class StatementSpan:
     :param end: offset after the last byte.
     :param line: line of the first byte.
     :param statements: number of statements; 0 for SQL other than INSERT.
+    :param file: the file; empty: the scenario's.
+    :param bytes_before: number of bytes of the table's files before this one.
     """
 
     start: int
     end: int
     line: int
     statements: int = 0
+    file: str = ""
+    bytes_before: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,30 @@ def divide_dump(path: Path) -> Iterator[DumpPart]:
     for table, span in spans:
         sizes[table] += span.end - span.start
     yield from _joined((table if sizes[table] >= LARGE_TABLE else None, span) for table, span in spans)
+
+
+def divide_inserts(
+    path: Path, table: str, before: Sequence[StatementSpan]
+) -> tuple[bytes, list[StatementSpan]]:
+    """Divide a file with INSERTs of one table, which settings may precede.
+
+    :param before: the INSERTs of the table's files before this one.
+    :return: the settings, and the INSERTs with those before them.
+    :raises UnsupportedSQL: if the file has other statements.
+    """
+    spans, header = [*before], b""
+    nbytes = before[-1].bytes_before + Path(before[-1].file).stat().st_size if before else 0
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        for name, span in _spans(data):
+            if name is None and len(spans) == len(before):
+                header = data[span.start : span.end]
+            elif name is not None and name[1] == table:
+                spans.append(replace(span, file=str(path.absolute()), bytes_before=nbytes))
+            elif name is not None or data[span.start : span.end].strip():
+                what = f"a statement other than INSERT INTO {table} between the rows of a large table"
+                hint = "move it elsewhere"
+                raise UnsupportedSQL(f"{what} is not supported", file=str(path), line=span.line, hint=hint)
+    return header, spans
 
 
 def _spans(data: mmap.mmap) -> Iterator[tuple[Name | None, StatementSpan]]:

@@ -33,9 +33,10 @@ if TYPE_CHECKING:
 class Note:
     """A statement that TiDB does not support, or a DDL that is sent as it was typed.
 
-    :param line: its line in the scenario file.
+    :param file: the scenario file, or the file that it sources.
     """
 
+    file: str
     line: int
     text: str
 
@@ -55,16 +56,24 @@ class PassedOver:
         """Count a statement that only reads, or locks."""
         self.counts[word] += 1
 
-    def note_program(self, kind: str, verb: str, line: int) -> None:
+    def note_program(self, kind: str, verb: str, file: str, line: int) -> None:
         """Note a statement about a stored program.
 
         :param kind: ``TRIGGER``, ``PROCEDURE``, ``FUNCTION`` or ``EVENT``.
         """
-        self.notes.append(Note(line, f"{verb} {kind} is passed over: TiDB has no {_PLURALS[kind]}"))
+        self.notes.append(Note(file, line, f"{verb} {kind} is passed over: TiDB has no {_PLURALS[kind]}"))
 
-    def note_typed(self, line: int, reason: str) -> None:
+    def note_file(self, file: str, plural: str) -> None:
+        """Note a file of a dump.
+
+        :param plural: what it has.
+        """
+        self.notes.append(Note(file, 1, f"the file is passed over: TiDB has no {plural}"))
+
+    def note_typed(self, file: str, line: int, reason: str) -> None:
         """Note a DDL whose event has the typed text, because this tool cannot print it as TiDB does."""
-        self.notes.append(Note(line, f"the DDL is sent as it was typed, not as TiDB prints it: {reason}"))
+        text = f"the DDL is sent as it was typed, not as TiDB prints it: {reason}"
+        self.notes.append(Note(file, line, text))
 
 
 RowImage: TypeAlias = tuple[Value, ...]

@@ -1,5 +1,5 @@
-"""Loads a scenario: a ``.yaml`` file, a ``.sql`` file, a folder with ``scenario.yaml``, a shipped scenario by
-name, or one built in Python.
+"""Loads a scenario: a ``.yaml`` file, a ``.sql`` file, a folder with ``scenario.yaml``, the folder of a dump,
+a shipped scenario by name, or one built in Python.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -19,6 +20,7 @@ from ticdc_producer.hints import nearest
 from ticdc_producer.local_path import local_path
 from ticdc_producer.resources import bundled_dir
 from ticdc_producer.scenario.data_steps import location_of
+from ticdc_producer.scenario.dump_folder import is_dump_folder, read_dump_folder
 from ticdc_producer.scenario.file_steps import DumpStep, divide_dump
 from ticdc_producer.scenario.scenario_file import (
     ChangesStep,
@@ -30,8 +32,8 @@ from ticdc_producer.scenario.scenario_file import (
     SnapshotStep,
     SQLStep,
 )
+from ticdc_producer.scenario.sourced_files import MAX_BYTES, SourceReader, sql_text
 from ticdc_producer.scenario.spec import Step
-from ticdc_producer.scenario.sql.text.lexer import is_utf8_outside_of_strings
 from ticdc_producer.scenario.validate import validate_spec
 from ticdc_producer.scenario.yaml_tree import YAMLTree, read_yaml
 
@@ -62,7 +64,6 @@ def _description(entry: Traversable) -> str:
     return described.strip() if isinstance(described, str) else ""
 
 
-MAX_BYTES = 64 << 20
 SCENARIO_ENDINGS = (".yaml", ".yml", ".sql")
 SCENARIO_FILE = "scenario.yaml"
 """The scenario of a folder, such as a recording."""
@@ -90,11 +91,27 @@ def load_scenario(scenario: ScenarioSource, overrides: Sequence[str] = ()) -> Sc
         return scenario.load(overrides)
     source = _find(str(scenario))
     file = str(source)
+    if isinstance(source, Path) and source.is_dir():
+        return _of_dump_folder(source, overrides)
     if not _is_large_dump(source):
-        return parse_scenario(_read(source, file), file, overrides)
+        folder = source.parent if isinstance(source, Path) else None
+        return _of_content(_read(source, file), file, overrides, folder=folder)
     path = Path(file)
     tree = _tree("-- divided below", file)
     return _scenario_file(tree, file, overrides, _file_sha256(path), _dump_steps(path))
+
+
+def _of_dump_folder(folder: Path, overrides: Sequence[str]) -> ScenarioFile:
+    dump = read_dump_folder(folder)
+    text = "\0".join(part for file in dump.sourced.values() for part in (file.file, file.text))
+    digest = hashlib.sha256(text.encode("utf-8", "surrogateescape"))
+    for step in dump.steps:
+        for path in sorted({span.file for span in step.spans}) if isinstance(step, DumpStep) else ():
+            digest.update(_file_sha256(Path(path)).encode())
+    tree = _sql_tree("-- the files of a dump")
+    scenario = _scenario_file(tree, str(folder), overrides, digest.hexdigest(), tuple(dump.steps))
+    name = scenario.name or folder.name
+    return replace(scenario, name=name, sourced=dump.sourced, unread=tuple(dump.programs))
 
 
 def parse_scenario(
@@ -108,8 +125,32 @@ def parse_scenario(
     :raises ScenarioError: if it is not text.
     :raises ScenarioProblems: with all problems of its content.
     """
+    return _of_content(content, file, overrides, frames)
+
+
+def _of_content(
+    content: bytes,
+    file: str,
+    overrides: Sequence[str],
+    frames: Frames | None = None,
+    folder: Path | None = None,
+) -> ScenarioFile:
+    """Validate a scenario that was read.
+
+    :param folder: the folder whose files its SQL may source; None: it may source none.
+    """
     tree = _tree(_text(content, file), file)
-    return _scenario_file(tree, file, overrides, hashlib.sha256(content).hexdigest(), frames=frames)
+    digest = hashlib.sha256(content)
+    scenario = _scenario_file(tree, file, overrides, digest.hexdigest(), frames=frames)
+    if folder is None:
+        return scenario
+    reader = SourceReader(folder)
+    for step in scenario.steps:
+        if isinstance(step, SQLStep) and not step.transaction:
+            reader.read(step.text, file, step.line)
+    for sourced in reader.files.values():
+        digest.update(sourced.text.encode("utf-8", "surrogateescape"))
+    return replace(scenario, sourced=reader.files, sha256=digest.hexdigest())
 
 
 def _scenario_file(
@@ -163,8 +204,10 @@ def _find(name: str) -> Traversable:
         return library[name]
     if (Path(name) / SCENARIO_FILE).is_file():
         return Path(name) / SCENARIO_FILE
+    if is_dump_folder(Path(name)):
+        return Path(name)
     if Path(name).exists() or Path(name).name != name:
-        what = f"a scenario is a .yaml or a .sql file, or a folder with {SCENARIO_FILE}"
+        what = f"a scenario is a .yaml or a .sql file, a folder with {SCENARIO_FILE}, or the folder of a dump"
         hint = "JSON is YAML: rename the file to .yaml" if name.endswith(".json") else ""
         raise ScenarioError(what, file=name, hint=hint)
     files = (f"{name}{ending}" for ending in SCENARIO_ENDINGS if Path(f"{name}{ending}").is_file())
@@ -218,13 +261,12 @@ def _read(source: Traversable, file: str) -> bytes:
 
 
 def _text(content: bytes, file: str) -> str:
+    if file.endswith(".sql"):
+        return sql_text(content, file)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-    text = content.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
-    if file.endswith(".sql") and is_utf8_outside_of_strings(text):
-        return text
     hint = "save it in that encoding"
     raise ScenarioError("the scenario is not UTF-8", file=file, line=line, hint=hint) from None
 
@@ -237,7 +279,7 @@ def _tree(text: str, file: str) -> YAMLTree:
     if file.endswith(".sql"):
         if _YAML.match(text):
             raise ScenarioError("the file has YAML, not SQL", file=file, hint="rename it to .yaml")
-        return YAMLTree(data={"version": 1, "steps": [{"sql": text}]}, lines={("steps", 0, "sql"): 1})
+        return _sql_tree(text)
     tree = read_yaml(text, file)
     if tree.data is None and not tree.problems:
         raise ScenarioError("the scenario is empty", file=file, hint="it needs version and steps")
@@ -247,6 +289,10 @@ def _tree(text: str, file: str) -> YAMLTree:
             hint = "if the file has SQL, rename it to .sql"
         raise ScenarioError(what, file=file, line=tree.lines[()], hint=hint)
     return tree
+
+
+def _sql_tree(text: str) -> YAMLTree:
+    return YAMLTree(data={"version": 1, "steps": [{"sql": text}]}, lines={("steps", 0, "sql"): 1})
 
 
 def _changefeed(tree: YAMLTree) -> Mapping[str, object]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from ticdc_producer.scenario.data_steps import Changes, Data
 from ticdc_producer.scenario.file_steps import DumpStep
 from ticdc_producer.scenario.generate.spec import Generate
+from ticdc_producer.scenario.sourced_files import SourcedFiles
 from ticdc_producer.scenario.spec import Fault
 
 if TYPE_CHECKING:
@@ -115,6 +116,8 @@ class ScenarioFile:
     :param target_ts: TSO up to which the changefeed sends commits; None: all.
     :param faults: traps to set, by id.
     :param fault_lines: lines of the traps in the file, by id.
+    :param sourced: the files that SQL of the scenario sources.
+    :param unread: the files with stored programs in the folder of a dump, and the plural of what they have.
     :param changefeed_lines: lines of the keys of ``changefeed``, spelled as in a changefeed file.
     """
 
@@ -139,3 +142,5 @@ class ScenarioFile:
     faults: Mapping[str, Fault] = field(default_factory=dict)
     fault_lines: Mapping[str, int] = field(default_factory=dict)
     changefeed_lines: Mapping[str, int] = field(default_factory=dict)
+    sourced: SourcedFiles = field(default_factory=dict)
+    unread: tuple[tuple[str, str], ...] = ()

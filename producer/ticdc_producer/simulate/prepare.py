@@ -162,7 +162,9 @@ def _described_catalog(
         scenario_file.file,
         profile=changefeed.profile,
         text=changefeed.ddl_text,
-        on_typed=lambda job, reason: history.passed_over.note_typed(job.line, reason.what),
+        on_typed=lambda job, reason: history.passed_over.note_typed(
+            scenario_file.file, job.line, reason.what
+        ),
     )
     catalog = with_update_ts(catalog, clock, changefeed.profile)
     with locate_rule_errors(scenario_file, config):

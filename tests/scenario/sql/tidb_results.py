@@ -22,7 +22,7 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import FLOATS, MySQLType
 from ticdc_producer.model.values.number_text import narrow
-from ticdc_producer.scenario.history import RowImage
+from ticdc_producer.scenario.history import History, RowImage
 from ticdc_producer.scenario.sql.session.session import Session
 
 CASES = Path(__file__).parent / "tidb_cases"
@@ -81,22 +81,23 @@ def outcome_of(case: Case) -> Outcome:
             continue
         with suppress(ScenarioError):
             session.run("rollback")
-    own = _tables(session)
+    own = tables_of(session.history())
     for name in sorted(own.keys() | case.tables.keys()):
-        outcome.differences += _differences(name, own.get(name), case.tables.get(name))
+        outcome.differences += differences(name, own.get(name), case.tables.get(name))
     return outcome
 
 
-def _differences(name: str, own: OwnTable | None, theirs: dict[str, list[Any]] | None) -> list[str]:
+def differences(name: str, own: OwnTable | None, theirs: dict[str, list[Any]] | None) -> list[str]:
+    """Compare a table here with that of a server; None where it does not exist."""
     if own is None or theirs is None:
-        return [f"{name} exists {'in TiDB' if own is None else 'here'} alone"]
+        return [f"{name} exists {'in the server' if own is None else 'here'} alone"]
     names = [column.name for column in own.columns]
     if names != theirs["columns"]:
-        return [f"{name} has the columns {names}, in TiDB {theirs['columns']}"]
+        return [f"{name} has the columns {names}, in the server {theirs['columns']}"]
     ours = Counter(repr(list(map(_own_value, own.columns, row))) for row in own.rows)
     rows = Counter(repr(list(map(_tidb_value, own.columns, row))) for row in theirs["rows"])
     return [f"{name} here alone: {row}" for row in (ours - rows).elements()] + [
-        f"{name} in TiDB alone: {row}" for row in (rows - ours).elements()
+        f"{name} in the server alone: {row}" for row in (rows - ours).elements()
     ]
 
 
@@ -118,8 +119,8 @@ def _tidb_value(column: ColumnInfo, value: Any) -> float | bytes | None:
     return str(int(text)).encode() if column.type == MySQLType.YEAR else text.encode()
 
 
-def _tables(session: Session) -> dict[str, OwnTable]:
-    history = session.history()
+def tables_of(history: History) -> dict[str, OwnTable]:
+    """The tables at the end of a history, by database and name."""
     return {
         f"{schema}.{name}": OwnTable(history.catalog.tables[state.version].sent_columns, state.rows)
         for (schema, name), state in history.state.items()

@@ -46,11 +46,14 @@ def dump_changes(engine: SparkEngine, plan: DumpPlan) -> Dataset:
 
 def _changes_of(plan: DumpPlan, span: StatementSpan, first_commit: int) -> ChangeBatch:
     """Return the changes of the INSERTs of one span."""
-    with Path(plan.file).open("rb") as file:
+    name = span.file or plan.file
+    with Path(name).open("rb") as file:
         file.seek(span.start)
         text = file.read(span.end - span.start).decode("utf-8", "surrogateescape")
-    table = Table(plan.table, _FileIds(base=span.start, table=plan.table), plan.partitioning)
-    session = Session(file=plan.file, database=plan.table.schema, now=plan.commit_time)
+    table = Table(
+        plan.table, _FileIds(base=span.bytes_before + span.start, table=plan.table), plan.partitioning
+    )
+    session = Session(file=name, database=plan.table.schema, now=plan.commit_time)
     session.adopt(table, plan.mode, first_commit)
     with _collector_paused():
         session.run(text, line=span.line)

@@ -75,7 +75,9 @@ def _parent(cluster: TiDBCluster, key: ForeignKeyInfo) -> Table:
     schema, name = key.parent
     parent = cluster.find(schema, name) if schema.lower() in cluster.databases else None
     if parent is None:
-        raise ScenarioError(f"Failed to open the referenced table {name!r}", line=key.line, value=name)
+        what = f"Failed to open the referenced table {name!r}"
+        hint = "create it first, or SET foreign_key_checks = 0, as a dump without --compact does"
+        raise ScenarioError(what, line=key.line, value=name, hint=hint)
     return parent
 
 

@@ -107,7 +107,8 @@ def null_error(column: ColumnInfo) -> ScenarioError:
 
 def generated_error(column: ColumnInfo, table: TableInfo) -> ScenarioError:
     what = f"The value specified for generated column {column.name!r} in table {table.name!r} is not allowed"
-    return ScenarioError(what, column=column.name)
+    hint = "leave the column out; mariadb-dump has no option for that, but mydumper and mysqldump do it"
+    return ScenarioError(what, column=column.name, hint=hint)
 
 
 def checked_assignments(assignments: Iterable[exp.Expr], scope: Scope) -> list[Assignment]:

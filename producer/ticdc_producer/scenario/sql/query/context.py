@@ -142,8 +142,9 @@ class StatementContext:
             raise UnsupportedSQL(f"{node.key.upper()} is not supported in FROM")
         if alias is None or not node.alias:
             raise ScenarioError("Every derived table must have its own alias")
-        plan = self.plan(node, outer)
-        return _query_source(_renamed(plan, node), node.alias)
+        # The joins behind a derived table in parentheses are those of the FROM around it.
+        query = node.this if node.args.get("joins") else node
+        return _query_source(_renamed(self.plan(query, outer), node), node.alias)
 
     def check(self, node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
         if isinstance(node, exp.Parameter | exp.SessionParameter):

@@ -64,7 +64,7 @@ class FromClause:
         return self._joined(node) if node.args.get("joins") else self._source(node)
 
     def _source(self, node: exp.Expr) -> tuple[Node, Names]:
-        if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
+        if isinstance(node, exp.Subquery) and not node.alias and isinstance(node.this, _OPERANDS):
             return self._joined(node.this)  # joins in parentheses
         source = self._find(node)
         name = source.schema.lower(), source.name.lower()
@@ -74,6 +74,10 @@ class FromClause:
         self.sources.append(source)
         columns = tuple((number, offset) for offset in range(len(source.fields)))
         return Leaf(number), Names(self.sources, (number,), columns)
+
+
+_OPERANDS = exp.Table | exp.Subquery
+"""What a join has on its sides; in parentheses alone it is a join, too."""
 
 
 def _is_dual(table: exp.Expr) -> bool:

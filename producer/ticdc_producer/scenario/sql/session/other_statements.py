@@ -112,10 +112,11 @@ def administration(statement: Statement) -> Administration | None:
     return None
 
 
-def pass_over_program(statement: Statement, kind: str, passed_over: PassedOver) -> None:
+def pass_over_program(statement: Statement, kind: str, passed_over: PassedOver, file: str) -> None:
     """Note a stored program, which TiDB does not have.
 
     :param kind: such as TRIGGER.
+    :param file: the file that has it.
     :raises UnsupportedSQL: if it was divided at a ``;`` of its body.
     """
     last = len(statement.tokens) - 1
@@ -125,4 +126,4 @@ def pass_over_program(statement: Statement, kind: str, passed_over: PassedOver) 
             f"CREATE {kind} with a body that ends at its first ';' is not supported",
             hint="write DELIMITER // in a line before it, // after it, then DELIMITER ; in a line",
         )
-    passed_over.note_program(kind, statement.verb, statement.line)
+    passed_over.note_program(kind, statement.verb, file, statement.line)

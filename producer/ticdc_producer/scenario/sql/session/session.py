@@ -8,45 +8,27 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
-
-from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import DEFAULT_NOW, SQLMode
 from ticdc_producer.scenario.history import CheckSize, History, HistorySize, PassedOver
-from ticdc_producer.scenario.sql.ddl import is_ddl
-from ticdc_producer.scenario.sql.dml.dml import run_dml
+from ticdc_producer.scenario.sourced_files import SourcedFiles
 from ticdc_producer.scenario.sql.dml.row_writer import RowWriter
 from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache, shared_statements
-from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate
-from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext
-from ticdc_producer.scenario.sql.session.other_statements import (
-    KNOWN_VERBS,
-    Administration,
-    administration,
-    changes_session,
-    is_query,
-    no_statement,
-    pass_over_program,
-    reads,
-    refuse_running,
-)
-from ticdc_producer.scenario.sql.session.prepared_statements import PreparedStatements, concerns_prepared
 from ticdc_producer.scenario.sql.session.refusals import Refusals, located, located_error
+from ticdc_producer.scenario.sql.session.script_files import ScriptFiles
 from ticdc_producer.scenario.sql.session.session_settings import SessionSettings, SessionValues
 from ticdc_producer.scenario.sql.session.session_tables import FIRST_DATABASE, SessionTables
+from ticdc_producer.scenario.sql.session.statement_runner import StatementRunner
 from ticdc_producer.scenario.sql.store.followed_tables import FollowedTables, TableCheck, TableName
 from ticdc_producer.scenario.sql.store.recorded_history import RecordedHistory
 from ticdc_producer.scenario.sql.store.storage import Table
-from ticdc_producer.scenario.sql.store.transaction import OpenTransaction, TransactionControl
-from ticdc_producer.scenario.sql.text.cursor import Cursor
-from ticdc_producer.scenario.sql.text.spelling import Spelling, spelling_of
-from ticdc_producer.scenario.sql.text.statements import Statement, split_statements, stored_program
+from ticdc_producer.scenario.sql.store.transaction import TransactionControl
+from ticdc_producer.scenario.sql.text.statements import SOURCE, Statement, split_statements
 
-_DML = ("INSERT", "REPLACE", "UPDATE", "DELETE")
 _RENAME = "RENAME TABLE "
 
 
@@ -59,6 +41,7 @@ class Session:
     """Runs SQL against an in-memory store with TiDB's rules.
 
     :param file: the scenario file, for messages.
+    :param sourced: the files that ``SOURCE`` commands read.
     :param database: the current database; it and ``test`` exist and are empty.
     :param time_zone: initial value of the session variable.
     :param now: result of ``NOW()``; a function: of the number of the commit that the statement belongs to.
@@ -70,12 +53,14 @@ class Session:
     :param statements: a cache of parsed statements that sessions of one thread share; None: one of its own.
     :param check_size: called after each row change.
     :param seed: of ``RAND()``, ``UUID()`` and other random values.
+    :ivar passed_over: the statements that were not run.
     """
 
     def __init__(
         self,
         *,
         file: str = "",
+        sourced: SourcedFiles | None = None,
         database: str = FIRST_DATABASE,
         time_zone: str = "+00:00",
         now: datetime | Callable[[int], datetime] = DEFAULT_NOW,
@@ -89,30 +74,32 @@ class Session:
         seed: int = 0,
     ) -> None:
         self._refusals = refusals
-        self._file = file
+        self._files = ScriptFiles(file, sourced or {})
         self._tables = SessionTables(database, profile, force_replicate=force_replicate)
         self._settings = SessionSettings(time_zone, now)
-        self._passed_over = PassedOver()
+        self.passed_over = PassedOver()
         self._statements = shared_statements() if statements is None else statements
         self._values = SessionValues(seed, lambda: self._tables.database, self._tables.cluster.sequence)
-        self._prepared = PreparedStatements(self._values, self._statements.parsed, self._spelling)
         size = HistorySize(check_size)
         self._recorded = RecordedHistory(
             self._tables.cluster, self._tables.reserved, snapshots, size, defined_after
         )
         self._transaction = TransactionControl(self._recorded)
+        self._runner = StatementRunner(
+            tables=self._tables,
+            settings=self._settings,
+            values=self._values,
+            transaction=self._transaction,
+            recorded=self._recorded,
+            passed_over=self.passed_over,
+            statements=self._statements,
+            files=self._files,
+        )
 
     @property
     def commits(self) -> int:
         """Number of commits so far: transactions and DDL jobs."""
         return self._recorded.commits
-
-    @property
-    def _mode(self) -> SQLMode:
-        return self._settings.mode
-
-    def _spelling(self) -> Spelling:
-        return spelling_of(self._mode.sql_mode)
 
     def run(self, text: str, *, line: int = 1) -> None:
         """Run a script. BEGIN … COMMIT is one transaction; any other statement is a transaction of its own.
@@ -122,15 +109,25 @@ class Session:
         :raises ScenarioError: at the first statement that fails, with file and line.
         """
         with self._located(line):
-            self._tables.announce(text, self._statements)
-            for statement in split_statements(text, line, self._spelling):
-                if self._refusals is None or not self._refusals.skips(statement):
-                    self._run_one(statement, self._statement)
+            self._run_script(text, line)
             if self._transaction.open is not None:
-                line, autocommit = self._transaction.line, self._mode.autocommit
+                line, autocommit = self._transaction.line, self.mode.autocommit
                 self._transaction.rollback()
                 what = "BEGIN" if autocommit else "a transaction under autocommit = 0"
                 raise ScenarioError(f"{what} without COMMIT or ROLLBACK", line=line)
+
+    def _run_script(self, text: str, line: int) -> None:
+        self._tables.announce(text, self._statements)
+        for statement in split_statements(text, line, self._runner.spelling):
+            if self._refusals is None or not self._refusals.skips(statement):
+                self._run_one(statement, self._run_statement)
+
+    def _run_statement(self, statement: Statement) -> None:
+        if statement.verb == SOURCE:
+            with self._files.opened(statement) as text:
+                self._run_script(text, 1)
+        else:
+            self._runner.run(statement)
 
     def transaction(self, text: str, *, line: int = 1) -> None:
         """Run DML statements as one transaction.
@@ -145,8 +142,8 @@ class Session:
     def run_in_transaction(self, text: str, *, line: int) -> None:
         """Run DML statements in the open transaction; see ``transaction``."""
         self._tables.announce(text, self._statements)
-        for statement in split_statements(text, line, self._spelling):
-            self._run_one(statement, self._step)
+        for statement in split_statements(text, line, self._runner.spelling):
+            self._run_one(statement, self._runner.run_step)
 
     @contextmanager
     def open_transaction(self, line: int) -> Iterator[RowWriter]:
@@ -160,7 +157,7 @@ class Session:
             open_.line = line
             self._values.begin_statement(open_.commit_seq)
             try:
-                yield RowWriter(open_, StatementContext(self._mode, self._target, self._values))
+                yield RowWriter(open_, StatementContext(self.mode, self._runner.target, self._values))
             except ScenarioError:
                 self._transaction.rollback()
                 raise
@@ -211,7 +208,7 @@ class Session:
         """Return whether SQL enforces foreign keys of a table, or of others to it."""
         keys = {key.parent for other in self._tables.cluster.tables() for key in other.foreign_keys}
         related = bool(table.foreign_keys) or (table.info.schema, table.info.name) in keys
-        return related and self._mode.foreign_key_checks
+        return related and self.mode.foreign_key_checks
 
     def reserve_table(self, name: str, *, line: int) -> None:
         """Reserve a table for a ``generate`` or ``data`` step, which supplies its rows.
@@ -231,9 +228,9 @@ class Session:
         with self._located(line):
             table = self._tables.of_database(database, name)
             self._tables.reserved.add(
-                table, self._tables.cluster.tables(), enforced=self._mode.foreign_key_checks
+                table, self._tables.cluster.tables(), enforced=self.mode.foreign_key_checks
             )
-            return table, self._mode
+            return table, self.mode
 
     def adopt(self, table: Table, mode: SQLMode, commits: int) -> None:
         """Run the following SQL as if the session had this table, these settings and commits."""
@@ -259,7 +256,7 @@ class Session:
         from ticdc_producer.scenario.sql.store.generated_table import GeneratedTable
 
         info = plan.step_table_after(None)
-        generated = GeneratedTable(plan, lambda: self._recorded.commits, lambda: self._mode)
+        generated = GeneratedTable(plan, lambda: self._recorded.commits, lambda: self.mode)
         self._tables.reserved.open(self._tables.cluster.table(info.schema, info.name), generated)
 
     def edited(self, plan: GeneratePlan) -> GeneratePlan:
@@ -314,135 +311,19 @@ class Session:
 
     def history(self) -> History:
         """Return the history of all commits so far."""
-        return self._recorded.history(self._passed_over)
+        return self._recorded.history(self.passed_over)
 
     def defined_tables(self) -> list[tuple[TableInfo, str]]:
         """Return all tables, each with its CREATE TABLE statement."""
         versions = self._tables.cluster.versions
         return [(versions[table.version], table.create) for table in self._recorded.defined_tables()]
 
-    def _step(self, statement: Statement) -> None:
-        self._settings.move_clock(self._recorded.commits)
-        if statement.verb not in _DML:
-            what = f"{statement.verb or 'this'} is not allowed in a transaction step"
-            raise ScenarioError(what, hint="only INSERT, REPLACE, UPDATE and DELETE are")
-        self._dml(statement)
-
-    def _statement(self, statement: Statement) -> None:
-        word = statement.verb
-        self._settings.move_clock(self._recorded.commits)
-        if word in _DML:
-            self._dml(statement)
-        elif program := stored_program(statement):
-            pass_over_program(statement, program, self._passed_over)
-        elif concerns_prepared(statement):
-            self._prepared_statement(Cursor(statement))
-        elif command := administration(statement):
-            self._administration(command)
-        elif is_ddl(word):
-            self._ddl(statement)
-        elif word == "SET":
-            self._set(Cursor(statement))
-        elif word == "USE":
-            self._tables.use(Cursor(statement, 1))
-        elif reads(statement):
-            self._query(statement)
-        elif word == "WITH":
-            self._with(statement)
-        elif word in ("LOCK", "UNLOCK") and statement.word(1) in ("TABLES", "TABLE"):
-            self._transaction.commit()
-            self._passed_over.count(f"{word} TABLES")
-        else:
-            self._control(statement, word)
-
-    def _administration(self, command: Administration) -> None:
-        """Skip a statement about users, rights or the server."""
-        if command.commits:
-            self._transaction.commit()
-        self._passed_over.count(command.name)
-        self._values.end_statement(0)
-
-    def _set(self, cursor: Cursor) -> None:
-        before = self._mode
-        self._settings.run_set(cursor, self._set_user_variable)
-        if self._mode.autocommit and not before.autocommit:
-            self._transaction.commit()
-        self._values.end_statement(0)
-
-    def _set_user_variable(self, name: str, value: exp.Expr) -> None:
-        context = self._context(value)
-        scope = Scope(replace(self._mode, strict=False), context=context)  # SET only warns
-        check_expression(value, scope)
-        self._values.assign(name, evaluate(value, scope))
-
-    def _query(self, statement: Statement) -> None:
-        """Skip a statement that changes no rows; a query that changes values of the session is run."""
-        refuse_running(statement)
-        self._passed_over.count("SELECT" if statement.verb in ("(", "WITH") else statement.verb)
-        if is_query(statement) and changes_session(statement):
-            tree = self._statements.parsed(statement).tree
-            self._context(tree).plan(tree, None).rows(None)
-        self._values.end_statement(0 if statement.verb == "DO" else -1)
-
-    def _with(self, statement: Statement) -> None:
-        """Run the UPDATE or DELETE after a WITH; a SELECT is skipped."""
-        tree = self._statements.parsed(statement).tree
-        if isinstance(tree, exp.Update | exp.Delete):
-            self._dml(statement)
-        elif isinstance(tree, exp.Query):
-            self._query(statement)
-        else:
-            raise ScenarioError("SQL does not parse: WITH belongs to a SELECT, UPDATE or DELETE")
-
-    def _prepared_statement(self, cursor: Cursor) -> None:
-        executed = self._prepared.run(cursor)
-        if executed is None:
-            self._values.end_statement(0)
-        else:
-            self._statement(executed)
-
-    def _control(self, statement: Statement, word: str) -> None:
-        cursor = Cursor(statement)
-        if not self._transaction.run(cursor):
-            if word in KNOWN_VERBS:
-                raise UnsupportedSQL(f"{word} is not supported")
-            raise no_statement(statement)
-        self._values.end_statement(0)
-
-    def _ddl(self, statement: Statement) -> None:
-        self._tables.run_ddl(statement, self._mode, self._transaction.commit, self._recorded.add_job)
-        self._values.end_statement(0)
-
-    def _dml(self, statement: Statement) -> None:
-        parsed, keys = self._statements.parsed(statement), self._tables.foreign_keys
-
-        def run(open_: OpenTransaction, before: int) -> None:
-            self._values.begin_statement(open_.commit_seq)
-            run_dml(
-                parsed, self._context(parsed.tree), open_, keys if self._mode.foreign_key_checks else None
-            )
-            rows = open_.affected_rows(before, updates_count_twice=bool(parsed.tree.args.get("conflict")))
-            keys.enforce(open_, before, self._mode)
-            self._values.end_statement(rows)
-
-        self._transaction.run_statement(statement.line, run, autocommit=self._mode.autocommit)
-
-    def _context(self, tree: exp.Expr) -> StatementContext:
-        ignore = bool(tree.args.get("ignore"))
-        inserts = isinstance(tree, exp.Insert)
-        mode = replace(self._mode, strict=False, insert_ignore=inserts) if ignore else self._mode
-        with_, find_view = tree.args.get("with_"), self._tables.view
-        return StatementContext(mode, self._target, self._values, with_, find_view=find_view)
-
-    def _target(self, database: str, name: str) -> Table:
-        return self._tables.target(database, name, self._mode)
-
     def _run_one(self, statement: Statement, run: Callable[[Statement], None]) -> None:
         """Run a statement; collect its error, if the session collects errors."""
         try:
             run(statement)
         except (ScenarioError, RecursionError) as error:
-            located_here = located_error(error, self._file, statement.line)
+            located_here = located_error(error, self._files.file, statement.line)
             if self._refusals is None:
                 raise located_here from error.__cause__
             self._refusals.add(located_here, statement)
@@ -457,4 +338,4 @@ class Session:
             self._tables.after_refused(words)
 
     def _located(self, line: int) -> AbstractContextManager[None]:
-        return located(self._file, line)
+        return located(self._files.file, line)

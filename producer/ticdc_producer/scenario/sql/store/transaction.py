@@ -209,9 +209,11 @@ class TransactionControl:
         if self.open is None:
             self._recorded.add_transaction(transaction.changes)
 
-    def run(self, cursor: Cursor) -> bool:
-        """Run BEGIN, COMMIT, ROLLBACK, or a statement about a savepoint; return False for others."""
-        line = cursor.statement.line
+    def run(self, cursor: Cursor, line: int) -> bool:
+        """Run BEGIN, COMMIT, ROLLBACK, or a statement about a savepoint; return False for others.
+
+        :param line: line of the statement in the scenario file.
+        """
         if cursor.accept("BEGIN") or cursor.accept("START", "TRANSACTION"):
             _read_begin(cursor)
             self.commit()

@@ -1,4 +1,5 @@
-"""Lexer of SQL scripts: literals, comments, ends of statements, ``DELIMITER``, and the text between them.
+"""Lexer of SQL scripts: literals, comments, ends of statements, the commands ``DELIMITER`` and ``SOURCE``,
+and the text between them.
 
 For speed the text between two literals is a single lexeme. Strings, quoted names and comments end where
 sqlglot's MySQL tokenizer ends them, because sqlglot parses the statements later.
@@ -127,17 +128,25 @@ def _not_closed(text: str, offset: int, line: int) -> ScenarioError:
     return ScenarioError(f"SQL does not parse near {text[offset : offset + 60]!r}", line=line)
 
 
-_COMMAND = re.compile(r"^[ \t]*DELIMITER[ \t]+(\S+)[^\n]*(?:\n|\Z)", re.IGNORECASE | re.MULTILINE)
+_COMMAND = re.compile(
+    r"^[ \t]*(?:DELIMITER[ \t]+(?P<delimiter>\S+)[^\n]*|(?:SOURCE[ \t]|\\\.)(?P<source>[^\n]*))(?:\n|\Z)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _QUOTED = ("string", "comment")
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a script with one delimiter, by its offsets."""
+    """A part of a script with one delimiter, by its offsets.
+
+    :param source: the file that a ``SOURCE`` command at the end of the section names; None: there is no such
+        command.
+    """
 
     start: int
     end: int
     delimiter: str
+    source: str | None = None
 
     def parts(self, text: str, line: int) -> Iterator[tuple[int, int]]:
         """Yield start and end of each part between two delimiters; the delimiter ``;`` divides nothing here.
@@ -159,16 +168,17 @@ class Section:
 
 
 def sections(text: str, line: int) -> Iterator[Section]:
-    """Divide a script at its ``DELIMITER`` commands, which are in no section.
+    """Divide a script at its ``DELIMITER`` and ``SOURCE`` commands, which are in no section.
 
     :param line: line of the file at which ``text`` starts.
     """
     start, delimiter = 0, ";"
     for command in _COMMAND.finditer(text):
-        section = Section(start, command.start(), delimiter)
+        source = None if command["source"] is None else command["source"].strip(" \t\r;")
+        section = Section(start, command.start(), delimiter, source)
         if _ends_between_statements(text, line, section):
             yield section
-            start, delimiter = command.end(), command[1]
+            start, delimiter = command.end(), command["delimiter"] or delimiter
     yield Section(start, len(text), delimiter)
 
 

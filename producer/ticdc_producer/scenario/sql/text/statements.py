@@ -8,10 +8,13 @@ from functools import cached_property
 import msgspec
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.sql.text.dialect import Token, TokenType, words
+from ticdc_producer.scenario.sql.text.dialect import Token, TokenType, string_text, words
 from ticdc_producer.scenario.sql.text.lexer import Lexeme, read_shape, sections
 from ticdc_producer.scenario.sql.text.repeated_shapes import RepeatedShapes
-from ticdc_producer.scenario.sql.text.spelling import DEFAULT, Spelling, next_statement
+from ticdc_producer.scenario.sql.text.spelling import DEFAULT, Spelling, next_statement, quoted_text
+
+SOURCE = "SOURCE"
+_SHAPE_OF_SOURCE = "SOURCE ''"
 
 
 class Statement(msgspec.Struct, frozen=True, dict=True):
@@ -60,7 +63,8 @@ def split_statements(
 ) -> Iterator[Statement]:
     r"""Yield the statements of a script; ``;`` inside quotes and comments does not end one.
 
-    ``DELIMITER`` is a command of the mysql client, which dumps contain too.
+    ``DELIMITER`` and ``SOURCE`` are commands of the mysql client, at the beginning of a line. ``SOURCE``,
+    also spelled ``\.``, is yielded like a statement.
 
     :param line: line of the file at which ``text`` starts.
     :param spelling: gives the spelling of the next statement; those before it may have changed it.
@@ -74,6 +78,19 @@ def split_statements(
         for start, end in section.parts(text, line):
             yield from _split(draft, start, end, spelling, whole=section.delimiter != ";")
         draft.check_closed()
+        if section.source is not None:
+            yield _command(section.source, draft.line_at(section.end))
+
+
+def _command(source: str, line: int) -> Statement:
+    name = quoted_text(source)
+    text = f"{SOURCE} {name}"
+    return Statement(text, text, line, _SHAPE_OF_SOURCE, (("string", name),))
+
+
+def source_of(statement: Statement) -> str | None:
+    """Return the file that a ``SOURCE`` command names; None for a statement."""
+    return string_text(statement.literals[0][1]) if statement.shape == _SHAPE_OF_SOURCE else None
 
 
 def _split(

@@ -1,0 +1,150 @@
+"""The files that the ``SOURCE`` commands of a scenario's SQL read.
+
+A file is named relative to the folder of the scenario, also in a file that is itself sourced: as by a mysql
+client that runs in this folder. All files are read before the first statement runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.scenario.sql.text.lexer import is_utf8_outside_of_strings
+from ticdc_producer.scenario.sql.text.statements import SOURCE, source_of, split_statements
+
+MAX_BYTES = 64 << 20
+"""Bytes of a scenario, with the files that it sources."""
+_MAX_DEPTH, _MAX_COMMANDS = 16, 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class SourcedFile:
+    """A file that a ``SOURCE`` command reads.
+
+    :param file: its path, as errors name it.
+    :param text: its SQL.
+    """
+
+    file: str
+    text: str
+
+
+SourcedFiles: TypeAlias = Mapping[tuple[str, int], SourcedFile]
+"""The sourced files by file and line of their ``SOURCE`` commands."""
+
+
+@dataclass
+class SourceReader:
+    """Reads the files that SQL sources.
+
+    :param folder: the folder of the scenario; no file outside of it is read.
+    :ivar files: the files that were read.
+    """
+
+    folder: Path
+    files: dict[tuple[str, int], SourcedFile] = field(default_factory=dict)
+    _texts: dict[Path, str] = field(default_factory=dict)
+    _nbytes: int = 0
+    _commands: int = 0
+
+    def read(self, text: str, file: str, line: int = 1) -> None:
+        """Read the files that a text sources, and those that these source.
+
+        :param file: the file that has the text.
+        :param line: its line at which the text starts.
+        :raises ScenarioError: at the ``SOURCE`` command whose file cannot be read, is outside of the folder, or
+            sources itself, or which is one too many.
+        """
+        self._read(text, file, line, ())
+
+    def _read(self, text: str, file: str, line: int, above: tuple[Path, ...]) -> None:
+        for name, at in _commands(text, line):
+            try:
+                path = self._path(name)
+                self._check(path, above)
+                if path not in self._texts:
+                    self._texts[path] = sql_text(read_content(path), str(self.folder / name))
+                sourced = SourcedFile(str(self.folder / name), self._texts[path])
+                self._count(sourced)
+            except ScenarioError as error:
+                raise error.at(file, at) from None
+            self.files[file, at] = sourced
+            self._read(sourced.text, sourced.file, 1, (*above, path))
+
+    def _path(self, name: str) -> Path:
+        """Return the path of a file without symbolic links.
+
+        :raises ScenarioError: if it is outside of the folder.
+        """
+        try:
+            path, folder = (self.folder / name).resolve(), self.folder.resolve()
+        except (OSError, RuntimeError, ValueError):  # links in a circle, or a NUL
+            raise ScenarioError(f"SOURCE cannot read {name!r}") from None
+        if not name or not path.is_relative_to(folder):
+            what = f"SOURCE of {name!r}, which is not in the folder of the scenario, is not allowed"
+            raise ScenarioError(what, hint="copy the file there")
+        return path
+
+    def _check(self, path: Path, above: tuple[Path, ...]) -> None:
+        if path in above:
+            raise ScenarioError(f"{path.name!r} sources itself")
+        if len(above) >= _MAX_DEPTH:
+            raise ScenarioError(f"more than {_MAX_DEPTH} files source one another")
+
+    def _count(self, sourced: SourcedFile) -> None:
+        self._commands += 1
+        self._nbytes += len(sourced.text)
+        if self._commands > _MAX_COMMANDS or self._nbytes > MAX_BYTES:
+            limit = f"{_MAX_COMMANDS} files, or {MAX_BYTES >> 20} MiB"
+            raise ScenarioError(f"the scenario sources more than {limit}")
+
+
+def _commands(text: str, line: int) -> Iterator[tuple[str, int]]:
+    """Yield the file and the line of each ``SOURCE`` command; errors appear when the script runs."""
+    if SOURCE not in text.upper() and "\\." not in text:
+        return
+    try:
+        for statement in split_statements(text, line):
+            if (name := source_of(statement)) is not None:
+                yield name, statement.line
+    except (ScenarioError, RecursionError):
+        return
+
+
+def read_content(path: Path) -> bytes:
+    """Return the bytes of a file, unpacked if its name ends with ``.gz``, ``.bz2``, ``.zst`` or ``.lz4``.
+
+    :raises ScenarioError: if it cannot be read, or is too large.
+    """
+    from pyarrow import ArrowInvalid, input_stream
+
+    if not path.is_file():  # also not a pipe
+        raise ScenarioError(f"there is no file {path.name!r}")
+    try:
+        with input_stream(str(path)) as content:
+            data = bytes(content.read(MAX_BYTES + 1))
+    except (OSError, ArrowInvalid) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or "it is damaged"
+        raise ScenarioError(f"cannot read {path.name!r}: {reason}") from None
+    if len(data) > MAX_BYTES:
+        raise ScenarioError(f"{path.name!r} is larger than {MAX_BYTES >> 20} MiB")
+    return data
+
+
+def sql_text(content: bytes, file: str) -> str:
+    """Return SQL as text, in which bytes of strings that are not UTF-8 are surrogates.
+
+    :raises ScenarioError: with file and line, for other bytes that are not UTF-8.
+    """
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+    text = content.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+    if is_utf8_outside_of_strings(text):
+        return text
+    hint = "save it in that encoding"
+    raise ScenarioError("the scenario is not UTF-8", file=file, line=line, hint=hint) from None

@@ -1,0 +1,50 @@
+"""The file whose statements a session runs, which ``SOURCE`` commands change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.catalog import DDLJob
+from ticdc_producer.scenario.sourced_files import SourcedFiles
+from ticdc_producer.scenario.sql.session.refusals import located
+from ticdc_producer.scenario.sql.text.statements import SOURCE, Statement
+
+
+@dataclass
+class ScriptFiles:
+    """The file whose statements run.
+
+    :param file: as errors name it.
+    :param sourced: the files that ``SOURCE`` commands read.
+    """
+
+    file: str
+    sourced: SourcedFiles
+    _sourced_at: int = 0  # line of the scenario's own SOURCE command that is executed
+
+    def line_of(self, statement: Statement) -> int:
+        """Return the line of a statement in the scenario file; a sourced one has that of its SOURCE."""
+        return self._sourced_at or statement.line
+
+    def with_line(self, job: DDLJob) -> DDLJob:
+        """Return a DDL job with the line of its statement in the scenario file."""
+        return replace(job, line=self._sourced_at) if self._sourced_at else job
+
+    @contextmanager
+    def opened(self, command: Statement) -> Iterator[str]:
+        """Return the text of the file that a ``SOURCE`` command reads; in this context its statements run.
+
+        :raises ScenarioError: if the command is not at the beginning of a line, or the scenario is no file.
+        """
+        if (read := self.sourced.get((self.file, command.line))) is None:
+            what = f"{SOURCE} is executed only at the beginning of a line of a scenario in a file"
+            raise ScenarioError(what, hint="insert the statements of the file here")
+        above, self.file, self._sourced_at = (self.file, self._sourced_at), read.file, self.line_of(command)
+        try:
+            with located(self.file, 1):
+                yield read.text
+        finally:
+            self.file, self._sourced_at = above

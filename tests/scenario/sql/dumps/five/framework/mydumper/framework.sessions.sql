@@ -1,0 +1,6 @@
+/*!40101 SET NAMES binary*/;
+/*!40014 SET FOREIGN_KEY_CHECKS=0*/;
+/*!40103 SET TIME_ZONE='+00:00' */;
+INSERT INTO `sessions` VALUES
+("00000000-0000-0000-0000-000000000000",NULL,"",0),
+("5f0c7c2e-3b1a-4c55-9c0e-1f2e3d4c5b6a",1,"a:2:{s:3:\"key\";s:5:\"it\'s\n\";i:0;b:1;}",1714567890);

@@ -1,0 +1,5 @@
+/*!40101 SET NAMES binary*/;
+CREATE TABLE `open_orders`(
+`id` int,
+`email` int
+)ENGINE=MyISAM;

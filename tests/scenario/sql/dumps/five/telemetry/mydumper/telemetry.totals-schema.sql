@@ -1,0 +1,10 @@
+/*!40101 SET NAMES binary*/;
+/*!40014 SET FOREIGN_KEY_CHECKS=0*/;
+
+/*!40103 SET TIME_ZONE='+00:00' */;
+CREATE TABLE `totals` (
+  `day` date NOT NULL,
+  `n` bigint(20) NOT NULL DEFAULT 0,
+  `sum` decimal(38,12) NOT NULL DEFAULT 0.000000000000,
+  PRIMARY KEY (`day`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
