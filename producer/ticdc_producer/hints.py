@@ -9,16 +9,25 @@ MAX_LISTED = 24
 """Allowed names that a hint lists; longer lists would hide the message before them."""
 
 
+SUGGESTION = "did you mean "
+"""The beginning of a hint with the closest name."""
+
+
+def closest(name: str, allowed: Iterable[str]) -> str:
+    """Return a hint with the closest allowed name; empty if none is close."""
+    by_lower = {choice.lower(): choice for choice in sorted(allowed)}
+    close = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    return f"{SUGGESTION}{by_lower[close[0]]!r}?" if close else ""
+
+
 def nearest(name: str, allowed: Iterable[str], *, listed: str = "") -> str:
     """Return a hint with the closest allowed name, or with a list of the allowed names.
 
     :param listed: a function or page that lists all names, if they are too many for one line.
     """
     choices = sorted(allowed)
-    by_lower = {choice.lower(): choice for choice in choices}
-    close = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
-    if close:
-        return f"did you mean {by_lower[close[0]]!r}?"
+    if close := closest(name, choices):
+        return close
     if len(choices) <= MAX_LISTED:
         return "allowed: " + ", ".join(choices) if choices else ""
     if listed:

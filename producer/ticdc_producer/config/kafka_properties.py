@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from ticdc_producer.errors import ChangefeedError
-from ticdc_producer.hints import nearest
+from ticdc_producer.hints import closest
 from ticdc_producer.kafka.client import SETTABLE, InvalidValue, UnknownProperty, check_property
 from ticdc_producer.model.option_type import Plain
 
@@ -118,8 +118,7 @@ def _check(name: str, value: str) -> None:
     try:
         check_property(name, value)
     except UnknownProperty:
-        hint = nearest(name, SETTABLE.union(_REJECTED))
-        hint = hint if hint.startswith("did you mean") else _LIST
+        hint = closest(name, SETTABLE.union(_REJECTED)) or _LIST
         raise _error(f"no Kafka client has a property {name!r}", name, hint) from None
     except InvalidValue as error:
         raise _error(f"invalid value of property {name!r}", name, str(error) or _LIST) from None

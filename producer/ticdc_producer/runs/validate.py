@@ -60,7 +60,9 @@ class Validation:
             "commits": self.commits,
             "row_changes": self.row_changes,
             "passed_over": dict(sorted(self.passed_over.counts.items())),
-            "notes": [{"file": note.file, "line": note.line, "text": note.text} for note in self.passed_over.notes],
+            "notes": [
+                {"file": note.file, "line": note.line, "text": note.text} for note in self.passed_over.notes
+            ],
             "problems": [_problem(problem) for problem in self.problems],
             "unchecked": self.unchecked,
             "warnings": list(self.warnings),

@@ -55,8 +55,8 @@ class SourceReader:
 
         :param file: the file that has the text.
         :param line: its line at which the text starts.
-        :raises ScenarioError: at the ``SOURCE`` command whose file cannot be read, is outside of the folder, or
-            sources itself, or which is one too many.
+        :raises ScenarioError: at the ``SOURCE`` command whose file cannot be read, is outside of the folder,
+            or sources itself, or which is one too many.
         """
         self._read(text, file, line, ())
 

@@ -16,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from ticdc_producer.errors import ProducerError, RefusedRequest
-from ticdc_producer.hints import nearest
+from ticdc_producer.hints import closest, nearest
 from ticdc_producer.installation import own_version
 from ticdc_producer.serve import responses as results
 from ticdc_producer.serve.choices import choices_content
@@ -115,8 +115,8 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def unknown(request: Request, error: HTTPException) -> JSONResponse:
-        close = nearest(request.url.path[:200], app.openapi()["paths"]) if error.status_code == 404 else ""
-        hint = close if close.startswith("did you mean") else "GET /openapi.json lists all paths"
+        close = closest(request.url.path[:200], app.openapi()["paths"]) if error.status_code == 404 else ""
+        hint = close or "GET /openapi.json lists all paths"
         refusal = RefusedRequest(str(error.detail), status=error.status_code, hint=hint)
         return JSONResponse({"error": error_content(refusal)}, refusal.status, error.headers)
 

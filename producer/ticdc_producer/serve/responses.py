@@ -15,7 +15,7 @@ import msgspec
 from ticdc_producer.conformance.case import build_decode_case
 from ticdc_producer.conformance.case_spec import DecodeCase, decode_cases
 from ticdc_producer.errors import RefusedRequest
-from ticdc_producer.hints import nearest
+from ticdc_producer.hints import SUGGESTION, nearest
 from ticdc_producer.model.event_line import from_json
 from ticdc_producer.runs.decode import decode
 from ticdc_producer.serve.request_process import decoded_lines
@@ -229,7 +229,7 @@ def refusal_of(errors: Sequence[ErrorDetails], path: str = "") -> RefusedRequest
     :param path: the path of the request, which decides the keys of its body.
     """
     refusals = [_refusal(error, path) for error in errors]
-    misspelt = (refusal for refusal in refusals if refusal.hint.startswith("did you mean"))
+    misspelt = (refusal for refusal in refusals if refusal.hint.startswith(SUGGESTION))
     return next(misspelt, refusals[0])
 
 

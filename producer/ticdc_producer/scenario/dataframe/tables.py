@@ -14,6 +14,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import STRICT
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.sql.dml.assign import default_value
+from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.session.session import Session
 from ticdc_producer.scenario.sql.text.statements import split_statements
 
@@ -152,4 +153,4 @@ def _default(table: TableInfo, offset: int) -> bytes | None:
         raise ScenarioError(what, column=column.name)
     if not column.nullable and not column.has_default and not column.default_expression:
         raise ScenarioError(f"Field {column.name!r} doesn't have a default value", column=column.name)
-    return default_value(column, STRICT)
+    return default_value(column, Scope(STRICT))

@@ -4,6 +4,6 @@ Rules: golden data's "What takes a time stamp" and "Ids"; action codes: ``model.
 """
 
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
-from ticdc_producer.scenario.sql.ddl.statements import is_ddl, run_ddl
+from ticdc_producer.scenario.sql.ddl.statements import VERBS, is_ddl, run_ddl
 
-__all__ = ["DDLContext", "is_ddl", "run_ddl"]
+__all__ = ["VERBS", "DDLContext", "is_ddl", "run_ddl"]

@@ -18,10 +18,15 @@ from ticdc_producer.model.values.coerce_text import cut_text
 from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration, Fill
 from ticdc_producer.scenario.sql.definition.column_changes import is_rewritten
-from ticdc_producer.scenario.sql.definition.column_default import with_default
+from ticdc_producer.scenario.sql.definition.column_default import (
+    check_added_default,
+    in_database,
+    with_default,
+)
 from ticdc_producer.scenario.sql.definition.column_definition import ColumnDraft, draft_column, make_column
 from ticdc_producer.scenario.sql.definition.generated import columns_of, dependent_columns, expression_of
 from ticdc_producer.scenario.sql.dml.assign import default_value
+from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.syntax.alter import AddColumn, AlterColumn, ChangeColumn
 from ticdc_producer.scenario.sql.syntax.column import Column, Position
 
@@ -46,6 +51,7 @@ def _add_column(draft: ColumnDraft, node: AddColumn, alteration: Alteration) -> 
     if not alteration.has_column(draft.name):
         alteration.touch(draft.name)
     column = _make_column(draft, alteration)
+    check_added_default(column, alteration.line)
     if column.generated:
         alteration.use(*columns_of(expression_of(column.expression)))
     origin = None if column.generated else _origin_default(column, alteration)
@@ -74,13 +80,14 @@ def _origin_default(column: ColumnInfo, alteration: Alteration) -> Value:
         # TiCDC converts the metadata's text to the column's type, which keeps trailing blanks.
         return cut_text(column.default_text, column.length)
     if column.has_default or column.nullable:
-        return default_value(column, mode)
-    return default_value(column, replace(mode, strict=False)) or column.zero
+        return default_value(column, Scope(mode))
+    return default_value(column, Scope(replace(mode, strict=False))) or column.zero
 
 
 def _make_column(draft: ColumnDraft, alteration: Alteration) -> ColumnInfo:
     info = alteration.info
-    return make_column(draft, info.charset, info.collation, alteration.context.mode)
+    column = make_column(draft, info.charset, info.collation, alteration.context.mode)
+    return in_database(column, alteration.context.database)
 
 
 def _offset_of(position: Position | None, alteration: Alteration, skip: int | None = None) -> int | None:
@@ -262,7 +269,7 @@ def alter_default(node: AlterColumn, alteration: Alteration) -> None:
         default_dropped=node.default is None,
     )
     changed = with_default(bare, node.default, alteration.context.mode, alteration.line)
-    alteration.change(offset, changed)
+    alteration.change(offset, in_database(changed, alteration.context.database))
     alteration.actions.append(Action.SET_DEFAULT_VALUE)
 
 

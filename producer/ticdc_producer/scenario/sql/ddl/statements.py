@@ -23,7 +23,7 @@ from ticdc_producer.scenario.sql.syntax.statement import (
 )
 from ticdc_producer.scenario.sql.syntax.view import CreateView
 
-_VERBS = ("CREATE", "DROP", "TRUNCATE", "ALTER", "RENAME", "FLASHBACK", "RECOVER")
+VERBS = ("CREATE", "DROP", "TRUNCATE", "ALTER", "RENAME", "FLASHBACK", "RECOVER")
 _DROPS = {"TABLE": drop_tables, "VIEW": drop_views, "SEQUENCE": drop_sequences}
 
 
@@ -60,4 +60,4 @@ def run_ddl(node: DDL, context: DDLContext) -> None:
 
 def is_ddl(first_word: str) -> bool:
     """Return whether a statement is DDL, by its first word: DDL commits the open transaction."""
-    return first_word in _VERBS
+    return first_word in VERBS

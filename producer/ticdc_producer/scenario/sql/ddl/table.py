@@ -14,6 +14,7 @@ from ticdc_producer.scenario.sql.ddl.foreign_keys import (
     check_truncated,
     update_parent_name,
 )
+from ticdc_producer.scenario.sql.definition.column_default import in_database
 from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo, free_name
 from ticdc_producer.scenario.sql.definition.partition_bounds import make_partitioning
 from ticdc_producer.scenario.sql.definition.partition_definition import PartitioningDraft
@@ -64,6 +65,7 @@ def new_table(node: CreateTable, context: DDLContext, schema: str) -> Table:
     database = context.cluster.database(schema)
     charset = database.charset, database.collation
     info, next_index_id = make_table(draft, schema, node.table.name, charset, context.mode, context.line)
+    info = replace(info, columns=tuple(in_database(column, context.database) for column in info.columns))
     check_shard_bits(draft.shard_bits, info)
     partitioning = None
     if draft.partitioning is not None:

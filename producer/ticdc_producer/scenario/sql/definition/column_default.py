@@ -14,7 +14,7 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.mysql_type import FLOATS, LOBS, MySQLType
+from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, MySQLType
 from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.model.values.coerce_text import to_bytes
 from ticdc_producer.model.values.number_text import plain_text
@@ -22,9 +22,11 @@ from ticdc_producer.model.values.sql_value import BinaryLiteral, SQLMode, SQLVal
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate_constant
 from ticdc_producer.scenario.sql.expression.function_call import call_of
 from ticdc_producer.scenario.sql.expression.scope import Scope
-from ticdc_producer.scenario.sql.functions import FUNCTIONS, WITHOUT_RESULT
+from ticdc_producer.scenario.sql.functions import FUNCTIONS
+from ticdc_producer.scenario.sql.functions.session import SESSION_FUNCTIONS
 from ticdc_producer.scenario.sql.syntax.column import Default
-from ticdc_producer.scenario.sql.text.dialect import parse_expression
+from ticdc_producer.scenario.sql.text.dialect import parse_expression, words
+from ticdc_producer.scenario.sql.text.spelling import quoted_name
 
 T = MySQLType
 
@@ -49,7 +51,7 @@ def with_default(column: ColumnInfo, default: Default | None, mode: SQLMode, lin
         return replace(column, has_default=True, default_expression="CURRENT_TIMESTAMP")
     text = default.value.text
     tree = parse_expression(text, line)
-    if text.startswith("(") and not _is_constant(tree):
+    if isinstance(tree, exp.Anonymous) or (text.startswith("(") and not _is_constant(tree)):
         stored = _stored_expression(column, text, mode, line)
         return replace(column, has_default=True, default_expression=stored)
     value = evaluate_constant(tree, mode)
@@ -78,16 +80,17 @@ def _stored_expression(column: ColumnInfo, text: str, mode: SQLMode, line: int) 
 
     :raises ScenarioError: for an expression that does not parse, or that TiDB or this tool does not compute.
     """
-    expression = parse_expression(text, line)
-    if _has_result(expression):
-        check_expression(expression, Scope(mode))
+    expression = parse_expression(text, line).unnest()
+    _check_values(expression, mode)
     check_default_function(column.name, expression, line)
+    if _is_call(expression, "NEXTVAL") and column.type not in INTEGERS:
+        what = f"Unsupported sequence default value for column type {column.name!r}"
+        raise ScenarioError(what, line=line, column=column.name)
     from ticdc_producer.scenario.sql.restore import print_default  # most scenarios do not need its grammar
 
     try:
         stored = print_default(text)
-        if _has_result(expression):
-            check_expression(parse_expression(stored, line), Scope(mode))
+        _check_values(parse_expression(stored, line), mode)
     except ScenarioError as error:
         raise error.at("", line) from error.__cause__
     if column.type == T.DATE and stored in ("current_date()", "curdate()"):
@@ -122,30 +125,79 @@ def _is_constant(tree: exp.Expr) -> bool:
     return all(isinstance(node, _CONSTANT_NODES) for node in tree.walk())
 
 
+def in_database(column: ColumnInfo, database: str) -> ColumnInfo:
+    """Return a column whose DEFAULT names its sequence with a database.
+
+    :param database: the current one, in which a sequence without a database is.
+    """
+    if not column.default_expression.startswith("nextval("):
+        return column
+    name = column.default_expression[len("nextval(") : -1]
+    if len(words(name)) > 1:
+        return column
+    return replace(column, default_expression=f"nextval({quoted_name(database)}.{name})")
+
+
 def check_default_function(column: str, expression: exp.Expr, line: int) -> None:
     """Check that TiDB accepts an expression that is no literal.
 
     :param column: name of the column.
     :raises ScenarioError: if it does not.
     """
-    call = call_of(expression.unnest())
+    call = call_of(expression)
     if call is None:
         what = f"the DEFAULT of column {column!r} is neither a literal nor a call of a function"
         raise ScenarioError(what, line=line, column=column, hint="TiDB accepts no other expression there")
-    if call.name in WITHOUT_RESULT:
+    if call.name in _OF_SESSION:
         return
     accepts = call.function.default
     if accepts is None or not accepts(call.arguments):
         accepted = {name for name, function in FUNCTIONS.items() if function.default is not None}
-        names = ", ".join(sorted({*accepted, *WITHOUT_RESULT}))
+        names = ", ".join(sorted({*accepted, *_OF_SESSION}))
         hint = f"TiDB accepts calls of {names}"
         if accepts is not None:
-            hint = "TiDB accepts it with other arguments: formats of NOW(), texts of literals"
+            hint = "TiDB accepts it with other arguments: formats of NOW(), texts of literals, UPPER(UUID())"
         what = f"Default value expression of column {column!r} contains a disallowed function: {call.name}"
         raise ScenarioError(what, line=line, column=column, hint=hint)
 
 
-def _has_result(expression: exp.Expr) -> bool:
-    """Return whether this tool computes an expression."""
-    call = call_of(expression.unnest())
-    return call is None or call.name not in WITHOUT_RESULT
+def check_added_default(column: ColumnInfo, line: int) -> None:
+    """Check that TiDB can add a column with a DEFAULT: existing rows need one value.
+
+    Source: tidb ``CreateNewColumn``.
+
+    :raises ScenarioError: if it cannot.
+    """
+    name = column.default_expression.partition("(")[0].upper()
+    hint = "add the column without it, and the DEFAULT with MODIFY"
+    if name == "NEXTVAL":
+        what = f"Unsupported using sequence as default value in add column {column.name!r}"
+        raise ScenarioError(what, line=line, column=column.name, hint=hint)
+    if name in _PER_ROW:
+        what = "a system function that may return a different value on the replica"
+        what = f"Statement is unsafe because it uses {what}"
+        raise ScenarioError(what, line=line, column=column.name, hint=hint)
+
+
+_OF_SESSION = frozenset({"NEXTVAL", "RAND", "UUID"})
+"""Functions of the session that a DEFAULT may call."""
+_PER_ROW = frozenset({"RAND", "UUID", "UUID_TO_BIN", "REPLACE", "UPPER"})
+
+
+def _is_call(expression: exp.Expr, name: str) -> bool:
+    return isinstance(expression, exp.Anonymous) and str(expression.this).upper() == name
+
+
+def _check_values(expression: exp.Expr, mode: SQLMode) -> None:
+    """Check an expression; the session of the row that it is computed for is not known yet.
+
+    :raises ScenarioError: for a wrong number of arguments, or an expression that this tool does not compute.
+    """
+    checked = exp.Paren(this=expression.copy())
+    for call in [*checked.find_all(exp.Anonymous)]:
+        name = str(call.this).upper()
+        if name in _OF_SESSION:
+            for argument in SESSION_FUNCTIONS[name].value_arguments(name, call.expressions):
+                check_expression(argument, Scope(mode))
+            call.replace(exp.Literal.string(""))
+    check_expression(checked, Scope(mode))

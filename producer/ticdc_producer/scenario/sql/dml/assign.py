@@ -52,7 +52,7 @@ def assigned_value(node: exp.Expr, column: ColumnInfo, scope: Scope, *, updates:
     :raises ScenarioError: for a value that does not fit, or NULL for a NOT NULL column.
     """
     if is_default(node):
-        return default_value(column, scope.mode)
+        return default_value(column, scope)
     given = evaluate(node, scope)
     if updates:
         given = cast_to_column(column, given, scope.mode)
@@ -73,15 +73,18 @@ def stored_value(given: SQLValue, column: ColumnInfo, scope: Scope) -> Value:
     return value
 
 
-def default_value(column: ColumnInfo, mode: SQLMode) -> Value:
+def default_value(column: ColumnInfo, scope: Scope) -> Value:
     """Return the value of a column that a statement does not assign.
 
     :raises ScenarioError: in strict mode, for a NOT NULL column without DEFAULT.
     """
+    mode = scope.mode
     if column.default_expression == "CURRENT_TIMESTAMP":
         return now_value(column, mode)
     if column.default_expression:
-        return coerce(column, evaluate(expression_of(column.default_expression), Scope(mode)), mode)
+        # A copy, because TiDB begins the series of RAND(seed) with each row.
+        expression = expression_of(column.default_expression).copy()
+        return coerce(column, evaluate(expression, Scope(mode, context=scope.context)), mode)
     if column.has_default:
         return column.default
     if column.auto_increment or column.auto_random or column.generated:

@@ -79,7 +79,7 @@ def evaluated_row(
     """
     scope = Scope(context.mode, table.info, [None] * len(table.info.columns), None, lenient, context)
     for offset, column in columns.defaults:
-        scope.row[offset] = default_value(column, context.mode)
+        scope.row[offset] = default_value(column, scope)
     for (offset, column), cell in zip(columns.assigned, cells, strict=True):
         if isinstance(cell, exp.Expr):
             scope.row[offset] = assigned_value(cell, column, scope)

@@ -50,8 +50,6 @@ REASONS: dict[str, tuple[str, ...]] = {
 
 REJECTED = {name: reason for reason, names in REASONS.items() for name in names}
 """Functions that this tool rejects: the reason by name."""
-WITHOUT_RESULT = frozenset({"RAND", "UUID", "UUID_TO_BIN"})
-"""Functions that a DEFAULT may have, but that this tool does not compute: each row has to give a value."""
 
 
 def function_named(name: str) -> Function:
@@ -67,4 +65,4 @@ def function_named(name: str) -> Function:
     return function
 
 
-__all__ = ["FUNCTIONS", "MODULES", "REASONS", "WITHOUT_RESULT", "Function", "function_named"]
+__all__ = ["FUNCTIONS", "MODULES", "REASONS", "Function", "function_named"]

@@ -16,6 +16,7 @@ from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, Unsigned, d
 from ticdc_producer.scenario.sql.expression.eval_type import E
 from ticdc_producer.scenario.sql.functions.function import (
     Function,
+    any_arguments,
     reject_value,
     to_integer,
     value_function,
@@ -117,5 +118,5 @@ FUNCTIONS = {
     "IS_IPV4_MAPPED": _embeds_ipv4(bytes(10) + b"\xff\xff"),
     "IS_IPV6": value_function(_is_ipv6, 1, type=E.INTEGER),
     "IS_UUID": value_function(_is_uuid, 1, type=E.INTEGER),
-    "UUID_TO_BIN": value_function(_uuid_to_bin, 1, 2, integers=(1,), type=E.BYTES),
+    "UUID_TO_BIN": value_function(_uuid_to_bin, 1, 2, integers=(1,), type=E.BYTES, default=any_arguments),
 }

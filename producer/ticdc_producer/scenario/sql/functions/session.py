@@ -52,13 +52,13 @@ class SessionState(Protocol):
     """The state of the session that functions read and change.
 
     :ivar row_count: of the last statement.
-    :ivar result_count: number of rows of the last query; None if it was not run.
+    :ivar knows_found_rows: whether no query was skipped; FOUND_ROWS() is 0 then.
     :ivar random: makes random values from the scenario's seed.
     """
 
     last_insert_id: int
     row_count: int
-    result_count: int | None
+    knows_found_rows: bool
     random: Random
 
     @property
@@ -85,6 +85,7 @@ class SessionFunction:
     """One function of the session.
 
     :param takes_sequence: whether the first argument is the name of a sequence, and no value.
+    :param varies: whether two calls in a statement may have different values.
     """
 
     run: Callable[[SessionCall], SQLValue]
@@ -92,6 +93,7 @@ class SessionFunction:
     min_arguments: int = 0
     max_arguments: int = 0
     takes_sequence: bool = False
+    varies: bool = False
 
     def value_arguments(self, name: str, arguments: Sequence[exp.Expr]) -> Sequence[exp.Expr]:
         """Return the arguments that are values.
@@ -114,10 +116,10 @@ def _last_insert_id(call: SessionCall) -> SQLValue:
 
 
 def _found_rows(call: SessionCall) -> SQLValue:
-    if call.state.result_count is None:
+    if not call.state.knows_found_rows:
         hint = "the query before it was not run, because it changes nothing"
         raise UnsupportedSQL("FOUND_ROWS after a query is not supported", hint=hint)
-    return call.state.result_count
+    return 0
 
 
 def _sequence(call: SessionCall) -> NumberSequence:
@@ -166,21 +168,31 @@ def _uuid_v4(call: SessionCall) -> SQLValue:
     return str(UUID(int=call.state.random.getrandbits(128), version=4))
 
 
+def varies(node: exp.Expr) -> bool:
+    """Return whether a node is a call whose value may differ from that of the next one."""
+    function = SESSION_FUNCTIONS.get(str(node.this).upper()) if isinstance(node, exp.Anonymous) else None
+    return function is not None and function.varies
+
+
 SESSION_FUNCTIONS = {
     "BENCHMARK": SessionFunction(lambda _: 0, E.INTEGER, 2, 2),
     **dict.fromkeys(
         ("DATABASE", "SCHEMA"), SessionFunction(lambda call: call.state.current_database or None, E.TEXT)
     ),
     "FOUND_ROWS": SessionFunction(_found_rows, E.UNSIGNED),
-    "LASTVAL": SessionFunction(lambda call: _sequence(call).last, E.INTEGER, 1, 1, takes_sequence=True),
-    "LAST_INSERT_ID": SessionFunction(_last_insert_id, E.UNSIGNED, 0, 1),
-    "NEXTVAL": SessionFunction(lambda call: _sequence(call).take(), E.INTEGER, 1, 1, takes_sequence=True),
-    "RAND": SessionFunction(_rand, E.DOUBLE, 0, 1),
-    "RANDOM_BYTES": SessionFunction(_random_bytes, E.BYTES, 1, 1),
+    "LASTVAL": SessionFunction(
+        lambda call: _sequence(call).last, E.INTEGER, 1, 1, takes_sequence=True, varies=True
+    ),
+    "LAST_INSERT_ID": SessionFunction(_last_insert_id, E.UNSIGNED, 0, 1, varies=True),
+    "NEXTVAL": SessionFunction(
+        lambda call: _sequence(call).take(), E.INTEGER, 1, 1, takes_sequence=True, varies=True
+    ),
+    "RAND": SessionFunction(_rand, E.DOUBLE, 0, 1, varies=True),
+    "RANDOM_BYTES": SessionFunction(_random_bytes, E.BYTES, 1, 1, varies=True),
     "ROW_COUNT": SessionFunction(lambda call: call.state.row_count, E.INTEGER),
-    "SETVAL": SessionFunction(_setval, E.INTEGER, 2, 2, takes_sequence=True),
+    "SETVAL": SessionFunction(_setval, E.INTEGER, 2, 2, takes_sequence=True, varies=True),
     "SLEEP": SessionFunction(lambda _: 0, E.INTEGER, 1, 1),
-    "UUID": SessionFunction(_uuid, E.TEXT),
-    "UUID_V4": SessionFunction(_uuid_v4, E.TEXT),
+    "UUID": SessionFunction(_uuid, E.TEXT, varies=True),
+    "UUID_V4": SessionFunction(_uuid_v4, E.TEXT, varies=True),
 }
 """``SLEEP`` does not wait, and ``BENCHMARK`` measures nothing."""

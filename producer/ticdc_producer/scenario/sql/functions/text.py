@@ -164,6 +164,14 @@ def _insert(value: SQLValue, position: SQLValue, length: SQLValue, new: SQLValue
     return _from_units(text[:start] + _units(new, binary) + text[end:], binary)
 
 
+def _is_upper_uuid(arguments: Arguments) -> bool:
+    """Return whether the first argument of REPLACE is ``UPPER(UUID())``, which a DEFAULT may have."""
+    first = arguments[0] if arguments else None
+    upper = first.this if isinstance(first, exp.Cast) else first  # CONVERT(… USING charset)
+    called = [node.name.upper() for node in upper.walk()] if isinstance(upper, exp.Anonymous) else []
+    return called == ["UPPER", "UUID"]
+
+
 FUNCTIONS = {
     "BIT_LENGTH": value_function(_bit_length, 1, type=E.INTEGER),
     "CHARACTER_LENGTH": value_function(_char_length, 1, type=E.INTEGER, indexed=True),
@@ -177,7 +185,7 @@ FUNCTIONS = {
     "LTRIM": value_function(partial(_trim, what=" ", side="LEADING"), 1, type=text_type, indexed=True),
     "MID": value_function(_substring, 2, 3, integers=(1, 2), type=text_type),
     "OCTET_LENGTH": value_function(_length, 1, type=E.INTEGER, indexed=True),
-    "REPLACE": value_function(_replace, 3, type=text_type),
+    "REPLACE": value_function(_replace, 3, type=text_type, default=_is_upper_uuid),
     "REVERSE": value_function(_reverse, 1, type=text_type, indexed=True),
     "RIGHT": value_function(_right, 2, integers=(1,), type=text_type),
     "RPAD": Function(partial(_padded, before=False), 3, 3, integers=(1,), type=text_type),

@@ -13,7 +13,7 @@ from ticdc_producer.scenario.sql.expression.collation import collation_of
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
 from ticdc_producer.scenario.sql.expression.evaluate import evaluate
 from ticdc_producer.scenario.sql.expression.ordering import SortKey, sort_rows
-from ticdc_producer.scenario.sql.functions.aggregate import Group
+from ticdc_producer.scenario.sql.functions.accumulator import Settings
 from ticdc_producer.scenario.sql.query.equality import distinct_key
 from ticdc_producer.scenario.sql.query.scope import Combination, QueryScope
 
@@ -26,12 +26,11 @@ def aggregate_value(call: Aggregate, group: Sequence[Combination], scope: QueryS
     :raises ScenarioError: for values that the function rejects.
     """
     rows = [_arguments(call, combination, scope) for combination in _ordered(call, group, scope)]
-    if not call.function.with_nulls:
-        rows = [row for row in rows if None not in row]
+    rows = [row for row in rows if call.function.counts(row)]
     collations = [collation_of(argument, scope) or DEFAULT_COLLATION for argument in call.arguments]
     if call.distinct:
         rows = _distinct(rows, collations)
-    return call.function.run(Group(rows, scope.mode, "".join(collations[:1]), call.separator))
+    return call.function.run(rows, Settings(scope.mode, "".join(collations[:1]), call.separator))
 
 
 def _ordered(call: Aggregate, group: Sequence[Combination], scope: QueryScope) -> Sequence[Combination]:

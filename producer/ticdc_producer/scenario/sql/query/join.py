@@ -17,6 +17,7 @@ from ticdc_producer.scenario.sql.expression.aggregate_call import own_nodes
 from ticdc_producer.scenario.sql.expression.collation import SUBQUERIES, shared_collation
 from ticdc_producer.scenario.sql.expression.compare import as_boolean
 from ticdc_producer.scenario.sql.expression.evaluate import evaluate
+from ticdc_producer.scenario.sql.functions.session import varies
 from ticdc_producer.scenario.sql.query.scope import Combination, Names, QueryScope
 from ticdc_producer.scenario.sql.query.source import SourceRow
 from ticdc_producer.scenario.sql.store.lookup import joined_by_and
@@ -150,10 +151,13 @@ class JoinPlan:
         return None
 
     def _sources_of(self, condition: exp.Expr) -> frozenset[int] | None:
-        """Return the sources that a condition uses; None if it has a subquery, or assigns a variable."""
+        """Return the sources that a condition uses.
+
+        None if it has a subquery, or changes with each evaluation: it is evaluated once, behind the joins.
+        """
         used = set()
         for node in own_nodes(condition):
-            if isinstance(node, (*SUBQUERIES, exp.PropertyEQ)):
+            if isinstance(node, (*SUBQUERIES, exp.PropertyEQ)) or varies(node):
                 return None
             position = self._names.position(node)
             used |= set() if position is None else {position[0]}

@@ -1,4 +1,4 @@
-"""The values of window functions: partitions, their order, and the frames of their rows.
+"""The window functions of a query: their checks, and their values.
 
 Rules: tidb ``pkg/executor/window.go``, ``pkg/planner/core/logical_plan_builder.go``
 (``checkOriginWindowFrameBound``, ``checkOriginWindowSpec``).
@@ -6,10 +6,7 @@ Rules: tidb ``pkg/executor/window.go``, ``pkg/planner/core/logical_plan_builder.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
 
 from sqlglot import exp
 
@@ -19,10 +16,8 @@ from ticdc_producer.scenario.sql.expression.aggregate_call import Aggregate
 from ticdc_producer.scenario.sql.expression.collation import collation_of
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
 from ticdc_producer.scenario.sql.expression.eval_type import NUMBERS, TEMPORALS
-from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate, type_of
-from ticdc_producer.scenario.sql.expression.ordering import SortKey, null_order, sort_rows
+from ticdc_producer.scenario.sql.expression.evaluate import check_expression, type_of
 from ticdc_producer.scenario.sql.expression.window_call import (
-    Bound,
     Window,
     WindowCall,
     named_windows,
@@ -30,13 +25,10 @@ from ticdc_producer.scenario.sql.expression.window_call import (
     window_of,
     windows_in,
 )
-from ticdc_producer.scenario.sql.functions.aggregate import Group
+from ticdc_producer.scenario.sql.functions.accumulator import Settings
 from ticdc_producer.scenario.sql.functions.window import Span, WindowRows
-from ticdc_producer.scenario.sql.query.equality import distinct_key
-from ticdc_producer.scenario.sql.query.scope import Combination, QueryScope
-
-State: TypeAlias = tuple[Combination, Mapping[int, SQLValue], int]
-"""A row of a query before its SELECT list: rows of FROM, values of aggregate functions, number of keys."""
+from ticdc_producer.scenario.sql.query.scope import QueryScope
+from ticdc_producer.scenario.sql.query.window_order import Partition, State, WindowOrder, frames_of
 
 
 class Windows:
@@ -81,11 +73,14 @@ class Windows:
         values: list[dict[int, SQLValue]] = [{} for _ in states]
         order = list(range(len(states)))
         with scope.clause({}, groups=True):
+            orders: dict[tuple[int, ...], WindowOrder] = {}
             for node, call, window in self.calls:
-                computed = _WindowValues(call, window, states, scope)
-                for number, value in computed.values(node):
+                key = tuple(map(id, (*window.partition, None, *window.order)))
+                if key not in orders:  # windows of one name have the same nodes
+                    orders[key] = WindowOrder(window, states, scope)
+                for number, value in _WindowValues(call, window, orders[key], scope).values(node):
                     values[number][id(node)] = value
-                order = computed.order
+                order = orders[key].order
         for number in order:
             scope.combination, scope.aggregates, scope.grouped_by = states[number]
             scope.windows = values[number]
@@ -93,124 +88,53 @@ class Windows:
 
 
 class _WindowValues:
-    """The values of one window function."""
+    """The values of one window function.
 
-    def __init__(self, call: WindowCall, window: Window, states: Sequence[State], scope: QueryScope) -> None:
-        self._call, self._window, self._states, self._scope = call, window, states, scope
-        self._collations = [collation_of(node, scope) or DEFAULT_COLLATION for node in window.partition]
-        self._order_keys = [self._sort_key(term.this, term) for term in window.order]
+    :param rows: the rows in the order of the window.
+    """
 
-    def _value(self, node: exp.Expr, number: int) -> SQLValue:
-        scope = self._scope
-        scope.combination, scope.aggregates, scope.grouped_by = self._states[number]
-        return evaluate(node, scope)
-
-    def _sort_key(self, node: exp.Expr, term: exp.Expr | None = None) -> SortKey[int]:
-        values = [self._value(node, number) for number in range(len(self._states))]
-        collation = collation_of(node, self._scope) or DEFAULT_COLLATION
-        return SortKey(values.__getitem__, collation, bool(term is not None and term.args.get("desc")))
-
-    @cached_property
-    def order(self) -> list[int]:
-        """The numbers of the rows, partition by partition, in the order of the window."""
-        keys = [*map(self._sort_key, self._window.partition), *self._order_keys]
-        return sort_rows(range(len(self._states)), keys, self._scope.mode)
+    def __init__(self, call: WindowCall, window: Window, rows: WindowOrder, scope: QueryScope) -> None:
+        self._call, self._window, self._rows, self._scope = call, window, rows, scope
 
     def values(self, node: exp.Expr) -> Iterator[tuple[int, SQLValue]]:
         """Yield the number and the value of each row."""
-        for rows in self._partitions():
-            yield from zip(rows, self._of_partition(rows, node), strict=True)
+        for partition in self._rows.partitions:
+            yield from zip(partition.rows, self._of_partition(partition, node), strict=True)
 
-    def _partitions(self) -> list[list[int]]:
-        partitions: dict[object, list[int]] = {}
-        for number in self.order:
-            values = [self._value(node, number) for node in self._window.partition]
-            key = tuple(distinct_key(*pair) for pair in zip(values, self._collations, strict=True))
-            partitions.setdefault(key, []).append(number)
-        return list(partitions.values())
-
-    def _of_partition(self, rows: list[int], node: exp.Expr) -> Sequence[SQLValue]:
-        arguments = [[self._value(argument, row) for argument in self._call.arguments] for row in rows]
-        peers = self._peers(rows)
-        frames = [self._frame(position, rows, peers) for position in range(len(rows))]
+    def _of_partition(self, partition: Partition, node: exp.Expr) -> Sequence[SQLValue]:
+        arguments = [
+            [self._rows.value(argument, row) for argument in self._call.arguments] for row in partition.rows
+        ]
+        frames = frames_of(self._window, partition, self._rows)
         function = self._call.function
         if isinstance(function, Aggregate):
             return self._aggregated(function, arguments, frames)
         for values in arguments[:1]:
             function.check_number(self._call.name, values)
         kind = type_of(node, self._scope)
-        return function.run(WindowRows(arguments, peers, frames, kind, self._scope.mode))
+        return function.run(WindowRows(arguments, partition.peers, frames, kind, self._scope.mode))
 
     def _aggregated(
         self, call: Aggregate, arguments: Sequence[Sequence[SQLValue]], frames: Sequence[Span]
     ) -> list[SQLValue]:
-        mode, function = self._scope.mode, call.function
+        """Return a value per frame; one that only adds rows to the frame before it continues its state."""
+        function = call.function
         collations = [collation_of(argument, self._scope) or DEFAULT_COLLATION for argument in call.arguments]
-
-        def value(frame: Span) -> SQLValue:
-            rows = arguments[slice(*frame)]
-            counted = rows if function.with_nulls else [row for row in rows if None not in row]
-            return function.run(Group(counted, mode, "".join(collations[:1])))
-
-        by_frame = {frame: value(frame) for frame in dict.fromkeys(frames)}
-        return [by_frame[frame] for frame in frames]
-
-    def _peers(self, rows: Sequence[int]) -> list[Span]:
-        """Return per row the span of the rows that are equal in the order."""
-        starts = [0]
-        for position in range(1, len(rows)):
-            pair = rows[position - 1], rows[position]
-            if any(
-                null_order(key.value(pair[0]), key.value(pair[1]), key.collation, self._scope.mode)
-                for key in self._order_keys
-            ):
-                starts.append(position)
-        ends = [*starts[1:], len(rows)]
-        return [span for span in zip(starts, ends, strict=True) for _ in range(*span)]
-
-    def _frame(self, position: int, rows: Sequence[int], peers: Sequence[Span]) -> Span:
-        window, size = self._window, len(rows)
-        if not window.unit and not window.order:
-            return 0, size
-        if window.unit == "ROWS":
-            start = self._row_bound(window.start, position, 0)
-            end = self._row_bound(window.end, position, size - 1) + 1
-        else:
-            start = self._range_bound(window.start, position, rows, peers, is_end=False)
-            end = self._range_bound(window.end, position, rows, peers, is_end=True)
-        start, end = min(max(start, 0), size), min(max(end, 0), size)
-        return (start, end) if start < end else (start, start)
-
-    def _row_bound(self, bound: Bound, position: int, unbounded: int) -> int:
-        side, distance = bound
-        if side == "CURRENT ROW":
-            return position
-        if distance is None:
-            return unbounded
-        number = int(str(distance.this))
-        return position - number if side == "PRECEDING" else position + number
-
-    def _range_bound(
-        self, bound: Bound, position: int, rows: Sequence[int], peers: Sequence[Span], *, is_end: bool
-    ) -> int:
-        """Return the start of a frame of RANGE, or the row after its end."""
-        side, distance = bound
-        if side == "CURRENT ROW":
-            return peers[position][is_end]
-        if distance is None:
-            return len(rows) if side == "FOLLOWING" else 0
-        (term,), (key,) = self._window.order, self._order_keys
-        if key.value(rows[position]) is None:
-            return peers[position][is_end]
-        subtracts = (side == "PRECEDING") != key.descending
-        sum_ = (exp.Sub if subtracts else exp.Add)(this=term.this, expression=distance)
-        limit, sign = self._value(sum_, rows[position]), -1 if key.descending else 1
-
-        def is_after(row: int) -> bool:
-            order = sign * null_order(key.value(row), limit, key.collation, self._scope.mode)
-            return order > 0 if is_end else order >= 0
-
-        return bisect_left(rows, True, key=is_after)
+        settings = Settings(self._scope.mode, "".join(collations[:1]))
+        values: list[SQLValue] = []
+        state, before = function.start(settings), (0, 0)
+        for frame in frames:
+            if values and frame == before:
+                values.append(values[-1])
+                continue
+            if frame[0] != before[0] or frame[1] < before[1]:
+                state, before = function.start(settings), (frame[0], frame[0])
+            for row in arguments[before[1] : frame[1]]:
+                if function.counts(row):
+                    state.add(row)
+            values.append(state.value())
+            before = frame
+        return values
 
 
 def _check_distances(window: Window, scope: QueryScope) -> None:

@@ -6,8 +6,10 @@ import re
 from dataclasses import dataclass
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.hints import nearest
+from ticdc_producer.hints import closest
 from ticdc_producer.scenario.history import PassedOver
+from ticdc_producer.scenario.sql import ddl
+from ticdc_producer.scenario.sql.store import transaction
 from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.statements import Statement
 
@@ -28,12 +30,15 @@ _ADMINISTRATION = frozenset({
     ("DROP", "ROLE"), ("GRANT",), ("REVOKE",), ("FLUSH",),
 })  # fmt: skip
 _ADMINISTRATION_IN_TRANSACTION = frozenset({("SET", "PASSWORD"), ("SET", "ROLE"), ("SET", "DEFAULT")})
-_OTHERS = frozenset({
-    "INSERT", "REPLACE", "UPDATE", "DELETE", "WITH", "CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME",
-    "RECOVER", "FLASHBACK", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "SET", "USE", "GRANT",
-    "REVOKE", "FLUSH", "LOCK", "UNLOCK", "PREPARE", "EXECUTE", "DEALLOCATE",
+DML = ("INSERT", "REPLACE", "UPDATE", "DELETE")
+PREPARED = ("PREPARE", "EXECUTE", "DEALLOCATE")
+_EXECUTED = frozenset({
+    *DML, *PREPARED, *ddl.VERBS, *transaction.VERBS, *(words[0] for words in _ADMINISTRATION), "WITH", "SET",
+    "USE", "LOCK", "UNLOCK",
 })  # fmt: skip
 """Statements that change rows, tables, the transaction or the session."""
+VERBS = READ_ONLY | KNOWN_VERBS | _EXECUTED
+"""The first words of all statements."""
 _CHANGE = re.compile(
     r":=|\b(?:nextval|setval)\s*\(|\bnext\s+value\s+for\b|\blast_insert_id\s*\(\s*[^\s)]", re.IGNORECASE
 )
@@ -43,9 +48,7 @@ _INTO_VARIABLE = re.compile(r"\bINTO\s+@", re.IGNORECASE)
 def no_statement(statement: Statement) -> ScenarioError:
     """Return the error of a text that begins with no statement's first word; its hint is the nearest one."""
     error = Cursor(statement).error("expected a statement")
-    hint = nearest(statement.verb, READ_ONLY | _OTHERS)
-    if hint.startswith("did you mean"):
-        error.hint = hint
+    error.hint = closest(statement.verb, READ_ONLY | _EXECUTED) or error.hint
     return error
 
 

@@ -12,20 +12,14 @@ from decimal import Decimal
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.sql_value import SQLValue
 from ticdc_producer.scenario.sql.ddl import is_ddl
-from ticdc_producer.scenario.sql.session.other_statements import KNOWN_VERBS, no_statement, reads
+from ticdc_producer.scenario.sql.session.other_statements import DML, PREPARED, VERBS, no_statement, reads
 from ticdc_producer.scenario.sql.session.session_settings import SessionValues
 from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.dialect import Token, TokenType
 from ticdc_producer.scenario.sql.text.spelling import Spelling, quoted_text
 from ticdc_producer.scenario.sql.text.statements import Statement, split_statements
 
-_VERBS = ("PREPARE", "EXECUTE", "DEALLOCATE")
 _NEVER_PREPARED = ("LOAD", "IMPORT", "BATCH")
-_PARSED = ("INSERT", "REPLACE", "UPDATE", "DELETE", "WITH")
-_KNOWN = frozenset({
-    *_VERBS, *_NEVER_PREPARED, *_PARSED, *KNOWN_VERBS, "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE",
-    "SET", "USE", "GRANT", "REVOKE", "FLUSH", "LOCK", "UNLOCK",
-})  # fmt: skip
 _NOT_FOUND = "Prepared statement not found"
 
 
@@ -90,7 +84,7 @@ class PreparedStatements:
         cursor.end()
         self._prepared.pop(name, None)
         prepared = _read(text, cursor.statement.line, self._spelling)
-        if prepared.statement.verb in _PARSED:
+        if prepared.statement.verb in (*DML, "WITH"):
             self._parse(prepared.statement)
         self._prepared[name] = prepared
 
@@ -133,7 +127,7 @@ class PreparedStatements:
 
 def concerns_prepared(statement: Statement) -> bool:
     """Return whether a statement is PREPARE, EXECUTE, DEALLOCATE PREPARE or DROP PREPARE."""
-    return statement.verb in _VERBS or (statement.verb == "DROP" and statement.word(1) == "PREPARE")
+    return statement.verb in PREPARED or (statement.verb == "DROP" and statement.word(1) == "PREPARE")
 
 
 def _read(text: str, line: int, spelling: Callable[[], Spelling]) -> _Prepared:
@@ -141,7 +135,7 @@ def _read(text: str, line: int, spelling: Callable[[], Spelling]) -> _Prepared:
     if len(statements) != 1:
         raise ScenarioError("Can not prepare multiple statements", value=text)
     (statement,) = statements
-    if not (is_ddl(statement.verb) or reads(statement) or statement.verb in _KNOWN):
+    if not (reads(statement) or statement.verb in VERBS):
         raise no_statement(statement)
     if statement.verb in _NEVER_PREPARED or concerns_prepared(statement):
         what = "This command is not supported in the prepared statement protocol yet"

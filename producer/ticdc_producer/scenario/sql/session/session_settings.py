@@ -79,7 +79,7 @@ class SessionValues:
         self._generators: dict[int, tuple[exp.Expr, Generator]] = {}
         self._generated = 0
         self.last_insert_id = self.row_count = 0
-        self.result_count: int | None = 0
+        self.knows_found_rows = True
         self.commit = 0
         self.random = Random(seed)  # noqa: S311  # the same on every run
 
@@ -142,7 +142,7 @@ class SessionValues:
         :param rows: number of rows that it changed; -1 for a query.
         """
         self.row_count = rows
-        self.result_count = None if rows < 0 else self.result_count
+        self.knows_found_rows = self.knows_found_rows and rows >= 0
         self.last_insert_id = self._generated or self.last_insert_id
         self._generated = 0
         self._generators.clear()

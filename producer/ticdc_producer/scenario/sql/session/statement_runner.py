@@ -18,6 +18,7 @@ from ticdc_producer.scenario.sql.expression.evaluate import check_expression, ev
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.session.other_statements import (
+    DML,
     KNOWN_VERBS,
     Administration,
     administration,
@@ -38,8 +39,6 @@ from ticdc_producer.scenario.sql.store.transaction import OpenTransaction, Trans
 from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.spelling import Spelling, spelling_of
 from ticdc_producer.scenario.sql.text.statements import Statement, stored_program
-
-_DML = ("INSERT", "REPLACE", "UPDATE", "DELETE")
 
 
 @dataclass
@@ -77,7 +76,7 @@ class StatementRunner:
         :raises ScenarioError: unless it is INSERT, REPLACE, UPDATE or DELETE.
         """
         self.settings.move_clock(self.recorded.commits)
-        if statement.verb not in _DML:
+        if statement.verb not in DML:
             what = f"{statement.verb or 'this'} is not allowed in a transaction step"
             raise ScenarioError(what, hint="only INSERT, REPLACE, UPDATE and DELETE are")
         self._dml(statement)
@@ -89,7 +88,7 @@ class StatementRunner:
         """
         word = statement.verb
         self.settings.move_clock(self.recorded.commits)
-        if word in _DML:
+        if word in DML:
             self._dml(statement)
         elif program := stored_program(statement):
             pass_over_program(statement, program, self.passed_over, self.files.file)

@@ -41,7 +41,7 @@ class StoredSequence:
         :raises ScenarioError: if there are no more.
         """
         if self._cached <= 0:
-            self._cached = max(self.cache, 1)
+            self._cached = self.cache
         self._cached -= 1
         steps = (self.base - self.start) // self.increment
         number = self.start + (steps + 1) * self.increment
@@ -100,7 +100,7 @@ def make_sequence(name: str, options: Mapping[str, int | None]) -> StoredSequenc
     cache = options.get("CACHE")
     cache = _CACHE if cache is None else cache
     fits = -_LARGEST <= smallest <= start <= largest < _LARGEST and smallest < largest
-    if not fits or increment == 0 or cache >= _LARGEST // abs(increment) - 1:
+    if not fits or increment == 0 or cache <= 0 or cache >= _LARGEST // abs(increment) - 1:
         raise ScenarioError(f"Sequence '{name}' values are conflicting", value=name)
     base = _before(start, increment)
     return StoredSequence(name, start, increment, smallest, largest, cache, bool(options.get("CYCLE")), base)

@@ -155,6 +155,10 @@ def _swap(table: Table, old: Row | None, new: Row | None) -> None:
         table.put(new)
 
 
+VERBS = ("BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
+"""The first words of statements about transactions."""
+
+
 class TransactionControl:
     """The open transaction of a session, and the statements that begin and end one.
 

@@ -339,7 +339,7 @@ def _sequence_options(cursor: Cursor) -> tuple[tuple[str, int | None], ...]:
         if name == "COMMENT":
             cursor.string()
         elif name == "CYCLE" or without:
-            value = {"CYCLE": int(not without), "CACHE": 0}.get(name)
+            value = {"CYCLE": int(not without), "CACHE": 1}.get(name)  # a cache of one number is none
             options.append((name, value))
         elif name == "RESTART" and cursor.word() != "-" and not cursor.word().isdigit():
             options.append((name, None))

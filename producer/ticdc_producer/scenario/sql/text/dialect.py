@@ -244,11 +244,13 @@ _ODBC_WORDS = {"D": "DATE", "T": "TIME", "TS": "TIMESTAMP"}
 def _with_literals(tokens: list[Token]) -> list[Token]:
     """Replace ``{d '…'}``, ``{t '…'}`` and ``{ts '…'}`` by literals, ``NEXT VALUE FOR`` by a call.
 
-    The word before the bracket of ``DEFAULT(column)`` becomes a name.
+    The word before the bracket of ``DEFAULT(column)`` becomes a name, and so does a charset in quotes.
     """
     for position in range(len(tokens) - 2, -1, -1):
         token, following = tokens[position], tokens[position + 1]
-        if token.token_type == TokenType.DEFAULT and following.token_type == TokenType.L_PAREN:
+        if token.token_type == TokenType.USING and following.token_type == TokenType.STRING:
+            tokens[position + 1] = _retyped(following, TokenType.VAR)
+        elif token.token_type == TokenType.DEFAULT and following.token_type == TokenType.L_PAREN:
             tokens[position] = _retyped(token, TokenType.VAR)
         elif token.token_type == TokenType.L_BRACE:
             tokens[position : position + 4] = _without_braces(tokens[position : position + 4])

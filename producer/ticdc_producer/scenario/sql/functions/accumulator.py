@@ -1,0 +1,158 @@
+"""The states of aggregate functions, which take the rows of a group one after the other.
+
+Rules: tidb ``pkg/executor/aggfuncs``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import NamedTuple
+
+from ticdc_producer.model.values.number_text import EXACT
+from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode, SQLValue, Unsigned
+from ticdc_producer.scenario.sql.expression import arithmetic
+from ticdc_producer.scenario.sql.expression.compare import extreme
+
+
+class Settings(NamedTuple):
+    """What an aggregate function depends on beside its arguments.
+
+    :param collation: of the first argument.
+    :param separator: SEPARATOR of GROUP_CONCAT.
+    """
+
+    mode: SQLMode
+    collation: str = ""
+    separator: str = ","
+
+
+@dataclass(slots=True)
+class Accumulator(ABC):
+    """The state of an aggregate function after some rows of a group."""
+
+    settings: Settings
+
+    @abstractmethod
+    def add(self, row: Sequence[SQLValue], /) -> None:
+        """Add the arguments in a row."""
+
+    @abstractmethod
+    def value(self) -> SQLValue:
+        """Return the value of the rows so far."""
+
+
+@dataclass(slots=True)
+class Count(Accumulator):
+    """The number of rows."""
+
+    count: int = 0
+
+    def add(self, _: Sequence[SQLValue], /) -> None:
+        self.count += 1
+
+    def value(self) -> SQLValue:
+        return self.count
+
+
+@dataclass(slots=True)
+class Sum(Accumulator):
+    """The sum, exact if the values are exact numbers, else a DOUBLE; NULL without values."""
+
+    count: int = 0
+    total: SQLValue = None
+
+    def add(self, row: Sequence[SQLValue], /) -> None:
+        (value,) = row
+        number = arithmetic.operand(value, self.settings.mode)
+        is_double = isinstance(number, float) or isinstance(value, DateTimeValue | Duration)
+        number = float(number) if is_double else Decimal(number)
+        self.count += 1
+        self.total = number if self.total is None else arithmetic.add(self.total, number, self.settings.mode)
+
+    def value(self) -> SQLValue:
+        return self.total
+
+
+@dataclass(slots=True)
+class Avg(Sum):
+    """The mean, whose scale is that of the values plus four. Source: tidb ``avgOriginal4Decimal``."""
+
+    def value(self) -> SQLValue:
+        if self.total is None or isinstance(self.total, float):
+            return None if self.total is None else self.total / self.count
+        exact = Decimal(self.total) if isinstance(self.total, int | Decimal) else Decimal(0)
+        scale = min(arithmetic.scale_of(exact) + arithmetic.DIV_INCREMENT, arithmetic.MAX_SCALE)
+        quotient = EXACT.divide(exact, Decimal(self.count))
+        return quotient.quantize(Decimal(1).scaleb(-scale), context=EXACT)
+
+
+@dataclass(slots=True)
+class Extreme(Accumulator):
+    """The first of the largest values (sign 1), or of the smallest ones (-1)."""
+
+    sign: int
+    best: SQLValue = None
+
+    def add(self, row: Sequence[SQLValue], /) -> None:
+        values = row if self.best is None else (self.best, *row)
+        self.best = extreme(values, self.settings.collation, self.settings.mode, self.sign)
+
+    def value(self) -> SQLValue:
+        return self.best
+
+
+@dataclass(slots=True)
+class Rows(Accumulator):
+    """All rows, from which a function computes the value; NULL without rows."""
+
+    function: Callable[[Sequence[Sequence[SQLValue]], Settings], SQLValue]
+    rows: list[Sequence[SQLValue]] = field(default_factory=list)
+
+    def add(self, row: Sequence[SQLValue], /) -> None:
+        self.rows.append(row)
+
+    def value(self) -> SQLValue:
+        return self.function(self.rows, self.settings) if self.rows else None
+
+
+@dataclass(slots=True)
+class Bits(Accumulator):
+    """A bit operation on all values."""
+
+    operation: Callable[[int, int], int]
+    result: int
+
+    def add(self, row: Sequence[SQLValue], /) -> None:
+        self.result = self.operation(self.result, arithmetic.to_bits(row[0], self.settings.mode))
+
+    def value(self) -> SQLValue:
+        return Unsigned(self.result)
+
+
+@dataclass(slots=True)
+class Variance(Accumulator):
+    """The variance, in doubles, row by row. Source: tidb ``func_varpop.go`` (``calculateIntermediate``).
+
+    :param sample: 1 for the variance of a sample, which needs two values; else 0.
+    :param finish: makes the result of it.
+    """
+
+    sample: int
+    finish: Callable[[float], float] = float
+    count: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+
+    def add(self, row: Sequence[SQLValue], /) -> None:
+        number = float(arithmetic.operand(row[0], self.settings.mode))
+        self.count, self.total = self.count + 1, self.total + number
+        if self.count > 1:
+            distance = self.count * number - self.total
+            self.squares += distance * distance / (self.count * (self.count - 1))
+
+    def value(self) -> SQLValue:
+        divisor = self.count - self.sample
+        return self.finish(self.squares / divisor) if divisor > 0 else None
