@@ -45,7 +45,8 @@ def test_only_values_and_scenario_errors(name: str, data: st.DataObject) -> None
     mode = data.draw(st.sampled_from(_MODES))
     with suppress(ScenarioError):
         values = [value_of(argument, mode) for argument in arguments]
-        function(name, values, mode, "utf8mb4_general_ci")
+        function.check(name, len(values))
+        function(values, mode, "utf8mb4_general_ci")
 
 
 @pytest.mark.parametrize("kind", _TYPES)

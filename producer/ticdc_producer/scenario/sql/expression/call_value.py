@@ -72,20 +72,20 @@ def _value(node: exp.Expr, scope: Scope) -> SQLValue:
         ]
     collation = (collation_of(node, scope) or DEFAULT_COLLATION) if function.collated else ""
     if function.type is not chosen_type:
-        value = function(call.name, arguments, mode, collation)
+        value = function(arguments, mode, collation)
         if function.full_fraction and isinstance(value, DateTimeValue):
             is_literal = isinstance(call.arguments[0].unnest(), exp.Literal)
             return value if is_literal else replace(value, fsp=MAX_FSP)
         return value
     kind, digits = shared_type(node, lambda _: call.arguments, scope)
     if not function.collated:
-        value = function(call.name, arguments, mode, collation)
+        value = function(arguments, mode, collation)
         return converted(value, kind, mode, None if digits is None else digits.decimals)
     if kind is EvalType.TEXT:
         arguments = _comparable_texts(arguments, mode)
     elif not any(isinstance(argument, DateTimeValue | Duration) for argument in arguments):
         arguments = [converted(argument, kind, mode) for argument in arguments]
-    return converted(function(call.name, arguments, mode, collation), kind, mode)
+    return converted(function(arguments, mode, collation), kind, mode)
 
 
 def _fitting_quotient(node: exp.Expr, value: Quotient, scope: Scope) -> SQLValue:
@@ -154,8 +154,7 @@ def _of_session(name: str, function: SessionFunction) -> Form:
     """Make the form of a function of the session."""
 
     def run(node: exp.Expr, scope: Scope) -> SQLValue:
-        values = function.value_arguments(name, node.expressions)
-        arguments = [evaluate(argument, scope) for argument in values]
+        arguments = [evaluate(argument, scope) for argument in node.expressions[function.takes_sequence :]]
         return function.run(SessionCall(node, arguments, scope.required_context(node).session, scope.mode))
 
     def parts(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:

@@ -40,8 +40,10 @@ E = EvalType
 
 
 def evaluate_constant(node: exp.Expr, mode: SQLMode) -> SQLValue:
-    """Return the value of an expression without columns."""
-    return evaluate(node, Scope(mode))
+    """Return the value of an expression without columns, after a check."""
+    scope = Scope(mode)
+    check_expression(node, scope)
+    return evaluate(node, scope)
 
 
 def _no_parts(*_: object) -> Iterable[exp.Expr]:

@@ -88,15 +88,11 @@ class Function:
             if position in self.integers:
                 check_integer(argument, mode)
 
-    def __call__(
-        self, name: str, arguments: Sequence[SQLValue], mode: SQLMode, collation: str = ""
-    ) -> SQLValue:
-        """Call the function.
+    def __call__(self, arguments: Sequence[SQLValue], mode: SQLMode, collation: str = "") -> SQLValue:
+        """Call the function, after ``check``.
 
-        :param name: its name, for errors.
-        :raises ScenarioError: for a wrong number of arguments, or for an argument that it rejects.
+        :raises ScenarioError: for an argument that it rejects.
         """
-        self.check(name, len(arguments))
         if not self.accepts_null and any(argument is None for argument in arguments):
             return None
         if mode.strict and (self.numbers or self.integers):

@@ -25,7 +25,8 @@ from ticdc_producer.model.row_key import columns_key, encode_part, index_key, in
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
-from ticdc_producer.scenario.sql.expression.evaluate import evaluate_constant
+from ticdc_producer.scenario.sql.expression.evaluate import evaluate
+from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.store.storage import Row, Table
 
 
@@ -99,7 +100,7 @@ def _equal_value(column: ColumnInfo, node: exp.Expr, mode: SQLMode) -> Value:
     if column.charset != "binary":
         return equal_text_or_integer(column, node)
     try:
-        return coerce(column, evaluate_constant(node, mode), mode) if _is_exact(column, node) else None
+        return coerce(column, evaluate(node, Scope(mode)), mode) if _is_exact(column, node) else None
     except ScenarioError:
         return None
 
