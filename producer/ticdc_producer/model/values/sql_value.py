@@ -232,6 +232,7 @@ class SQLMode:
     :param insert_ignore: whether the statement is INSERT IGNORE: an error of every sql_mode, such as
         invalid JSON, is a warning, too, but not in UPDATE IGNORE. Source: tidb ``UpdateExec.handleErr``.
     :param unsigned_subtraction: NO_UNSIGNED_SUBTRACTION is off: unsigned 1 minus 2 is an error.
+    :param block_encryption_mode: the key size and the mode of AES_ENCRYPT.
     :param autocommit: whether a statement outside of BEGIN … COMMIT is a transaction of its own.
     """
 
@@ -251,6 +252,7 @@ class SQLMode:
     unsigned_subtraction: bool = True
     autocommit: bool = True
     insert_ignore: bool = False
+    block_encryption_mode: str = "aes-128-ecb"
 
     def reject(self, column: str, value: object, what: str, instead: bytes) -> bytes:
         """Refuse a value in strict mode; otherwise return ``instead``, the value that TiDB stores.

@@ -137,6 +137,9 @@ class StatementRunner:
         refuse_running(statement)
         self.passed_over.count("SELECT" if statement.verb in ("(", "WITH") else statement.verb)
         if is_query(statement) and changes_session(statement):
+            if "PAD_CHAR_TO_FULL_LENGTH" in self._mode.sql_mode:
+                what = "a SELECT that assigns under PAD_CHAR_TO_FULL_LENGTH"  # no other statement pads
+                raise UnsupportedSQL(f"{what} is not supported")
             tree = self.statements.parsed(statement).tree
             self._context(tree).plan(tree, None).rows(None)
         self.values.end_statement(0 if statement.verb == "DO" else -1)

@@ -15,6 +15,7 @@ from ticdc_producer.model.values.number_text import as_number
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.evaluate import evaluate_constant
 from ticdc_producer.scenario.sql.functions.datetime.zone import time_zone
+from ticdc_producer.scenario.sql.functions.encryption import BLOCK_MODES
 from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.dialect import parse_expression
 
@@ -25,8 +26,11 @@ SQL_MODES = frozenset({
     "ERROR_FOR_DIVISION_BY_ZERO", "ONLY_FULL_GROUP_BY", "NO_AUTO_CREATE_USER",
     "NO_ENGINE_SUBSTITUTION", "ALLOW_INVALID_DATES", "NO_AUTO_VALUE_ON_ZERO", "TRADITIONAL",
     "ANSI", "ANSI_QUOTES", "PIPES_AS_CONCAT", "IGNORE_SPACE", "NO_BACKSLASH_ESCAPES", "HIGH_NOT_PRECEDENCE",
-    "NO_UNSIGNED_SUBTRACTION",
+    "NO_UNSIGNED_SUBTRACTION", "PAD_CHAR_TO_FULL_LENGTH", "NO_KEY_OPTIONS", "NO_TABLE_OPTIONS",
+    "NO_FIELD_OPTIONS", "NO_DIR_IN_CREATE",
 })  # fmt: skip
+_OTHER_SERVERS = frozenset({"MYSQL323", "MYSQL40", "MSSQL", "ORACLE", "DB2", "MAXDB", "POSTGRESQL"})
+"""Modes of TiDB that stand for several others."""
 _TRADITIONAL = (
     "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "NO_ZERO_IN_DATE", "NO_ZERO_DATE",
     "ERROR_FOR_DIVISION_BY_ZERO", "NO_AUTO_CREATE_USER", "NO_ENGINE_SUBSTITUTION",
@@ -211,9 +215,10 @@ def _set_time_zone(mode: SQLMode, value: SQLValue) -> SQLMode:
 def _set_sql_mode(mode: SQLMode, value: SQLValue) -> SQLMode:
     words = [flag.strip().upper() for flag in to_text(value).split(",") if flag.strip()]
     flags = dict.fromkeys(flag for word in words for flag in (*_COMBINED.get(word, ()), word))
-    unknown = sorted(flags.keys() - SQL_MODES - {"REAL_AS_FLOAT"})
-    if unknown:
-        raise UnsupportedSQL(f"the sql_mode {unknown[0]} is not supported", value=unknown[0])
+    for flag in sorted(flags.keys() - SQL_MODES - {"REAL_AS_FLOAT"}):
+        if flag in _OTHER_SERVERS:
+            raise UnsupportedSQL(f"the sql_mode {flag} is not supported", value=flag)
+        raise ScenarioError(f"Variable 'sql_mode' can't be set to the value of '{flag}'", value=flag)
     return replace(
         mode,
         sql_mode=",".join(flags),
@@ -249,6 +254,14 @@ def _set_autocommit(mode: SQLMode, value: SQLValue) -> SQLMode:
     return replace(mode, autocommit=_switch("autocommit", value))
 
 
+def _set_block_encryption_mode(mode: SQLMode, value: SQLValue) -> SQLMode:
+    name = to_text(value).lower()
+    if name not in BLOCK_MODES:
+        what = f"Variable 'block_encryption_mode' can't be set to the value of '{to_text(value)}'"
+        raise ScenarioError(what, value=to_text(value))
+    return replace(mode, block_encryption_mode=name)
+
+
 def _switch(name: str, value: SQLValue) -> bool:
     word = to_text(value).upper()
     if word not in ("0", "1", "ON", "OFF", "TRUE", "FALSE"):
@@ -263,6 +276,7 @@ VARIABLES: dict[str, Callable[[SQLMode, SQLValue], SQLMode]] = {
     "tidb_skip_utf8_check": _set_skip_utf8_check,
     "foreign_key_checks": _set_foreign_key_checks,
     "autocommit": _set_autocommit,
+    "block_encryption_mode": _set_block_encryption_mode,
 }
 _FROM_INITIAL: dict[str, Callable[[SQLMode, SQLMode], SQLMode]] = {
     "time_zone": lambda mode, initial: replace(mode, zone=initial.zone),
@@ -271,4 +285,7 @@ _FROM_INITIAL: dict[str, Callable[[SQLMode, SQLMode], SQLMode]] = {
     "tidb_skip_utf8_check": lambda mode, initial: replace(mode, utf8_check=initial.utf8_check),
     "foreign_key_checks": lambda mode, initial: replace(mode, foreign_key_checks=initial.foreign_key_checks),
     "autocommit": lambda mode, initial: replace(mode, autocommit=initial.autocommit),
+    "block_encryption_mode": lambda mode, initial: replace(
+        mode, block_encryption_mode=initial.block_encryption_mode
+    ),
 }
