@@ -107,7 +107,7 @@ def _add_attribute(attribute: Attribute, draft: ColumnDraft) -> None:
         case ColumnOption():
             _add_option(attribute, draft)
         case References():
-            raise attribute.source.unsupported("the column attribute REFERENCES")
+            pass  # TiDB ignores it
         case Check():
             pass  # ignored unless tidb_enable_check_constraint is on
 

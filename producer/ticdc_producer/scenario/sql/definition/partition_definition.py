@@ -85,13 +85,11 @@ def draft_partitioning(node: PartitionBy) -> PartitioningDraft:
 
 
 def _check_method(node: PartitionBy) -> None:
-    """Check that this tool supports a kind of partitioning.
+    """Check that this tool supports a kind of partitioning. TiDB ignores LINEAR.
 
     :raises UnsupportedSQL: if it does not.
     """
     method, source = node.method, node.source
-    if method.linear:
-        raise source.unsupported("LINEAR partitioning")
     if method.kind == "KEY" and not method.columns:
         what = "PARTITION BY KEY () is not supported"
         raise UnsupportedSQL(what, line=source.line, hint="name its columns")

@@ -13,6 +13,7 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.json_document import (
+    JsonScalar,
     JsonValue,
     check_depth,
     depth_of,
@@ -20,6 +21,7 @@ from ticdc_producer.model.values.json_document import (
     json_type,
     members,
     parse_json,
+    print_json,
     quoted,
 )
 from ticdc_producer.model.values.sql_value import JsonText, SQLMode, SQLValue, display_value
@@ -165,6 +167,38 @@ def _patched(target: JsonValue, patch: JsonValue) -> JsonValue:
     return patched
 
 
+def _pretty(document: JsonValue, indent: str = "\n") -> str:
+    """Return a document with a line per member. Source: tidb ``builtinJSONSPrettySig``."""
+    inner = f"{indent}  "
+    if isinstance(document, dict) and document:
+        parts = [f"{quoted(name)}: {_pretty(value, inner)}" for name, value in members(document)]
+        return f"{{{inner}{f',{inner}'.join(parts)}{indent}}}"
+    if isinstance(document, list) and document:
+        return f"[{inner}{f',{inner}'.join(_pretty(value, inner) for value in document)}{indent}]"
+    return print_json(document)
+
+
+def _stored_size(document: JsonValue) -> int:
+    """Return the bytes of a value in TiDB's binary format, without those of its type.
+
+    Source: tidb ``pkg/types/json_binary.go``.
+    """
+    if document is None or isinstance(document, bool):
+        return 1
+    if isinstance(document, int | float):
+        return 8
+    if isinstance(document, str):
+        if isinstance(document, JsonScalar):
+            raise UnsupportedSQL("JSON_STORAGE_SIZE of dates and bytes in JSON is not supported")
+        size = len(document.encode("utf-8", "surrogateescape"))
+        return size + max(1, -(-size.bit_length() // 7))
+    values = list(document.values()) if isinstance(document, dict) else document
+    names = document if isinstance(document, dict) else ()
+    keys = sum(6 + len(name.encode("utf-8", "surrogateescape")) for name in names)
+    inlined = (bool, type(None))
+    return 8 + keys + sum(5 + (0 if isinstance(value, inlined) else _stored_size(value)) for value in values)
+
+
 FUNCTIONS = {
     "JSON_ARRAY": Function(_array, 0, -1, accepts_null=True, type=E.JSON, default=any_arguments),
     "JSON_DEPTH": document_function(depth_of, 1, type=E.INTEGER),
@@ -177,6 +211,8 @@ FUNCTIONS = {
     "JSON_QUOTE": value_function(_quote, 1, type=E.TEXT, default=any_arguments),
     "JSON_TYPE": document_function(json_type, 1, type=E.TEXT),
     "JSON_UNQUOTE": value_function(unquote, 1, type=E.TEXT, syntax={exp.JSONExtractScalar: _unquoted_path}),
+    "JSON_PRETTY": document_function(_pretty, 1, type=E.TEXT),
+    "JSON_STORAGE_SIZE": document_function(lambda document: 1 + _stored_size(document), 1, type=E.INTEGER),
     "JSON_STORAGE_FREE": document_function(lambda _: 0, 1, type=E.INTEGER),
     "JSON_VALID": value_function(_valid, 1, type=E.INTEGER),
 }

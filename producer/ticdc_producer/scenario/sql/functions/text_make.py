@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 from sqlglot import exp
 
@@ -176,6 +177,26 @@ def _format(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
         raise UnsupportedSQL("FORMAT of numbers beyond DECIMAL is not supported") from None
 
 
+_BYTES = (
+    ("bytes", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40), ("PiB", 1 << 50),
+    ("EiB", 1 << 60),
+)  # fmt: skip
+_NANOSECONDS = (
+    ("ns", 1), ("us", 10**3), ("ms", 10**6), ("s", 10**9), ("min", 60 * 10**9), ("h", 3600 * 10**9),
+    ("d", 86_400 * 10**9),
+)  # fmt: skip
+_LONGEST_AMOUNT = 100_000
+
+
+def _amount(units: Sequence[tuple[str, int]], value: SQLValue) -> SQLValue:
+    """Return a number in the largest unit that it reaches. Source: tidb ``GetFormatBytes``."""
+    number = float(as_number(value)[0]) if isinstance(value, str | bytes) else float(number_of(value))
+    unit, size = [pair for pair in units if pair[1] == 1 or abs(number) >= pair[1]][-1]
+    if size == 1:
+        return f"{number:.0f} {unit}"
+    return f"{number / size:.2{'e' if abs(number / size) >= _LONGEST_AMOUNT else 'f'}} {unit}"
+
+
 FUNCTIONS = {
     "BIN": value_function(_bin, 1, integers=(0,), type=E.TEXT),
     "CHAR": Function(
@@ -191,6 +212,8 @@ FUNCTIONS = {
     "CONCAT_WS": Function(_concat_ws, 2, -1, accepts_null=True, type=text_type),
     "CONV": value_function(_conv, 3, integers=(1, 2), type=E.TEXT),
     "EXPORT_SET": value_function(_export_set, 3, 5, integers=(0, 4), type=text_type),
+    "FORMAT_BYTES": value_function(partial(_amount, _BYTES), 1, numbers=(0,), type=E.TEXT),
+    "FORMAT_NANO_TIME": value_function(partial(_amount, _NANOSECONDS), 1, numbers=(0,), type=E.TEXT),
     "FORMAT": Function(_format, 2, 3, accepts_null=True, numbers=(0,), integers=(1,), type=E.TEXT),
     "MAKE_SET": Function(_make_set, 2, -1, accepts_null=True, integers=(0,), type=text_type),
     "OCT": value_function(_oct, 1, type=E.TEXT),

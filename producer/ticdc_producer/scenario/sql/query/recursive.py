@@ -19,6 +19,7 @@ from ticdc_producer.scenario.sql.expression.arithmetic import scale_of
 from ticdc_producer.scenario.sql.expression.cast import target_of
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
 from ticdc_producer.scenario.sql.expression.eval_type import EvalType
+from ticdc_producer.scenario.sql.expression.ordering import row_count
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.equality import distinct_key
 from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, check_column_counts
@@ -35,13 +36,18 @@ class RecursiveParts:
     :ivar seed: the query that is not recursive.
     :ivar recursive: the queries that read the expression, from left to right.
     :ivar distinct: whether equal rows count once.
+    :ivar limit: the first of the rows that count, and the row after the last one; None without LIMIT.
     """
 
     def __init__(self, query: exp.Expr, name: str) -> None:
         self.seed, self.recursive, kinds = query, list[exp.Expr](), set[bool]()
+        self.limit = _limit(query)
         while isinstance(self.seed, exp.Union) and _reads(self.seed.expression, name):
-            if any(self.seed.args.get(clause) for clause in ("order", "limit", "offset")):
-                raise UnsupportedSQL("ORDER BY and LIMIT of a recursive query are not supported")
+            if self.seed.args.get("order"):
+                what = "'ORDER BY over UNION in recursive Common Table Expression'"
+                raise ScenarioError(f"This version of TiDB doesn't yet support {what}")
+            if self.seed is not query and _limit(self.seed) is not None:
+                raise UnsupportedSQL("LIMIT inside of a recursive query is not supported")
             self.recursive.insert(0, self.seed.expression)
             kinds.add(bool(self.seed.args.get("distinct")))
             self.seed = self.seed.this
@@ -51,6 +57,14 @@ class RecursiveParts:
         if _reads(self.seed, name):
             what = f"the recursive query {name!r} must begin with a query that does not read it"
             raise ScenarioError(what, value=name)
+
+
+def _limit(query: exp.Expr) -> tuple[int, int] | None:
+    limit, offset = query.args.get("limit"), query.args.get("offset")
+    if limit is None:
+        return None
+    first = 0 if offset is None else row_count(offset)
+    return first, first + row_count(limit)
 
 
 def _reads(query: exp.Expr, name: str) -> bool:
@@ -89,6 +103,7 @@ class RecursivePlan(QueryPlan):
     ) -> None:
         super().__init__()
         self.fields, self._seed, self._mode, self._distinct = seed.fields, seed, mode, parts.distinct
+        self._limit = parts.limit
         self._iteration, self._sizes = Iteration(seed.fields), _cast_sizes(parts.seed)
         for query in parts.recursive:
             _check_part(query)
@@ -108,18 +123,19 @@ class RecursivePlan(QueryPlan):
             for column, size in enumerate(self._sizes or [0] * len(self.fields))
         ]
         self._iteration.current, iterations = [*rows], 0
-        while self._iteration.current:
+        first, end = self._limit or (0, _MAX_ROWS + 1)
+        while self._iteration.current and len(rows) < end:
             given = [row for part in self._parts for row in part.rows(None)]
             self._check_fit(given, widths)
             self._iteration.current = self._new(given, seen)
             rows += self._iteration.current
             iterations += 1
-            if iterations > MAX_ITERATIONS and self._iteration.current:
+            if iterations > MAX_ITERATIONS and self._iteration.current and len(rows) < end:
                 what = f"Recursive query aborted after {iterations} iterations"
                 raise ScenarioError(what, hint="a condition must end the recursion")
             if len(rows) > _MAX_ROWS:
                 raise UnsupportedSQL(f"a recursive query of more than {_MAX_ROWS:,} rows is not supported")
-        return rows
+        return rows[first:end]
 
     def _new(self, rows: Sequence[QueryRow], seen: set[object]) -> list[QueryRow]:
         """Return the rows that were not seen before; all rows of UNION ALL."""

@@ -10,11 +10,12 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from ticdc_producer.errors import UnsupportedSQL
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.sql_value import DateTimeValue, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.eval_type import E, ExpressionType
 from ticdc_producer.scenario.sql.functions.datetime.argument import datetime_argument, time_argument
+from ticdc_producer.scenario.sql.functions.datetime.interval import unit_arguments
 from ticdc_producer.scenario.sql.functions.datetime.parse import (
     MONTHS,
     WEEKDAYS,
@@ -22,7 +23,7 @@ from ticdc_producer.scenario.sql.functions.datetime.parse import (
     parts_of_format,
     week_of,
 )
-from ticdc_producer.scenario.sql.functions.function import Arguments, Function, reject_value
+from ticdc_producer.scenario.sql.functions.function import Arguments, Function, reject_value, value_function
 
 
 def format_datetime(moment: DateTimeValue, layout: str) -> str | None:
@@ -164,7 +165,30 @@ _RULES: dict[str, Callable[[DateTimeValue], str]] = {
 }
 _DATE_SPECIFIERS = frozenset(_RULES) - frozenset("fHhIiklprSsT")
 
+_LAYOUTS = {
+    "DATE": {
+        "USA": "%m.%d.%Y", "JIS": "%Y-%m-%d", "ISO": "%Y-%m-%d", "EUR": "%d.%m.%Y", "INTERNAL": "%Y%m%d",
+    },
+    "DATETIME": {
+        "USA": "%Y-%m-%d %H.%i.%s", "JIS": "%Y-%m-%d %H:%i:%s", "ISO": "%Y-%m-%d %H:%i:%s",
+        "EUR": "%Y-%m-%d %H.%i.%s", "INTERNAL": "%Y%m%d%H%i%s",
+    },
+    "TIME": {
+        "USA": "%h:%i:%s %p", "JIS": "%H:%i:%s", "ISO": "%H:%i:%s", "EUR": "%H.%i.%s", "INTERNAL": "%H%i%s",
+    },
+}  # fmt: skip
+"""The results of GET_FORMAT. Source: tidb ``builtin_time.go`` (``getFormat``)."""
+
+
+def _get_format(kind: SQLValue, place: SQLValue) -> SQLValue:
+    layouts = _LAYOUTS.get(to_text(kind).replace("TIMESTAMP", "DATETIME"))
+    if layouts is None:
+        raise ScenarioError(f"SQL does not parse: GET_FORMAT has no type {to_text(kind)}")
+    return layouts.get(to_text(place), "")
+
+
 FUNCTIONS = {
+    "GET_FORMAT": value_function(_get_format, 2, type=E.TEXT, arguments=unit_arguments),
     "DATE_FORMAT": Function(_date_format, 2, 2, type=E.TEXT, default=_is_date_of_now),
     "STR_TO_DATE": Function(_str_to_date, 2, 2, type=_parsed_type, default=_are_literals),
     "TIME_FORMAT": Function(_time_format, 2, 2, type=E.TEXT),

@@ -173,8 +173,8 @@ def _sum_operands(node: exp.Expr) -> Arguments | None:
     return _interval_arguments((left, right)) if isinstance(right, exp.Interval) else None
 
 
-def _unit_arguments(arguments: Arguments) -> Arguments:
-    """Return the arguments of TIMESTAMPADD and TIMESTAMPDIFF; sqlglot reads the unit as a column."""
+def unit_arguments(arguments: Arguments) -> Arguments:
+    """Return the arguments of TIMESTAMPADD and the like; sqlglot reads the unit as a column."""
     if not arguments or not isinstance(arguments[0], exp.Column):
         return arguments
     return word(arguments[0]), *arguments[1:]
@@ -235,6 +235,6 @@ FUNCTIONS = {
     "DATE_ADD": _SHIFT(_ADD, syntax={exp.Add: _sum_operands}),
     "DATE_SUB": _SHIFT(_SUBTRACT, syntax={exp.Sub: _sum_operands}),
     "SUBDATE": _SHIFT(_SUBTRACT),
-    "TIMESTAMPADD": Function(_timestampadd, 3, 3, type=E.TEXT, arguments=_unit_arguments),
-    "TIMESTAMPDIFF": Function(_timestampdiff, 3, 3, type=E.INTEGER, arguments=_unit_arguments),
+    "TIMESTAMPADD": Function(_timestampadd, 3, 3, type=E.TEXT, arguments=unit_arguments),
+    "TIMESTAMPDIFF": Function(_timestampdiff, 3, 3, type=E.INTEGER, arguments=unit_arguments),
 }
