@@ -12,7 +12,7 @@ import ticdc_producer
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.scenario.execute import execute
-from ticdc_producer.scenario.file_steps import LARGE_TABLE
+from ticdc_producer.scenario.file_steps import LARGE_TABLE, DumpPlan
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import load_scenario
 from ticdc_producer.scenario.scenario_file import SQLStep
@@ -22,10 +22,10 @@ HEAD = "/*!40014 SET FOREIGN_KEY_CHECKS=0*/;\n/*!40101 SET NAMES binary*/;\n"
 DUMPLING = {
     "metadata": "Started dump at: 2024-01-01 00:00:00\n",
     "shop-schema-create.sql": "CREATE DATABASE `shop` /*!40100 DEFAULT CHARACTER SET utf8mb4 */;\n",
-    "shop.numbers-schema-sequence.sql": "CREATE SEQUENCE `numbers` start with 5;\nSELECT SETVAL(`numbers`,9);\n",
-    "shop.items-schema.sql": f"{HEAD}CREATE TABLE `items` (`id` bigint PRIMARY KEY DEFAULT nextval(`shop`.`numbers`),"
-    " `kind` int, FOREIGN KEY (`kind`) REFERENCES `kinds` (`id`));\n",
-    "shop.kinds-schema.sql": f"{HEAD}CREATE TABLE `kinds` (`id` int AUTO_INCREMENT PRIMARY KEY, `at` date);\n",
+    "shop.numbers-schema-sequence.sql": "CREATE SEQUENCE `numbers`;\nSELECT SETVAL(`numbers`,9);\n",
+    "shop.items-schema.sql": f"{HEAD}CREATE TABLE `items` (`id` bigint PRIMARY KEY DEFAULT"
+    " nextval(`shop`.`numbers`), `kind` int, FOREIGN KEY (`kind`) REFERENCES `kinds` (`id`));\n",
+    "shop.kinds-schema.sql": f"{HEAD}CREATE TABLE `kinds` (`id` int AUTO_INCREMENT PRIMARY KEY, `d` date);\n",
     "shop.items.0000000010000.sql": f"{HEAD}INSERT INTO `items` VALUES (3,2);\n",
     "shop.items.0000000000000.sql": f"{HEAD}INSERT INTO `items` VALUES\n(1,0),\n(2,1);\n",
     "shop.kinds.000000000.sql": "INSERT INTO `kinds` VALUES (0,'0000-00-00'),(1,NULL),(2,NULL);\n",
@@ -63,8 +63,8 @@ def test_its_files_run_in_order(tmp_path: Path) -> None:
     history = execute(scenario)
     jobs = [(Action(ddl.job_type).name, ddl.table) for ddl in history.catalog.ddls]
     assert jobs == [
-        ("CREATE_SCHEMA", ""), ("CREATE_SEQUENCE", "numbers"), ("CREATE_TABLE", "few"), ("CREATE_TABLE", "items"),
-        ("CREATE_TABLE", "kinds"), ("DROP_TABLE", "few"), ("CREATE_VIEW", "few"),
+        ("CREATE_SCHEMA", ""), ("CREATE_SEQUENCE", "numbers"), ("CREATE_TABLE", "few"),
+        ("CREATE_TABLE", "items"), ("CREATE_TABLE", "kinds"), ("DROP_TABLE", "few"), ("CREATE_VIEW", "few"),
     ]  # fmt: skip
     tables = [history.catalog.tables[change.table_version].name for change in history.changes]
     assert tables == ["items", "items", "items", "kinds", "kinds", "kinds"]
@@ -82,8 +82,8 @@ def test_a_run_of_it(tmp_path: Path) -> None:
 
 def test_other_files_of_the_programs_are_left_alone(tmp_path: Path) -> None:
     others = {
-        ".hidden.sql": "NONSENSE", "shop.items-metadata": "3", "shop.items-checksum": "x", "shop.items.sql.bak": "NO",
-        "README.md": "ours", "dump.log": "…", "metadata.json": "{}",
+        ".hidden.sql": "NONSENSE", "shop.items-metadata": "3", "shop.items-checksum": "x",
+        "shop.items.sql.bak": "NO", "README.md": "ours", "dump.log": "…", "metadata.json": "{}",
     }  # fmt: skip
     assert len(history_of(dumpling(tmp_path, **others)).changes) == 6
 
@@ -164,24 +164,49 @@ def test_an_empty_one(tmp_path: Path) -> None:
     )
 
 
-@pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of more than 64 MiB, in which ``items`` is large."""
-    comment = f"-- {'x' * (MAX_BYTES - LARGE_TABLE)}\n"
-    files: dict[str, str | bytes] = {
-        "shop.items-schema.sql": f"{HEAD}CREATE TABLE `items` (`id` bigint, `kind` int);\n",
+def keyless(comment: str = "") -> dict[str, str | bytes]:
+    """Files of ``items``, whose rows are in two files, without foreign keys."""
+    return {
+        "shop.items-schema.sql": f"{HEAD}CREATE TABLE `items` (`id` bigint PRIMARY KEY, `kind` int);\n",
         "shop.items.0000000000000.sql": f"{HEAD}{comment}INSERT INTO `items` VALUES\n(1,0),\n(2,1);\n",
         "shop.items.0000000010000.sql": f"{HEAD}{comment}INSERT INTO `items` VALUES (3,2);\n",
     }
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of more than 64 MiB, in which ``items`` is large."""
+    files = keyless(f"-- {'x' * (MAX_BYTES - LARGE_TABLE)}\n")
     return dumpling(tmp_path_factory.mktemp("large"), **files)
 
 
 def test_the_steps_of_a_large_one(large: Path) -> None:
     scenario = load_scenario(large)
-    before, rows, behind = scenario.steps
+    before, _, behind = scenario.steps
     assert isinstance(before, SQLStep)
     assert isinstance(behind, SQLStep)
-    history = execute(scenario, force_replicate=True)
+    history = execute(scenario)
     [plan] = history.data
+    assert isinstance(plan, DumpPlan)
     assert (plan.first_commit, history.commits) == (7, 7 + 2 + 1)
-    assert rows.line == 3
+    names = [Path(span.file).name for span in plan.step.spans]
+    assert names == ["shop.items.0000000000000.sql", "shop.items.0000000010000.sql"]
+
+
+@pytest.mark.slow  # fast: test_the_steps_of_a_large_one
+@pytest.mark.usefixtures("spark")
+def test_a_large_one_has_the_messages_of_a_small_one(large: Path, tmp_path: Path) -> None:
+    small = dumpling(tmp_path, **keyless())
+    for folder, name in ((large, "large"), (small, "small")):
+        ticdc_producer.run(folder, out=tmp_path / name, verify_output=False)
+    for file in ("messages.jsonl", "events.jsonl", "state/shop.items.jsonl"):
+        assert (tmp_path / "large" / file).read_bytes() == (tmp_path / "small" / file).read_bytes(), file
+
+
+def test_files_of_a_large_table_have_inserts_only(large: Path, tmp_path: Path) -> None:
+    files = {path.name: path.read_bytes() for path in large.iterdir()}
+    name = "shop.items.0000000010000.sql"
+    error = error_of(write(tmp_path / "dump", {**files, name: files[name] + b"DELETE FROM items;\n"}))
+    assert error.what.startswith("a statement other than INSERT INTO items")
+    error = error_of(write(tmp_path / "dump", {**files, name: files[name][len(HEAD) // 2 :]}))
+    assert error.file == str(tmp_path / "dump" / name)

@@ -61,7 +61,8 @@ def test_names_are_relative_to_the_folder_of_the_scenario(tmp_path: Path) -> Non
 def test_transactions_settings_and_variables_continue_in_it(tmp_path: Path) -> None:
     main = write(
         tmp_path,
-        main=f"{TABLE}SET @n = 3;\nSOURCE mode.sql\nBEGIN;\nINSERT INTO t VALUES (1);\nSOURCE rows.sql\nCOMMIT;",
+        main=f"{TABLE}SET @n = 3;\nSOURCE mode.sql\nBEGIN;\nINSERT INTO t VALUES (1);\n"
+        "SOURCE rows.sql\nCOMMIT;",
         mode="SET sql_mode = 'ANSI_QUOTES';",
         rows='INSERT INTO "t" VALUES (@n);',
     )

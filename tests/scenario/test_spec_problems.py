@@ -238,7 +238,10 @@ def test_an_empty_sql_file(problems: Any, text: str) -> None:
     [
         ("seed_t2", "there is no shipped scenario 'seed_t2' (did you mean 'seed_t1'?)"),
         ("nowhere.sql", "nowhere.sql: cannot read the scenario: No such file or directory"),
-        (".", ".: a scenario is a .yaml or a .sql file, or a folder with scenario.yaml"),
+        (
+            ".",
+            ".: a scenario is a .yaml or a .sql file, a folder with scenario.yaml, or the folder of a dump",
+        ),
     ],
 )
 def test_no_such_scenario(name: str, expected: str) -> None:

@@ -40,14 +40,17 @@ def source_of(file: str, text: str) -> str:
 
 
 def scenario_source(scenario: str | None) -> str:
-    """Return the text of a scenario file or shipped scenario, as ``source_of``; empty if it is very large."""
+    """Return the text of a scenario file or shipped scenario, as ``source_of``.
+
+    It is empty for a folder and for a very large file.
+    """
     from ticdc_producer.scenario.load import shipped
 
     if scenario is None:
         return ""
     library = shipped()
     file = library[scenario] if scenario in library else Path(scenario)
-    if isinstance(file, Path) and file.stat().st_size > _LARGEST_SOURCE:
+    if isinstance(file, Path) and (file.is_dir() or file.stat().st_size > _LARGEST_SOURCE):
         return ""
     return source_of(scenario, file.read_bytes().decode("utf-8-sig", "replace"))
 

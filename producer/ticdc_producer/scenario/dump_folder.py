@@ -34,8 +34,11 @@ _NAME = re.compile(
 )
 _READABLE = ("gz", "bz2", "zst", "lz4")
 _IF_NOT_EXISTS = re.compile(r"\b(CREATE\s+(?:DATABASE|SCHEMA))\s+(?!(?:/\*!\d*\s*)?IF\s)", re.IGNORECASE)
-_BEGIN = ("SET SESSION sql_mode = 'NO_AUTO_VALUE_ON_ZERO';", "SET foreign_key_checks = 0;")
-"""As the loaders of these programs set it: a zero is kept in an AUTO_INCREMENT column, and as a date."""
+_BEGIN = (
+    "SET SESSION sql_mode = 'STRICT_TRANS_TABLES,ALLOW_INVALID_DATES,NO_AUTO_VALUE_ON_ZERO';",
+    "SET foreign_key_checks = 0;",
+)
+"""A zero is kept in an AUTO_INCREMENT column, and as a date; a value that does not fit is an error."""
 
 
 @dataclass(frozen=True, slots=True)

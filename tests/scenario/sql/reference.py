@@ -331,8 +331,9 @@ ALTER_PARTS: dict[str, tuple[Example, ...]] = {
             "PLACEMENT POLICY", "alter table t placement policy = p", before=T + "create placement policy p;"
         ),
         Example(
-            "ENGINE, ROW_FORMAT, ALGORITHM, LOCK, DISABLE KEYS, ENABLE KEYS (no job)",
-            "alter table t engine = innodb; alter table t disable keys; alter table t enable keys",
+            "ENGINE, ROW_FORMAT, ALGORITHM, LOCK, DISABLE KEYS, ENABLE KEYS, ORDER BY (no job)",
+            "alter table t engine = innodb; alter table t disable keys; alter table t enable keys;"
+            "alter table t order by n",
             0,
             T,
         ),
@@ -392,6 +393,11 @@ DEFINITIONS: dict[str, tuple[Example, ...]] = {
         ),
         Example("DEFAULT (function)", "create table x (a int, b json default (json_array(1, 2)))"),
         Example(
+            "DEFAULT NEXTVAL(sequence), UUID(), RAND()",
+            "create table x (a int default nextval(s), b char(36) default (uuid()))",
+            before="create sequence s;",
+        ),
+        Example(
             "AS (expression) [VIRTUAL | STORED]",
             "create table x (a int, b int as (a + 1), c int generated always as (b * 2) stored)",
         ),
@@ -410,6 +416,7 @@ DEFINITIONS: dict[str, tuple[Example, ...]] = {
             "create table x (a int primary key nonclustered, b int unique)",
         ),
         Example("CHECK (not enforced)", "create table x (a int check (a > 0))"),
+        Example("REFERENCES of a column (ignored, as in TiDB)", "create table x (a int references t (id))"),
     ),
     "keys": (
         Example(
@@ -448,6 +455,10 @@ DEFINITIONS: dict[str, tuple[Example, ...]] = {
         ),
         Example("HASH (expression)", "create table x (a datetime) partition by hash (year(a)) partitions 4"),
         Example("KEY (columns)", "create table x (a varchar(9)) partition by key (a) partitions 4"),
+        Example(
+            "LINEAR (ignored, as in TiDB)",
+            "create table x (a int) partition by linear hash (a) partitions 2",
+        ),
     ),
 }
 
@@ -519,4 +530,5 @@ VARIABLES = {
     "foreign_key_checks": "set foreign_key_checks = 0",
     "tidb_skip_utf8_check": "set tidb_skip_utf8_check = on",
     "autocommit": "set autocommit = 0",
+    "block_encryption_mode": "set block_encryption_mode = 'aes-256-cbc'",
 }

@@ -26,6 +26,13 @@ def rows(query: str) -> list[str]:
     ("query", "expected"),
     [
         ("(p, q) select a.id, b.id from a join b on a.g = b.g", ["3,1,-", "3,3,-"]),
+        # As SHOW CREATE VIEW and dumps print joins.
+        (
+            "(p, q, s) select a.id, b.id, c.id from ((a join b on(a.g = b.g)) join b c on(c.id = b.id))",
+            ["3,1,1", "3,3,3"],
+        ),
+        ("(p, q) select a.id, d.n from ((select 3 n) d join a on a.id = d.n)", ["3,3,-"]),
+        ("(p) select a.id from (((a))) where id > 3", ["4,-,-"]),
         (
             "(p, q) select a.id, b.id from a left join b on a.g = b.g and b.id > 1 where a.id > 2",
             ["3,3,-", "4,-,-"],
@@ -187,6 +194,11 @@ def test_what_tidb_rejects(query: str, message: str) -> None:
          ["1,-,-", "2,-,-", "11,-,-"]),
         (("(p) with recursive x as (select 7 n), c as (select n from x union all select n + 1 from c"
          " where n < 8) select n from c"), ["7,-,-", "8,-,-"]),
+        ("(p) with recursive c as (select 1 n union all select n + 1 from c limit 2) select n from c",
+         ["1,-,-", "2,-,-"]),
+        (("(p) with recursive c as (select 1 n union all select n + 1 from c where n < 9 limit 2 offset 3)"
+         " select n from c"), ["4,-,-", "5,-,-"]),
+        ("(p) with recursive c as (select 1 n union select n + 1 from c limit 0) select n from c", []),
         (("(p) with recursive c as (select 1 n union all select n + 1 from c where n <= 1000)"
          " select count(*) from c"), ["1001,-,-"]),
     ],
@@ -203,6 +215,7 @@ def test_recursive_queries(query: str, expected: list[str]) -> None:
         ("select distinct n + 1 from c where n < 3", "DISTINCT"),
         ("select n, 2 from c where n < 3", "different number of columns"),
         ("select n + 0.5 from c where n < 3", "different types"),
+        ("select n + 1 from c where n < 3 order by n", "ORDER BY over UNION"),
     ],
 )
 def test_recursive_queries_that_are_errors(query: str, message: str) -> None:

@@ -39,6 +39,7 @@ def inserted(*expressions: str) -> str:
         ("", ["setval(s, -5)", "setval(s, 0)", "nextval(s)"], [None, None, "1"]),
         ("minvalue -5", ["nextval(s)"], ["1"]),
         ("increment -1 maxvalue 10", ["nextval(s)"], ["-1"]),
+        ("no cache", ["nextval(s)", "nextval(s)"], ["1", "2"]),
         ("cache 10 comment = 'x'", ["setval(s, null)", "nextval(S)"], [None, "1"]),
     ],
 )
@@ -74,6 +75,8 @@ def test_alter_sequence_forgets_the_cache(alteration: str, expected: str) -> Non
         (inserted("nextval()"), "Incorrect parameter count"),
         ("create sequence s start 0", "values are conflicting"),
         ("create sequence s increment 0", "values are conflicting"),
+        ("create sequence s cache 0", "values are conflicting"),
+        ("create sequence s; alter sequence s cache 0", "values are conflicting"),
         ("create sequence s maxvalue 9223372036854775807", "values are conflicting"),
         ("create sequence s cache 9223372036854775806", "values are conflicting"),
         ("create sequence s; do nextval(s)", "DO with an assignment, or a function that changes the session"),
@@ -95,6 +98,7 @@ def test_errors(script: str, message: str) -> None:
         ("with q as (select next value for s) select * from q", "2"),
         ("(select nextval(s) from (select 1 union all select 2) q)", "3"),
         ("insert into r (v) select 's' from (select 1 s) q where nextval(s) > 0; delete from r", "2"),
+        ("insert into r (v) select 's' from (select 1 s) q where nextval(s) = q.s; delete from r", "2"),
     ],
 )
 def test_a_query_takes_numbers(query: str, expected: str) -> None:

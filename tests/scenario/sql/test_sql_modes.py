@@ -83,6 +83,16 @@ def test_errors_name_the_line(statement: str, message: str) -> None:
     assert error.value.line == 4
 
 
-def test_unknown_modes_are_refused() -> None:
+def test_unknown_modes_are_errors() -> None:
+    with pytest.raises(ScenarioError, match="Variable 'sql_mode' can't be set to the value of 'NONSENSE'"):
+        stored("NONSENSE", "1")
     with pytest.raises(UnsupportedSQL):
-        stored("PAD_CHAR_TO_FULL_LENGTH", "1")
+        stored("ORACLE", "1")
+
+
+def test_only_a_select_pads_char_to_full_length() -> None:
+    script = "create table a (c char(3)); create table r (v varchar(9)); insert into a values ('x');"
+    script += "set sql_mode = 'PAD_CHAR_TO_FULL_LENGTH';"
+    assert rows_of(f"{script} insert into r select concat(c, '|') from a", "r") == [(b"x|",)]
+    with pytest.raises(UnsupportedSQL, match="under PAD_CHAR_TO_FULL_LENGTH"):
+        rows_of(f"{script} select @n := c from a", "r")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.scenario.sql.script_results import rows_of
 from tests.scenario.sql.test_queries import rows
 from ticdc_producer.errors import ScenarioError
 
@@ -53,6 +54,24 @@ def test_values(call: str, expected: str) -> None:
     values = rows(f"(p, q) select id, {call} {clauses}")
     column = [row.split(",", 1)[1].removesuffix(",-").replace(" ", "") for row in values]
     assert column == expected.split()
+
+
+def test_the_keys_of_a_window_are_computed_once_per_row() -> None:
+    script = "create sequence s; create table m (id int); insert into m values (1), (2), (3), (4);"
+    script += "create table t (id int primary key, p int, q int);"
+    script += "insert into t select id, count(*) over w, max(id) over w from m"
+    script += (
+        " window w as (partition by nextval(s) % 2 order by id); insert into t values (nextval(s), 0, 0)"
+    )
+    assert rows_of(script)[-1] == (b"5", b"0", b"0")
+
+
+def test_a_running_sum_takes_linear_time() -> None:
+    numbers = ",".join(f"({number})" for number in range(3000))
+    script = f"create table m (id int); insert into m values {numbers};"
+    script += "create table t (id int primary key, n bigint);"
+    script += "insert into t select id, sum(id) over (order by id) from m"
+    assert rows_of(script)[-1] == (b"2999", b"4498500")
 
 
 @pytest.mark.parametrize(
