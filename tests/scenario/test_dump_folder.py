@@ -145,7 +145,7 @@ def test_files_that_would_be_missed_are_refused(tmp_path: Path, name: str, what:
     assert error.file == str(tmp_path / "dump" / (name if name != "metadata.partial" else ""))
 
 
-def test_errors_have_the_place_in_the_file(tmp_path: Path) -> None:
+def test_errors_have_their_line_in_the_file(tmp_path: Path) -> None:
     folder = dumpling(tmp_path, **{"shop.kinds.000000000.sql": "\nINSERT INTO `kinds` VALUES\n('x',NULL);\n"})
     assert error_of(folder).where == f"{folder}/shop.kinds.000000000.sql:2"
     assert error_of(dumpling(tmp_path, **{"shop.x.sql.gz": gzip.compress(b"x")[:9]})).what.startswith(

@@ -89,7 +89,7 @@ def test_a_step_of_yaml_sources_files(tmp_path: Path) -> None:
     assert str(error_of(main)).startswith(f"{main}:4: SOURCE is not allowed in a transaction step")
 
 
-def test_errors_have_the_place_in_the_sourced_file(tmp_path: Path) -> None:
+def test_errors_have_their_line_in_the_sourced_file(tmp_path: Path) -> None:
     main = write(tmp_path, main=f"{TABLE}\nSOURCE rows.sql\n", rows="\n\nINSERT INTO t VALUES ('x');")
     assert error_of(main).where == f"{tmp_path}/rows.sql:3"
     write(tmp_path, rows="\nINSERT INTO t VALUES ('x);")
@@ -106,8 +106,8 @@ def test_a_check_finds_all_errors_and_notes(tmp_path: Path) -> None:
     )
     main = write(tmp_path, main=f"{TABLE}SOURCE rows.sql\nALSO NO;", rows=rows)
     result = validate_scenario(main)
-    places = [problem.where for problem in result.problems]
-    assert places == [f"{tmp_path}/rows.sql:1", f"{tmp_path}/rows.sql:3", f"{main}:3"]
+    locations = [problem.where for problem in result.problems]
+    assert locations == [f"{tmp_path}/rows.sql:1", f"{tmp_path}/rows.sql:3", f"{main}:3"]
     [note] = result.passed_over.notes
     assert (note.file, note.line) == (f"{tmp_path}/rows.sql", 2)
 

@@ -32,9 +32,9 @@ def check_rows(folder: Path, form: str) -> None:
     tables = tables_of(history_of(folder, form))
     rows = json.loads((folder / "rows.json").read_text("utf-8"))
     assert [
-        found
+        difference
         for name in tables.keys() | rows
-        for found in differences(name, tables.get(name), rows.get(name))
+        for difference in differences(name, tables.get(name), rows.get(name))
     ] == []
 
 

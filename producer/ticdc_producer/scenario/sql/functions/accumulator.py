@@ -17,8 +17,8 @@ from ticdc_producer.scenario.sql.expression import arithmetic
 from ticdc_producer.scenario.sql.expression.compare import extreme
 
 
-class Settings(NamedTuple):
-    """What an aggregate function depends on beside its arguments.
+class AggregateSettings(NamedTuple):
+    """The settings of an aggregate function.
 
     :param collation: of the first argument.
     :param separator: SEPARATOR of GROUP_CONCAT.
@@ -33,7 +33,7 @@ class Settings(NamedTuple):
 class Accumulator(ABC):
     """The state of an aggregate function after some rows of a group."""
 
-    settings: Settings
+    settings: AggregateSettings
 
     @abstractmethod
     def add(self, row: Sequence[SQLValue], /) -> None:
@@ -105,10 +105,10 @@ class Extreme(Accumulator):
 
 
 @dataclass(slots=True)
-class Rows(Accumulator):
+class AllRows(Accumulator):
     """All rows, from which a function computes the value; NULL without rows."""
 
-    function: Callable[[Sequence[Sequence[SQLValue]], Settings], SQLValue]
+    function: Callable[[Sequence[Sequence[SQLValue]], AggregateSettings], SQLValue]
     rows: list[Sequence[SQLValue]] = field(default_factory=list)
 
     def add(self, row: Sequence[SQLValue], /) -> None:
@@ -119,7 +119,7 @@ class Rows(Accumulator):
 
 
 @dataclass(slots=True)
-class Bits(Accumulator):
+class BitFold(Accumulator):
     """A bit operation on all values."""
 
     operation: Callable[[int, int], int]

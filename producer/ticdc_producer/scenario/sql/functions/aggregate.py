@@ -25,12 +25,12 @@ from ticdc_producer.scenario.sql.expression.eval_type import (
 )
 from ticdc_producer.scenario.sql.functions.accumulator import (
     Accumulator,
+    AggregateSettings,
+    AllRows,
     Avg,
-    Bits,
+    BitFold,
     Count,
     Extreme,
-    Rows,
-    Settings,
     Sum,
     Variance,
 )
@@ -53,7 +53,7 @@ class AggregateFunction:
     :param with_nulls: whether rows in which an argument is NULL are added.
     """
 
-    start: Callable[[Settings], Accumulator]
+    start: Callable[[AggregateSettings], Accumulator]
     type: EvalType | TypeRule
     min_arguments: int = 1
     max_arguments: int = 1
@@ -64,7 +64,7 @@ class AggregateFunction:
         """Return whether a row is added."""
         return self.with_nulls or None not in row
 
-    def run(self, rows: Iterable[Sequence[SQLValue]], settings: Settings) -> SQLValue:
+    def run(self, rows: Iterable[Sequence[SQLValue]], settings: AggregateSettings) -> SQLValue:
         """Return the value of the rows that count."""
         accumulator = self.start(settings)
         for row in rows:
@@ -92,7 +92,7 @@ def _sum_type(more_decimals: int) -> TypeRule:
     return rule
 
 
-def _group_concat(rows: Sequence[Sequence[SQLValue]], settings: Settings) -> SQLValue:
+def _group_concat(rows: Sequence[Sequence[SQLValue]], settings: AggregateSettings) -> SQLValue:
     binary = any(isinstance(value, bytes) for row in rows for value in row)
     data = settings.separator.encode().join(b"".join(to_bytes(value) for value in row) for row in rows)
     if len(data) > _MOST_BYTES:
@@ -102,18 +102,18 @@ def _group_concat(rows: Sequence[Sequence[SQLValue]], settings: Settings) -> SQL
     return data if binary else data.decode("utf-8", "surrogateescape")
 
 
-def _json_array(rows: Sequence[Sequence[SQLValue]], _: Settings) -> SQLValue:
+def _json_array(rows: Sequence[Sequence[SQLValue]], _: AggregateSettings) -> SQLValue:
     return to_json_text([json_of(value) for (value,) in rows])
 
 
-def _json_object(rows: Sequence[Sequence[SQLValue]], _: Settings) -> SQLValue:
+def _json_object(rows: Sequence[Sequence[SQLValue]], _: AggregateSettings) -> SQLValue:
     if any(name is None for name, _ in rows):
         raise ScenarioError("JSON documents may not contain NULL member names.")
     return to_json_text({to_text(name): json_of(value) for name, value in rows})
 
 
 def _bits(initial: int, operation: Callable[[int, int], int]) -> AggregateFunction:
-    return AggregateFunction(partial(Bits, operation=operation, result=initial), E.UNSIGNED)
+    return AggregateFunction(partial(BitFold, operation=operation, result=initial), E.UNSIGNED)
 
 
 def _extreme(sign: int) -> AggregateFunction:
@@ -126,9 +126,9 @@ def _variance(sample: int, finish: Callable[[float], float] = float) -> Aggregat
 
 
 def _of_rows(
-    function: Callable[[Sequence[Sequence[SQLValue]], Settings], SQLValue],
-) -> Callable[[Settings], Accumulator]:
-    return partial(Rows, function=function)
+    function: Callable[[Sequence[Sequence[SQLValue]], AggregateSettings], SQLValue],
+) -> Callable[[AggregateSettings], Accumulator]:
+    return partial(AllRows, function=function)
 
 
 AGGREGATES = {

@@ -13,7 +13,7 @@ from ticdc_producer.scenario.sql.expression.collation import collation_of
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
 from ticdc_producer.scenario.sql.expression.evaluate import evaluate
 from ticdc_producer.scenario.sql.expression.ordering import SortKey, sort_rows
-from ticdc_producer.scenario.sql.functions.accumulator import Settings
+from ticdc_producer.scenario.sql.functions.accumulator import AggregateSettings
 from ticdc_producer.scenario.sql.query.equality import distinct_key
 from ticdc_producer.scenario.sql.query.scope import Combination, QueryScope
 
@@ -30,7 +30,7 @@ def aggregate_value(call: Aggregate, group: Sequence[Combination], scope: QueryS
     collations = [collation_of(argument, scope) or DEFAULT_COLLATION for argument in call.arguments]
     if call.distinct:
         rows = _distinct(rows, collations)
-    return call.function.run(rows, Settings(scope.mode, "".join(collations[:1]), call.separator))
+    return call.function.run(rows, AggregateSettings(scope.mode, "".join(collations[:1]), call.separator))
 
 
 def _ordered(call: Aggregate, group: Sequence[Combination], scope: QueryScope) -> Sequence[Combination]:

@@ -25,10 +25,10 @@ from ticdc_producer.scenario.sql.expression.window_call import (
     window_of,
     windows_in,
 )
-from ticdc_producer.scenario.sql.functions.accumulator import Settings
+from ticdc_producer.scenario.sql.functions.accumulator import AggregateSettings
 from ticdc_producer.scenario.sql.functions.window import Span, WindowRows
 from ticdc_producer.scenario.sql.query.scope import QueryScope
-from ticdc_producer.scenario.sql.query.window_order import Partition, State, WindowOrder, frames_of
+from ticdc_producer.scenario.sql.query.window_order import State, WindowOrder, WindowPartition, frames_of
 
 
 class Windows:
@@ -101,7 +101,7 @@ class _WindowValues:
         for partition in self._rows.partitions:
             yield from zip(partition.rows, self._of_partition(partition, node), strict=True)
 
-    def _of_partition(self, partition: Partition, node: exp.Expr) -> Sequence[SQLValue]:
+    def _of_partition(self, partition: WindowPartition, node: exp.Expr) -> Sequence[SQLValue]:
         arguments = [
             [self._rows.value(argument, row) for argument in self._call.arguments] for row in partition.rows
         ]
@@ -120,7 +120,7 @@ class _WindowValues:
         """Return a value per frame; one that only adds rows to the frame before it continues its state."""
         function = call.function
         collations = [collation_of(argument, self._scope) or DEFAULT_COLLATION for argument in call.arguments]
-        settings = Settings(self._scope.mode, "".join(collations[:1]))
+        settings = AggregateSettings(self._scope.mode, "".join(collations[:1]))
         values: list[SQLValue] = []
         state, before = function.start(settings), (0, 0)
         for frame in frames:

@@ -25,7 +25,7 @@ State: TypeAlias = tuple[Combination, Mapping[int, SQLValue], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class WindowPartition:
     """The rows of a partition.
 
     :param rows: their numbers, in the order of the window.
@@ -69,13 +69,13 @@ class WindowOrder:
         return sort_rows(range(len(self._states)), keys, self._scope.mode)
 
     @cached_property
-    def partitions(self) -> list[Partition]:
+    def partitions(self) -> list[WindowPartition]:
         """The partitions, in their order."""
         partitions: dict[object, list[int]] = {}
         for number in self.order:
             key = tuple(distinct_key(key.value(number), key.collation) for key in self._partition_keys)
             partitions.setdefault(key, []).append(number)
-        return [Partition(rows, self._peers(rows)) for rows in partitions.values()]
+        return [WindowPartition(rows, self._peers(rows)) for rows in partitions.values()]
 
     def _peers(self, rows: Sequence[int]) -> list[Span]:
         starts = [0]
@@ -87,7 +87,7 @@ class WindowOrder:
         return [span for span in zip(starts, ends, strict=True) for _ in range(*span)]
 
 
-def frames_of(window: Window, partition: Partition, order: WindowOrder) -> list[Span]:
+def frames_of(window: Window, partition: WindowPartition, order: WindowOrder) -> list[Span]:
     """Return the frame of each row of a partition."""
     size = len(partition.rows)
     if not window.unit and not window.order:
@@ -103,7 +103,7 @@ def frames_of(window: Window, partition: Partition, order: WindowOrder) -> list[
 
 
 def _row_bound(
-    _: Window, bound: Bound, position: int, partition: Partition, __: WindowOrder, *, is_end: bool
+    _: Window, bound: Bound, position: int, partition: WindowPartition, __: WindowOrder, *, is_end: bool
 ) -> int:
     """Return the start of a frame of ROWS, or the row after its end."""
     side, distance = bound
@@ -114,7 +114,13 @@ def _row_bound(
 
 
 def _range_bound(
-    window: Window, bound: Bound, position: int, partition: Partition, order: WindowOrder, *, is_end: bool
+    window: Window,
+    bound: Bound,
+    position: int,
+    partition: WindowPartition,
+    order: WindowOrder,
+    *,
+    is_end: bool,
 ) -> int:
     """Return the start of a frame of RANGE, or the row after its end."""
     side, distance = bound

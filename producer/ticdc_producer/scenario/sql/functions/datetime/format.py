@@ -180,11 +180,11 @@ _LAYOUTS = {
 """The results of GET_FORMAT. Source: tidb ``builtin_time.go`` (``getFormat``)."""
 
 
-def _get_format(kind: SQLValue, place: SQLValue) -> SQLValue:
+def _get_format(kind: SQLValue, standard: SQLValue) -> SQLValue:
     layouts = _LAYOUTS.get(to_text(kind).replace("TIMESTAMP", "DATETIME"))
     if layouts is None:
         raise ScenarioError(f"SQL does not parse: GET_FORMAT has no type {to_text(kind)}")
-    return layouts.get(to_text(place), "")
+    return layouts.get(to_text(standard), "")
 
 
 FUNCTIONS = {
