@@ -25,7 +25,6 @@ from ticdc_producer.protocols.canal_json.envelope import (
     OPS,
     CanalJSONEnvelope,
     Columns,
-    RowJSON,
     parse_envelope,
 )
 from ticdc_producer.protocols.compression import DEFAULT_LIMIT, plain
@@ -86,11 +85,15 @@ _Key: TypeAlias = tuple[str, str, Op, tuple[str, ...], tuple[str, ...] | None, o
 class _Group:
     """Rows of one table with the same columns.
 
-    :param rows: number of the message, commit-ts, table id, row and old row of each.
+    :param heads: number of the message, commit-ts and table id of each row.
+    :param values: of all rows, one row after the other; the documents themselves would stay in memory.
+    :param old: of all old rows.
     """
 
     columns: tuple[EventColumn, ...]
-    rows: list[tuple[int, int, int, RowJSON, RowJSON | None]] = field(default_factory=list)
+    heads: list[tuple[int, int, int]] = field(default_factory=list)
+    values: list[str | None] = field(default_factory=list)
+    old: list[str | None] = field(default_factory=list)
 
 
 _PAUSE = 15
@@ -130,7 +133,7 @@ class CanalJSONBatchDecoder:
                     _add(groups, number, message, columns, extended=self._extended)
             except DecodeError:
                 continue  # the decoder raises it again
-        large = ((key, group) for key, group in groups.items() if len(group.rows) >= self._least)
+        large = ((key, group) for key, group in groups.items() if len(group.heads) >= self._least)
         decoded = (_decoded(key, group) for key, group in large)
         results = [rows for rows in decoded if rows is not None]
         if 2 * sum(map(len, results)) <= number:
@@ -159,17 +162,20 @@ def _add(
         if old is not None and not old.keys() <= columns.parsers.keys():
             return
         groups[key] = group
-    group.rows.append((number, commit_ts, table_id, row, old))
+    group.heads.append((number, commit_ts, table_id))
+    group.values += row.values()
+    if old is not None:
+        group.old += old.values()
 
 
 def _decoded(key: _Key, group: _Group) -> DecodedRows | None:
     """Return the rows of a group; None if one of them has an invalid value."""
     schema, table, op, names, old_names, _, handle_key_only = key
     types = {column.name: column.type for column in group.columns}
-    messages, commit_ts, table_id, rows, old = zip(*group.rows, strict=True)
+    messages, commit_ts, table_id = zip(*group.heads, strict=True)
     try:
-        image = _image(names, rows, types)
-        before = None if old_names is None else _image(old_names, old, types)
+        image = _image(names, group.values, types)
+        before = None if old_names is None else _image(old_names, group.old, types)
     except BadValue:
         return None
     return DecodedRows(
@@ -186,10 +192,13 @@ def _decoded(key: _Key, group: _Group) -> DecodedRows | None:
     )
 
 
-def _image(names: Sequence[str], rows: Iterable[RowJSON], types: Mapping[str, str]) -> dict[str, pa.Array]:
+def _image(
+    names: Sequence[str], values: Sequence[str | None], types: Mapping[str, str]
+) -> dict[str, pa.Array]:
     """Return the values of rows by column.
 
+    :param values: one row after the other.
     :raises BadValue: for a value that its column's type does not have.
     """
-    texts = zip(*(row.values() for row in rows), strict=True)
-    return {name: parsed_column(column, types[name]) for name, column in zip(names, texts, strict=True)}
+    width = len(names)
+    return {name: parsed_column(values[index::width], types[name]) for index, name in enumerate(names)}
