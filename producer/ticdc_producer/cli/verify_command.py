@@ -32,7 +32,8 @@ def state(
             "--actual",
             metavar="URL",
             help="The consumer's tables: mysql://…, mariadb://…, postgresql://…, sqlite:///FILE; a folder "
-            "or file of parquet, CSV or JSON lines; spark:FORMAT:PATH with {schema} and {table}.",
+            "or file of parquet, CSV or JSON lines; delta:PATH, iceberg:PATH, hudi:PATH, paimon:PATH, "
+            "parquet:PATH or spark:FORMAT:PATH with {schema} and {table}.",
         ),
     ],
     **given: object,
