@@ -35,6 +35,7 @@ _EXTRA_OF = {
     **dict.fromkeys(("jinja2", "matplotlib"), "html"),
     **dict.fromkeys(("deltalake", "hudi", "pyiceberg"), "lake"),
     "pypaimon": "paimon",
+    "prometheus_client": "metrics",
     "sqlalchemy": "state",
 }
 """Modules of extras. The import of another module that is missing is an error of this tool."""

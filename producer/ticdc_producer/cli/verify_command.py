@@ -20,6 +20,8 @@ from ticdc_producer.runs.options import STATE, VERIFY, check_options
 if TYPE_CHECKING:
     from typer._click.core import Command, Context
 
+    from ticdc_producer.verifier.finding import Finding
+
 
 @with_options(STATE)
 def state(
@@ -112,6 +114,9 @@ def verify(context: typer.Context, **given: object) -> int:
 
     options: dict[str, Any] = given
     scenario, quiet = options["scenario"], options["quiet"]
+    if options["follow"]:
+        check_options("verify", options)
+        return _follow(options)
     reports = Reports(options["junit_xml"], options["html"], source=partial(scenario_source, scenario))
     check_options("verify", options)
     arguments = {option.name: options[option.name] for option in VERIFY if "verify" in option.functions}
@@ -123,4 +128,39 @@ def verify(context: typer.Context, **given: object) -> int:
     else:
         show_verdict(verdict, quiet=quiet, way_out="" if scenario else "give --scenario")
     reports.write(verdict)
+    return 0 if verdict.ok else 1
+
+
+_OF_FOLLOW = (
+    "config", "checkpoint", "findings", "idle", "metrics_port", "window", "strict_table_order",
+    "from_beginning", "resolved_gap_ms", "examples",
+)  # fmt: skip
+
+
+def _follow(options: dict[str, Any]) -> int:
+    """Print findings as they happen, one per line, and the verdict so far at the end."""
+    from ticdc_producer import api
+    from ticdc_producer.cli.report_text import show_verdict
+
+    as_json, quiet = options["as_json"], options["quiet"]
+
+    def show(finding: Finding) -> None:
+        for example in finding.examples:
+            text = f"{finding.severity} {finding.id}: {example.detail}"
+            typer.echo(text + "".join(f"\n  {event}" for event in example.events))
+
+    def show_json(finding: Finding) -> None:
+        typer.echo(json.dumps(finding.to_json(), ensure_ascii=False))
+
+    verdict = api.follow(
+        sink_uri=with_registry(options["sink_uri"], options["schema_registry"]) or "",
+        kafka_properties=options["kafka_properties"] or (),
+        on_finding=show_json if as_json else show,
+        on_status=partial(typer.echo, err=True) if not quiet else lambda _line: None,
+        **{name: options[name] for name in _OF_FOLLOW},
+    )
+    if as_json:
+        typer.echo(json.dumps(verdict.to_json(), ensure_ascii=False))
+    else:
+        show_verdict(verdict, quiet=quiet, way_out="")
     return 0 if verdict.ok else 1

@@ -145,6 +145,21 @@ RUN = (
 )
 """In the order of the help of ``run``."""
 
+FOLLOW = (
+    Option("follow", bool, False, "Verify a topic while it grows, until Ctrl-C; findings as they happen.",
+        functions=_COMMAND, local=True),
+    Option("checkpoint", Path | None, None, "A file from which an interrupted `follow` continues.",
+        metavar="FILE", functions=_COMMAND, local=True),
+    Option("findings", Path | None, None, "A file that gets each finding once, as a JSON line.",
+        "requires `follow`", metavar="FILE", functions=_COMMAND, local=True),
+    Option("idle", float | None, None, "End `follow` after this number of seconds without a message.",
+        metavar="SECONDS", functions=_COMMAND, local=True),
+    Option("metrics_port", int | None, None, "Port on which Prometheus reads lags and counts of `follow`.",
+        metavar="PORT", minimum=1, functions=_COMMAND, local=True),
+    Option("window", int, 20_000, "Events that `follow` compares later ones with.",
+        metavar="N", minimum=1000, functions=_COMMAND, local=True),
+)
+"""The options of ``verify --follow``."""
 VERIFY = (
     SINK_URI, FOLDER, MESSAGES,
     Option("scenario", str | None, None, "Also compare with this scenario.",
@@ -165,6 +180,7 @@ VERIFY = (
         functions=("verify",), field="from_beginning"),
     Option("resolved_gap_ms", int | None, None, "Report longer gaps between resolved-ts.",
         metavar="MS", minimum=0, functions=("verify",), field="resolved_gap_ms"),
+    *FOLLOW,
     Option("examples", int, 3, "Examples of each violated invariant.",
         metavar="N", minimum=1, functions=("verify",), field="examples"),
     ENGINE, SCHEMA_REGISTRY, KAFKA_PROPERTIES, AS_JSON, JUNIT_XML, HTML, QUIET, SERVER,
@@ -357,6 +373,10 @@ RULES: dict[str, tuple[OptionRule, ...]] = {
         *_sources("sink_uri", "folder"),
         *_requires(
             ["start_ts", "target_ts", "state_at", "overrides", "inject"], "scenario", "add `scenario`"),
+        *_requires(["checkpoint", "findings", "idle", "metrics_port", "window"], "follow", "add `follow`"),
+        *_requires(["follow"], "sink_uri", "only a topic of a broker can be followed"),
+        *_apart(["follow"], ["messages", "scenario", "junit_xml", "html", "server"],
+            "the stream is verified without an end; verify it again when it is complete"),
         *_apart(["messages", "strict_table_order", "state_at", "from_beginning", "resolved_gap_ms", "inject"],
             [STORAGE], _OF_TOPICS),
     ),

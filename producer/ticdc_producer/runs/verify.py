@@ -169,7 +169,7 @@ class _Options:
         return EngineStart(choose_engine(self.engine, estimate), estimate.rows, self.on_status)
 
 
-def _for_topics(changefeed: Changefeed, ranges: Sequence[OffsetRange]) -> Changefeed:
+def for_topics(changefeed: Changefeed, ranges: Sequence[OffsetRange]) -> Changefeed:
     """Return the changefeed for the partitions of the topics that are read.
 
     ``partition-num`` counts if no partition of the sink URI's topic after these has messages.
@@ -195,7 +195,7 @@ def _verify_topics(changefeed: Changefeed, job: Job | None, file: Path | None, o
         topics = [*dict.fromkeys(part.topic for part in ranges)] if job is None else topics
     if options.strictness.from_beginning:
         check_beginning(ranges)
-    changefeed = _for_topics(changefeed, ranges)
+    changefeed = for_topics(changefeed, ranges)
     ranges = [part for part in ranges if part.partition < changefeed.partitions_of(part.topic)]
     job = None if job is None else replace(job, changefeed=changefeed)
     number = sum(part.end - part.start for part in ranges)

@@ -121,6 +121,7 @@ class StreamStats:
 
     def _see_statement(self, statement: _Statement, copies: Copies) -> None:
         self._replicas.clear()
+        self.__dict__.pop("epochs", None)
         known = self.statements.setdefault(statement, {})
         for partition, (first, last) in copies.items():
             earliest, latest = known.get(partition, (first, last))

@@ -114,7 +114,7 @@ class ViolationCounts:
             for column in (events.position, events.partition)
         ]
         first = rows[np.lexsort([*keys, violations.topic[rows]])][: self.limit]
-        described = [(_event_ids(violations, number), violations.detail(number)) for number in first.tolist()]
+        described = [(event_ids(violations, number), violations.detail(number)) for number in first.tolist()]
         self.counts[invariant, severity] += len(rows)
         self._keep_first(invariant, severity, described)
 
@@ -130,7 +130,8 @@ class ViolationCounts:
         self.examples[invariant, severity] = sorted([*held, *described])[: self.limit]
 
 
-def _event_ids(violations: Violations, number: int) -> tuple[EventID, ...]:
+def event_ids(violations: Violations, number: int) -> tuple[EventID, ...]:
+    """Return the events of a violation, in stream order."""
     topic = violations.topics[int(violations.topic[number])]
     return tuple(
         (topic, int(events.partition[number]), *offset_and_index(int(events.position[number])))

@@ -71,7 +71,7 @@ def _consumed(brokers: Brokers, part: OffsetRange) -> Iterator[list[Any]]:
     """Yield the client's messages of one range, in order, as many at once as have arrived."""
     if part.start >= part.end:
         return
-    consumer = Consumer(_properties(brokers))
+    consumer = Consumer(consumer_properties(brokers))
     try:
         consumer.assign([TopicPartition(part.topic, part.partition, part.start)])
         while True:
@@ -90,7 +90,7 @@ def read_at(brokers: Brokers, topic: str, partition: int, offsets: Sequence[int]
     :param offsets: in ascending order; those of compacted messages are ignored.
     :raises BrokerError: if the broker stops answering.
     """
-    consumer = Consumer(_properties(brokers) | _FETCH_FEW)
+    consumer = Consumer(consumer_properties(brokers) | _FETCH_FEW)
     try:
         for offset in offsets:
             consumer.assign([TopicPartition(topic, partition, offset)])
@@ -132,7 +132,8 @@ def _record(message: Any) -> Record:  # the client's type hints allow None where
     )
 
 
-def _properties(brokers: Brokers) -> Properties:
+def consumer_properties(brokers: Brokers) -> Properties:
+    """Return the properties of a consumer that is assigned partitions."""
     return {
         **connection(brokers),
         **_FETCH,

@@ -1,0 +1,74 @@
+"""Reads topics that grow, from some offsets on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from ticdc_producer.errors import BrokerError
+from ticdc_producer.kafka.client import OUTAGE_TIMEOUT_S, Brokers
+from ticdc_producer.kafka.client_errors import broker_error
+from ticdc_producer.targets.kafka.read import consumer_properties
+from ticdc_producer.targets.record_batches import message_batch
+
+_MOST = 2_000
+_WAIT_SECONDS = 0.5
+
+
+def growing_topics(brokers: Brokers, offsets: Mapping[tuple[str, int], int]) -> Iterator[pa.RecordBatch]:
+    """Yield the messages of partitions as they arrive (shape ``MESSAGES``), those of one in order.
+
+    An empty batch says that none arrived within half a second. The iterator never ends.
+
+    :param offsets: by topic and partition the first offset.
+    :raises BrokerError: for an error of a broker, and if it is away for a minute.
+    """
+    consumer, silent = Consumer(consumer_properties(brokers)), 0.0
+    try:
+        consumer.assign([TopicPartition(*partition, offset) for partition, offset in offsets.items()])
+        while True:
+            messages = _consumed(consumer, brokers)
+            silent = 0.0 if messages or _answers(consumer) else silent + _WAIT_SECONDS
+            if silent >= OUTAGE_TIMEOUT_S:
+                raise BrokerError(f"no answer within {OUTAGE_TIMEOUT_S} s", address=str(brokers))
+            yield _batch(messages)
+    finally:
+        consumer.close()
+
+
+def _consumed(consumer: Consumer, brokers: Brokers) -> list[Any]:
+    try:
+        messages = consumer.consume(_MOST, timeout=_WAIT_SECONDS)
+    except KafkaException as error:
+        raise broker_error(brokers, error) from None
+    for message in messages:
+        if (rejected := message.error()) is not None:
+            raise broker_error(brokers, KafkaException(rejected))
+    return messages
+
+
+def _answers(consumer: Consumer) -> bool:
+    """Return whether a broker answers a request."""
+    try:
+        consumer.list_topics(timeout=_WAIT_SECONDS)
+    except KafkaException:
+        return False
+    return True
+
+
+def _batch(messages: list[Any]) -> pa.RecordBatch:
+    messages.sort(key=lambda message: (message.topic(), message.partition(), message.offset()))
+    return message_batch(
+        {
+            "topic": [message.topic() for message in messages],
+            "partition": [message.partition() for message in messages],
+            "offset": [message.offset() for message in messages],
+            "key": [message.key() for message in messages],
+            "value": [message.value() for message in messages],
+            "headers": [message.headers() or () for message in messages],
+            "timestamp": [message.timestamp()[1] for message in messages],
+        }
+    )

@@ -1,0 +1,138 @@
+"""The state of a followed stream as one Arrow file: the window as rows, and the rest as JSON beside them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import pyarrow as pa
+
+from ticdc_producer.errors import ArgumentError
+from ticdc_producer.verifier.events import Effect, EventKind, Events
+from ticdc_producer.verifier.finding import EventRef, Example
+from ticdc_producer.verifier.follow.followed_stream import FollowedStream
+from ticdc_producer.verifier.passes.partition_marks import PartitionState
+from ticdc_producer.verifier.stream_stats import KindStats
+from ticdc_producer.verifier.table_epochs import TableDDL
+
+VERSION = 1
+_STATE = b"ticdc-producer"
+_MOST_BYTES = 1 << 30
+
+
+def checkpoint_bytes(stream: FollowedStream, source: dict[str, Any]) -> bytes:
+    """Return the state of a stream as the bytes of a file.
+
+    :param source: what the reader of the messages needs to continue, as JSON.
+    """
+    events = pa.RecordBatch.from_pylist([], schema=Events.arrow_schema())
+    batch = events if stream.events is None else stream.events.to_batch()
+    state = json.dumps({"version": VERSION, "source": source, **_state(stream)}).encode()
+    table = pa.Table.from_batches([batch]).replace_schema_metadata({_STATE: state})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+def restore(stream: FollowedStream, content: bytes, path: str) -> dict[str, Any]:
+    """Give a new stream the state of a checkpoint, and return that of the reader of the messages.
+
+    :param path: of the file, for errors.
+    :raises ArgumentError: for a file that is no checkpoint of this version.
+    """
+    try:
+        if len(content) > _MOST_BYTES:
+            raise ValueError
+        with pa.ipc.open_file(pa.BufferReader(content)) as reader:
+            table = reader.read_all()
+        state = json.loads(table.schema.metadata[_STATE])
+        if state["version"] != VERSION:
+            raise ValueError
+        batches = table.combine_chunks().to_batches()
+        stream.events = Events.of(batches[0]) if batches else None
+        _restore(stream, state)
+        source: dict[str, Any] = state["source"]
+    except (pa.ArrowInvalid, LookupError, TypeError, ValueError):
+        what = "the file is no checkpoint of this version of the tool"
+        hint = "name another file, or remove it to begin anew"
+        raise ArgumentError(what, argument="checkpoint", where=path, hint=hint).about("checkpoint") from None
+    return source
+
+
+def _state(stream: FollowedStream) -> dict[str, Any]:
+    stats = stream.stats
+    return {
+        "horizon": stream.horizon,
+        "undecided": stream.undecided,
+        "told": sorted(stream.told),
+        "counts": [[*name, count] for name, count in stream.counts.items()],
+        "examples": [
+            [*name, [[[asdict(event) for event in example.events], example.detail] for example in examples]]
+            for name, examples in stream.examples.items()
+        ],
+        "marks": [[*name, _marks(state)] for name, state in stream.marks.states.items()],
+        "stats": {
+            "counts": [
+                [topic, partition, int(kind), asdict(counted)]
+                for (topic, partition, kind), counted in stats.counts.items()
+            ],
+            "ddls": [{**asdict(ddl), "effect": int(ddl.effect)} for ddl in stats.ddls],
+            "statements": [
+                [*statement, [[*partition, *span] for partition, span in copies.items()]]
+                for statement, copies in stats.statements.items()
+            ],
+            "reduced": sorted(stats.reduced_tables),
+            "tombstones": stats.tombstones,
+        },
+    }
+
+
+def _marks(state: PartitionState) -> dict[str, Any]:
+    return {
+        "newest": [state.resolved, state.ddl, state.insert],
+        "rows": [[*table, number, newest] for (table, number), newest in state.rows.items()],
+        "ddls": [[*table, newest] for table, newest in state.ddls.items()],
+        "span": [state.first, state.last],
+    }
+
+
+def _restore(stream: FollowedStream, state: dict[str, Any]) -> None:
+    stats = stream.stats
+    stream.horizon, stream.undecided = state["horizon"], state["undecided"]
+    stream.told = {
+        (name, severity, tuple(event), lacking) for name, severity, event, lacking in state["told"]
+    }
+    for name, severity, count in state["counts"]:
+        stream.counts[name, severity] = count
+    for name, severity, examples in state["examples"]:
+        stream.examples[name, severity] = [
+            Example(tuple(EventRef(**event) for event in events), detail) for events, detail in examples
+        ]
+    for topic, partition, marks in state["marks"]:
+        resolved, ddl, insert = (tuple(newest) for newest in marks["newest"])
+        stream.marks.states[topic, partition] = PartitionState(
+            resolved=resolved,
+            ddl=ddl,
+            insert=insert,
+            rows={
+                ((schema, table), number): tuple(newest) for schema, table, number, newest in marks["rows"]
+            },
+            ddls={(schema, table): tuple(newest) for schema, table, newest in marks["ddls"]},
+            first=marks["span"][0],
+            last=marks["span"][1],
+        )
+    saved = state["stats"]
+    for topic, partition, kind, counted in saved["counts"]:
+        counted["last"] = tuple(counted["last"])
+        stats.counts[topic, partition, EventKind(kind)] = KindStats(**counted)
+    stats.ddls |= {TableDDL(**{**ddl, "effect": Effect(ddl["effect"])}) for ddl in saved["ddls"]}
+    for *statement, copies in saved["statements"]:
+        commit_ts, schema, table, query = statement
+        stats.statements[commit_ts, schema, table, query] = {
+            (topic, partition): (first, last) for topic, partition, first, last in copies
+        }
+    stats.reduced_tables |= {(schema, table) for schema, table in saved["reduced"]}
+    stats.tombstones = saved["tombstones"]

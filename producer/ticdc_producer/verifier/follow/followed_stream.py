@@ -1,0 +1,292 @@
+"""Verifies a stream batch by batch, and tells each violation once.
+
+What the marks of partitions and the statistics carry is small. The checks of groups also need earlier events:
+those of a window of commit-ts stay, reduced to keys and fingerprints. An event below the window is not
+compared with events that have left it; such violations are counted, and not told.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import cast
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_producer.model.event import Op
+from ticdc_producer.model.event_line import DecodedRow
+from ticdc_producer.verifier.events import NOTHING, EventKind, Events, offset_and_index, positions
+from ticdc_producer.verifier.finding import EventRef, Example, Finding, Severity, event_summary
+from ticdc_producer.verifier.findings import enabled_invariants
+from ticdc_producer.verifier.fingerprint import Flags, Numbers
+from ticdc_producer.verifier.invariants import ddl, resolved, row_state
+from ticdc_producer.verifier.options import VerifyOptions
+from ticdc_producer.verifier.passes.key_groups import KeyGroups
+from ticdc_producer.verifier.passes.key_pass import batch_groups, batch_suspected
+from ticdc_producer.verifier.passes.observe import Observer, with_left_keys
+from ticdc_producer.verifier.passes.partition_marks import PartitionMarks, partitions_of
+from ticdc_producer.verifier.passes.row_history import KeyChecks
+from ticdc_producer.verifier.stream_stats import StreamStats
+from ticdc_producer.verifier.violations import EventID, Invariant, Violations, event_ids
+
+DEFAULT_WINDOW = 20_000
+_LATER = {invariant.id for invariant in (row_state.SCHEMA, row_state.OLD_IMAGE, resolved.COMPLETE)}
+"""They need the whole stream, or images again: ``verify`` checks them."""
+_IN_PARTITION = {
+    invariant.id
+    for invariant in (
+        resolved.RESOLVED, resolved.RESOLVED_DDL, resolved.RESOLVED_MONO, resolved.RESOLVED_STALL,
+        ddl.DDL_ORDER, ddl.DDL_BARRIER_BEFORE, ddl.DDL_BARRIER_AFTER,
+    )
+}  # fmt: skip
+"""They follow from the events before in the partition. Others compare partitions, up to the resolved-ts that
+all partitions have."""
+_BROADCAST = {ddl.DDL_BROADCAST.id, resolved.RESOLVED_BROADCAST.id}
+_TOLD = ("error", "warning")
+_Key = tuple[str, str, EventID, int]
+"""Invariant, severity, an event, and the partition that lacks it or -1: what identifies a violation."""
+
+
+@dataclass
+class FollowedStream:
+    """A stream that grows.
+
+    :param window: most events that stay for later comparisons.
+    :ivar events: the window.
+    :ivar horizon: the highest commit-ts that has left the window.
+    :ivar told: the violations that were told and whose events are in the window.
+    :ivar counts: number of told violations by invariant and severity.
+    :ivar undecided: number of violations by events below the window, which were not told.
+    """
+
+    options: VerifyOptions
+    window: int = DEFAULT_WINDOW
+    marks: PartitionMarks = field(default_factory=PartitionMarks)
+    stats: StreamStats = field(init=False)
+    events: Events | None = None
+    horizon: int = 0
+    told: set[_Key] = field(default_factory=set)
+    counts: Counter[tuple[str, Severity]] = field(default_factory=Counter)
+    undecided: int = 0
+    examples: dict[tuple[str, Severity], list[Example]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.stats = StreamStats(self.options)
+        self._observer = Observer(self.options)
+        self._invariants = [
+            invariant for invariant in enabled_invariants(self.options) if invariant.id not in _LATER
+        ]
+
+    def add(self, decoded: pa.RecordBatch) -> list[Finding]:
+        """Verify the next events, and return what they violate; each violation is returned once.
+
+        :param decoded: shape ``DECODED``; the events of a partition in the order of their offsets.
+        """
+        decoded = self.stats.without_tombstones(decoded)
+        if not decoded.num_rows:
+            return []
+        before = self.covered
+        marked = self.marks.mark(self._observer.observe(decoded))
+        self.stats.add(marked)
+        new = with_left_keys(marked.events, marked.observation)
+        events = new if self.events is None else Events.joined([self.events, new])
+        batch = _Batch(self, events, decoded)
+        for invariant in self._invariants:
+            if invariant.by_event:
+                batch.tell(invariant, invariant.by_event(marked))
+        comparable = events.take(events.kind != EventKind.ERROR)
+        self._check_keys(batch, comparable, new, before)
+        self._evict(events)
+        return batch.findings()
+
+    @property
+    def covered(self) -> int:
+        """The highest resolved-ts that all partitions of all topics have; 0 without one."""
+        return min((self.stats.covered(topic) for topic in self.options.partitions), default=0)
+
+    def _check_keys(self, batch: _Batch, events: Events, new: Events, before: int) -> None:
+        """Check the groups of new events, and of those that the resolved-ts covers now."""
+        control = (events.kind == EventKind.DDL) | (events.kind == EventKind.RESOLVED)
+        concerned = KeyChecks(self._groups(events, control | np.isin(events.key, new.key)))
+        covered = self.covered
+        in_all = events.commit_ts <= covered
+        changed = events.key[in_all & ((events.commit_ts > before) | np.isin(events.key, new.key))]
+        settled = KeyChecks(self._groups(events, in_all & (control | np.isin(events.key, changed))))
+        for invariant in self._invariants:
+            if invariant.by_key:
+                checks = concerned if invariant.id in _IN_PARTITION | _BROADCAST else settled
+                batch.tell(invariant, invariant.by_key(checks))
+        if batch_suspected(concerned.groups).any():
+            rows = batch_groups(self._groups(events, np.ones(len(events), np.bool_)))
+            for invariant in self._invariants:
+                if invariant.by_batch:
+                    batch.tell(invariant, invariant.by_batch(rows))
+
+    def _groups(self, events: Events, chosen: Flags) -> KeyGroups:
+        return KeyGroups(events.take(chosen), self.options, self.stats)
+
+    def _evict(self, events: Events) -> None:
+        """Keep the newest events; those of one commit-ts stay or leave together."""
+        if len(events) > self.window:
+            keep = len(events) - self.window * 3 // 4
+            self.horizon = max(self.horizon, int(np.partition(events.commit_ts, keep)[keep]))
+            events = events.take(events.commit_ts > self.horizon)
+        self.events = events
+        present = {(topic, partition): own for (topic, partition), own in _first_positions(events)}
+        self.told = {key for key in self.told if key[2][2:] >= present.get(key[2][:2], (NOTHING, NOTHING))}
+
+    def lags(self, now_ms: int) -> dict[tuple[str, int], int | None]:
+        """Return by partition the age of its resolved-ts in milliseconds; None: it has none.
+
+        :param now_ms: the present time, in Unix milliseconds.
+        """
+        return {
+            (topic, partition): None if newest is None else max(now_ms - (newest[0] >> 18), 0)
+            for topic, number in self.options.partitions.items()
+            for of_topic in [self.stats.newest(topic, EventKind.RESOLVED)]
+            for partition in range(number)
+            for newest in [of_topic.get(partition)]
+        }
+
+    def verdict_findings(self) -> list[Finding]:
+        """Return all findings so far, and what was not checked."""
+        by_id = {invariant.id: invariant for invariant in enabled_invariants(self.options)}
+        violated = [
+            _finding(by_id[name], severity, count, self.examples.get((name, severity), []))
+            for (name, severity), count in sorted(self.counts.items())
+        ]
+        return [*violated, *self._not_checked()]
+
+    def _not_checked(self) -> Iterator[Finding]:
+        for invariant in enabled_invariants(self.options):
+            reasons = [(unmet.rows, unmet.reason) for unmet in invariant.unmet(self.stats)]
+            if invariant.id in _LATER:
+                reasons = [(0, "a stream that is followed has it checked by `verify` alone")]
+            for rows, reason in reasons:
+                yield _finding(invariant, "not checked", rows, [], reason)
+        if self.undecided:
+            what = (
+                "their events have left the window of the events that are compared; a larger one holds them"
+            )
+            yield Finding(
+                id="WINDOW",
+                severity="not checked",
+                count=self.undecided,
+                statement="Events are compared with all earlier ones.",
+                hint=what,
+            )
+
+
+def _first_positions(events: Events) -> Iterator[tuple[tuple[str, int], tuple[int, int]]]:
+    for name, rows in partitions_of(events):
+        yield name, offset_and_index(int(events.position[rows].min()))
+
+
+def _finding(
+    invariant: Invariant, severity: Severity, count: int, examples: list[Example], hint: str = ""
+) -> Finding:
+    return Finding(
+        id=invariant.id,
+        severity=severity,
+        count=count,
+        statement=invariant.statement,
+        hint=hint or invariant.hint,
+        examples=tuple(examples),
+    )
+
+
+@dataclass
+class _Batch:
+    """The violations of a batch.
+
+    :param events: the window and the new events.
+    :param decoded: the new events.
+    """
+
+    stream: FollowedStream
+    events: Events
+    decoded: pa.RecordBatch
+    new: dict[tuple[str, Severity], list[Example]] = field(default_factory=dict)
+
+    def tell(self, invariant: Invariant, violations: Violations) -> None:
+        """Add the violations that were not told before."""
+        if not len(violations) or not invariant.is_checked(self.stream.stats):
+            return
+        broadcast = invariant.id in _BROADCAST
+        for number in range(len(violations)):
+            of_all = isinstance(violations.severity, str)
+            severity = cast(Severity, violations.severity if of_all else str(violations.severity[number]))
+            ids = event_ids(violations, number)
+            if severity not in (_TOLD[:1] if broadcast else _TOLD) or not ids:
+                continue
+            own = ids[0] if broadcast else ids[-1]
+            lacking = int(violations.concerned[1].partition[number]) if broadcast else NOTHING
+            key = invariant.id, severity, own, lacking
+            if key in self.stream.told:
+                continue
+            self.stream.told.add(key)
+            if self._commit_ts(own) <= self.stream.horizon:
+                self.stream.undecided += 1
+                continue
+            self.stream.counts[invariant.id, severity] += 1
+            examples = self.new.setdefault((invariant.id, severity), [])
+            examples.append(Example(tuple(map(self._ref, ids)), violations.detail(number)))
+
+    def findings(self) -> list[Finding]:
+        """Return the new violations, by invariant."""
+        stream = self.stream
+        by_id = {invariant.id: invariant for invariant in enabled_invariants(stream.options)}
+        for name, examples in self.new.items():
+            kept = stream.examples.setdefault(name, [])
+            kept += examples[: stream.options.examples - len(kept)]
+        return [
+            _finding(by_id[name], severity, len(examples), examples[: stream.options.examples])
+            for (name, severity), examples in sorted(self.new.items())
+        ]
+
+    def _row(self, event: EventID) -> int:
+        topic, partition, offset, index = event
+        events = self.events
+        codes, topics = events.topics
+        own = (codes == topics.index(topic)) & (events.partition == partition)
+        at: Numbers = np.flatnonzero(own & (events.position == events_position(offset, index)))
+        return int(at[0]) if len(at) else NOTHING
+
+    def _commit_ts(self, event: EventID) -> int:
+        row = self._row(event)
+        return int(self.events.commit_ts[row]) if row >= 0 else self.stream.horizon
+
+    def _ref(self, event: EventID) -> EventRef:
+        topic, partition, offset, index = event
+        row, events = self._row(event), self.events
+        kind = EventKind(int(events.kind[row])) if row >= 0 else EventKind.RESOLVED
+        op = int(events.op[row]) if row >= 0 else 0
+        return EventRef(
+            topic=topic,
+            partition=partition,
+            offset=offset,
+            index=index,
+            kind=kind.name.lower(),
+            commit_ts=int(events.commit_ts[row]) if row >= 0 else None,
+            schema=str(events.schema[row].as_py()) if row >= 0 else "",
+            table=str(events.table[row].as_py()) if row >= 0 else "",
+            op=Op(op).label if op else "",
+            text=self._text(event),
+        )
+
+    def _text(self, event: EventID) -> str:
+        names = ("topic", "partition", "offset", "index")
+        columns = [self.decoded.column(name).to_numpy(zero_copy_only=False) for name in names]
+        same = [column == value for column, value in zip(columns, event, strict=True)]
+        at = np.flatnonzero(np.logical_and.reduce(same))
+        if not len(at):
+            return ""
+        row: DecodedRow = self.decoded.slice(int(at[0]), 1).to_pylist()[0]
+        return event_summary(row)
+
+
+def events_position(offset: int, index: int) -> int:
+    """Return offset and index as the one number of ``Events.position``."""
+    return int(positions(np.array([offset]), np.array([index]))[0])

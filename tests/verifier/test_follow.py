@@ -1,0 +1,167 @@
+"""Streams that are followed: the findings of ``verify``, as they happen, once, and with a bounded state."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from ticdc_producer import ProducerError, Scenario, run, verify
+from ticdc_producer.config import Changefeed
+from ticdc_producer.engine.local import local
+from ticdc_producer.rows.origin import golden_folder
+from ticdc_producer.runs.follow import Follower
+from ticdc_producer.runs.verify_options import verify_options
+from ticdc_producer.verifier.finding import Finding
+from ticdc_producer.verifier.follow.followed_stream import FollowedStream
+from ticdc_producer.verifier.options import Strictness
+
+BATCH = 20
+SQL = "CREATE TABLE t (id INT PRIMARY KEY, v INT);" + "".join(
+    f"INSERT INTO t VALUES ({number}, 0); UPDATE t SET v = v + 1 WHERE id = {number // 2};"
+    for number in range(40)
+)
+
+
+def golden(folder: Path, *traps: str, sql: str = SQL) -> Path:
+    rules = "changefeed.sink.dispatchers=[{matcher: ['*.*'], partition: index-value}]"
+    uri = "kafka:///t?partition-num=3&protocol=open-protocol"
+    run(Scenario("s").sql(sql), sink_uri=uri, out=folder, engine="local", inject=traps, overrides=[rules])
+    return folder
+
+
+def batches(folder: Path) -> list[pa.RecordBatch]:
+    """The messages in the order of their times, as a consumer of all partitions gets them."""
+    messages = pa.Table.from_batches(local(golden_folder(folder).messages.merged()).batches())
+    names = ("timestamp", "topic", "partition", "offset")
+    rows = messages.sort_by([(name, "ascending") for name in names])
+    in_order = rows.to_pylist()
+    at: dict[int, list[dict[str, object]]] = {}
+    for row in in_order:
+        at.setdefault(row["partition"], []).append(row)
+    times = [row["partition"] for row in in_order]
+    turns = {partition: iter(sorted(own, key=lambda row: row["offset"])) for partition, own in at.items()}
+    table = pa.Table.from_pylist([next(turns[partition]) for partition in times], schema=messages.schema)
+    return [
+        table.slice(start, BATCH)
+        .sort_by([(name, "ascending") for name in names[1:]])
+        .combine_chunks()
+        .to_batches()[0]
+        for start in range(0, table.num_rows, BATCH)
+    ]
+
+
+def follower(folder: Path, *, window: int = 20_000, **files: Path) -> tuple[Follower, list[Finding]]:
+    origin = golden_folder(folder)
+    changefeed: Changefeed = origin.changefeed
+    options = verify_options(changefeed, origin.fidelity, [changefeed.sink_uri.topic], Strictness())
+    told: list[Finding] = []
+    return Follower(changefeed, FollowedStream(options, window), {}, told.append, **files), told
+
+
+def errors(findings: list[Finding]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for finding in findings:
+        if finding.severity == "error":
+            counts[finding.id] = counts.get(finding.id, 0) + finding.count
+    return counts
+
+
+def test_an_early_resolved_ts_is_found_within_two_batches(tmp_path: Path) -> None:
+    folder = golden(tmp_path / "golden", "early-resolved:times=1")
+    followed, told = follower(folder)
+    of_verify = {finding.id: finding for finding in verify(folder=folder).findings}["INV-RESOLVED"]
+    early, row = of_verify.examples[0].events
+    arrived = told_in = 0
+    for number, batch in enumerate(batches(folder)):
+        places = zip(batch.column("partition").to_pylist(), batch.column("offset").to_pylist(), strict=True)
+        arrived = number if (row.partition, row.offset) in {*places} else arrived
+        followed.add(batch)
+        if not told_in and any(finding.id == "INV-RESOLVED" for finding in told):
+            told_in = number
+    assert told_in - arrived < 2
+    (finding,) = (finding for finding in told if finding.id == "INV-RESOLVED")
+    assert [event.location for event in finding.examples[0].events] == [early.location, row.location]
+    assert not followed.verdict().ok
+
+
+@pytest.mark.parametrize(
+    "traps",
+    [
+        (),
+        ("replay-suffix:times=2", "duplicate-event:rate=0.3", "resolved-lag:times=1"),
+        ("missing-resolved:times=1",),
+        ("reordered-key:times=2",),
+        pytest.param(("wrong-partition:times=2",), marks=pytest.mark.slow),
+        pytest.param(("lost-row:times=1",), marks=pytest.mark.slow),
+        pytest.param(("missing-ddl:times=1",), marks=pytest.mark.slow),
+    ],
+)
+def test_what_is_told_is_what_verify_finds(tmp_path: Path, traps: tuple[str, ...]) -> None:
+    sql = (
+        SQL
+        + "ALTER TABLE t ADD COLUMN w INT; UPDATE t SET v = 9 WHERE id < 5; UPDATE t SET v = 8 WHERE id < 5"
+    )
+    folder = golden(tmp_path / "golden", *traps, sql=sql)
+    followed, told = follower(folder)
+    for batch in batches(folder):
+        followed.add(batch)
+    expected = errors([*verify(folder=folder).findings])
+    checked = {*followed.verdict().checked}
+    assert errors(told) == {name: count for name, count in expected.items() if name in checked}
+    assert followed.verdict().kinds["row"] > 0
+
+
+def test_a_killed_run_continues_and_tells_everything_once(tmp_path: Path) -> None:
+    folder = golden(tmp_path / "golden", "early-resolved:times=2", "reordered-key:times=2")
+    parts = batches(folder)
+    whole, _ = follower(folder, findings=tmp_path / "whole.jsonl")
+    for batch in parts:
+        whole.add(batch)
+    files = {"findings": tmp_path / "findings.jsonl", "checkpoint": tmp_path / "checkpoint"}
+    for start in range(0, len(parts), 2):  # each life ends without a word, in the batch after its checkpoint
+        life, _ = follower(folder, **files)
+        life.add(parts[start])
+        life.save()
+        if start + 1 < len(parts):
+            life.add(parts[start + 1])
+            if start + 2 < len(parts):
+                again, _ = follower(folder, **files)
+                again.add(parts[start + 1])
+                again.save()
+    texts = [(tmp_path / name).read_text().splitlines() for name in ("whole.jsonl", "findings.jsonl")]
+    assert texts[0] == texts[1]
+    assert len(texts[0]) == len({*texts[0]}) > 0
+    last, _ = follower(folder, **files)
+    assert last.verdict().findings == whole.verdict().findings
+    assert last.offsets == whole.offsets
+
+
+def test_the_state_is_bounded_by_the_window(tmp_path: Path) -> None:
+    folder = golden(tmp_path / "golden")
+    followed, told = follower(folder, window=100)
+    sizes = []
+    for batch in batches(folder):
+        followed.add(batch)
+        sizes.append(len(followed.stream.events or ()))
+    assert max(sizes) <= 100
+    assert not told
+    assert max(followed.stream.lags(0).values() or [0]) == 0
+
+
+@pytest.mark.parametrize("content", [b"", b"ARROW1", b"x" * 1000])
+def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path, content: bytes) -> None:
+    folder = golden(tmp_path / "golden", sql="CREATE TABLE t (id INT PRIMARY KEY)")
+    (tmp_path / "checkpoint").write_bytes(content)
+    with pytest.raises(ProducerError, match="checkpoint: the file is no checkpoint"):
+        follower(folder, checkpoint=tmp_path / "checkpoint")
+
+
+def test_findings_are_json_lines(tmp_path: Path) -> None:
+    followed, told = follower(golden(tmp_path / "golden", "early-resolved:times=1"), findings=tmp_path / "f")
+    for batch in batches(tmp_path / "golden"):
+        followed.add(batch)
+    lines = [json.loads(line) for line in (tmp_path / "f").read_text().splitlines()]
+    assert lines == [json.loads(json.dumps(finding.to_json())) for finding in told]
