@@ -126,7 +126,7 @@ HELD = ("engine", "simulate", "oracle", "verifier")
 
 PLAIN_WORDS = frozenset({
     "actual", "broadcast", "checked", "choice", "compared", "content", "data", "database", "delivered",
-    "described", "descriptions", "divided", "encoded", "expected", "few", "files", "generated",
+    "described", "descriptions", "divided", "encoded", "expected", "few", "files", "followed", "generated",
     "grouped", "injected", "keyed", "known", "limit", "lists", "local", "marked", "memory", "moved",
     "observed", "observer", "options", "order", "ordered", "pair", "ref", "requested", "runs",
     "simulated", "spark", "start", "stored", "strictness", "summary", "suspected", "uncovered", "unmet",

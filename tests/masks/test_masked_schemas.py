@@ -67,8 +67,8 @@ def check(schema: Schema, folder: Path) -> None:
             parents = values(rows[f"s.t{table.parent}.jsonl"], "k")
             assert values(own, f"t{table.parent}_ref") <= parents
     written = [*contents(folder / "masked")]
-    found = [secret for secret in schema.secrets for content in written if secret in content]
-    assert not found
+    visible = [secret for secret in schema.secrets for content in written if secret in content]
+    assert not visible
 
 
 @pytest.fixture(autouse=True)

@@ -108,9 +108,9 @@ def _form(character: str) -> str:
 )
 @pytest.mark.parametrize("method", ["hash", "format"])
 def test_masked_values_are_canonical_values_of_their_type(method: Method, kind: T, values: list[str]) -> None:
-    kept = column(kind, length=20, decimal=2 if kind in (T.NEW_DECIMAL, T.DATETIME, T.DURATION) else -1)
-    for value in masked(method, kept, [*values]):
-        assert coerce(kept, read(kept, value), LENIENT) == value
+    own = column(kind, length=20, decimal=2 if kind in (T.NEW_DECIMAL, T.DATETIME, T.DURATION) else -1)
+    for value in masked(method, own, [*values]):
+        assert coerce(own, read(own, value), LENIENT) == value
 
 
 def test_a_shift_of_dates_keeps_their_order_and_times() -> None:

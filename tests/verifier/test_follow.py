@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
+from socket import socket
+from urllib.request import urlopen
 
 import pyarrow as pa
 import pytest
 
-from ticdc_producer import ProducerError, Scenario, run, verify
+from ticdc_producer import ProducerError, Scenario, follow, run, verify
 from ticdc_producer.config import Changefeed
 from ticdc_producer.engine.local import local
+from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.rows.origin import golden_folder
-from ticdc_producer.runs.follow import Follower
+from ticdc_producer.runs.follow import Follower, metrics_server
 from ticdc_producer.runs.verify_options import verify_options
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.follow.followed_stream import FollowedStream
@@ -57,8 +61,8 @@ def follower(folder: Path, *, window: int = 20_000, **files: Path) -> tuple[Foll
     origin = golden_folder(folder)
     changefeed: Changefeed = origin.changefeed
     options = verify_options(changefeed, origin.fidelity, [changefeed.sink_uri.topic], Strictness())
-    told: list[Finding] = []
-    return Follower(changefeed, FollowedStream(options, window), {}, told.append, **files), told
+    reported: list[Finding] = []
+    return Follower(changefeed, FollowedStream(options, window), {}, reported.append, **files), reported
 
 
 def errors(findings: list[Finding]) -> dict[str, int]:
@@ -71,18 +75,20 @@ def errors(findings: list[Finding]) -> dict[str, int]:
 
 def test_an_early_resolved_ts_is_found_within_two_batches(tmp_path: Path) -> None:
     folder = golden(tmp_path / "golden", "early-resolved:times=1")
-    followed, told = follower(folder)
+    followed, reported = follower(folder)
     of_verify = {finding.id: finding for finding in verify(folder=folder).findings}["INV-RESOLVED"]
     early, row = of_verify.examples[0].events
-    arrived = told_in = 0
+    arrived = reported_in = 0
     for number, batch in enumerate(batches(folder)):
-        places = zip(batch.column("partition").to_pylist(), batch.column("offset").to_pylist(), strict=True)
-        arrived = number if (row.partition, row.offset) in {*places} else arrived
+        positions = zip(
+            batch.column("partition").to_pylist(), batch.column("offset").to_pylist(), strict=True
+        )
+        arrived = number if (row.partition, row.offset) in {*positions} else arrived
         followed.add(batch)
-        if not told_in and any(finding.id == "INV-RESOLVED" for finding in told):
-            told_in = number
-    assert told_in - arrived < 2
-    (finding,) = (finding for finding in told if finding.id == "INV-RESOLVED")
+        if not reported_in and any(finding.id == "INV-RESOLVED" for finding in reported):
+            reported_in = number
+    assert reported_in - arrived < 2
+    (finding,) = (finding for finding in reported if finding.id == "INV-RESOLVED")
     assert [event.location for event in finding.examples[0].events] == [early.location, row.location]
     assert not followed.verdict().ok
 
@@ -99,22 +105,22 @@ def test_an_early_resolved_ts_is_found_within_two_batches(tmp_path: Path) -> Non
         pytest.param(("missing-ddl:times=1",), marks=pytest.mark.slow),
     ],
 )
-def test_what_is_told_is_what_verify_finds(tmp_path: Path, traps: tuple[str, ...]) -> None:
+def test_what_is_reported_is_what_verify_finds(tmp_path: Path, traps: tuple[str, ...]) -> None:
     sql = (
         SQL
         + "ALTER TABLE t ADD COLUMN w INT; UPDATE t SET v = 9 WHERE id < 5; UPDATE t SET v = 8 WHERE id < 5"
     )
     folder = golden(tmp_path / "golden", *traps, sql=sql)
-    followed, told = follower(folder)
+    followed, reported = follower(folder)
     for batch in batches(folder):
         followed.add(batch)
     expected = errors([*verify(folder=folder).findings])
     checked = {*followed.verdict().checked}
-    assert errors(told) == {name: count for name, count in expected.items() if name in checked}
+    assert errors(reported) == {name: count for name, count in expected.items() if name in checked}
     assert followed.verdict().kinds["row"] > 0
 
 
-def test_a_killed_run_continues_and_tells_everything_once(tmp_path: Path) -> None:
+def test_a_killed_run_continues_and_reports_everything_once(tmp_path: Path) -> None:
     folder = golden(tmp_path / "golden", "early-resolved:times=2", "reordered-key:times=2")
     parts = batches(folder)
     whole, _ = follower(folder, findings=tmp_path / "whole.jsonl")
@@ -141,13 +147,13 @@ def test_a_killed_run_continues_and_tells_everything_once(tmp_path: Path) -> Non
 
 def test_the_state_is_bounded_by_the_window(tmp_path: Path) -> None:
     folder = golden(tmp_path / "golden")
-    followed, told = follower(folder, window=100)
+    followed, reported = follower(folder, window=100)
     sizes = []
     for batch in batches(folder):
         followed.add(batch)
         sizes.append(len(followed.stream.events or ()))
     assert max(sizes) <= 100
-    assert not told
+    assert not reported
     assert max(followed.stream.lags(0).values() or [0]) == 0
 
 
@@ -160,8 +166,53 @@ def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path, content: bytes)
 
 
 def test_findings_are_json_lines(tmp_path: Path) -> None:
-    followed, told = follower(golden(tmp_path / "golden", "early-resolved:times=1"), findings=tmp_path / "f")
+    followed, reported = follower(
+        golden(tmp_path / "golden", "early-resolved:times=1"), findings=tmp_path / "f"
+    )
     for batch in batches(tmp_path / "golden"):
         followed.add(batch)
     lines = [json.loads(line) for line in (tmp_path / "f").read_text().splitlines()]
-    assert lines == [json.loads(json.dumps(finding.to_json())) for finding in told]
+    assert lines == [json.loads(json.dumps(finding.to_json())) for finding in reported]
+
+
+def test_a_topic_is_followed_until_silence_and_from_its_checkpoint(
+    tmp_path: Path, kafka: EmbeddedKafka
+) -> None:
+    uri = f"kafka://{kafka.bootstrap}/followed?protocol=open-protocol&partition-num=2"
+    files = {"checkpoint": tmp_path / "checkpoint", "findings": tmp_path / "findings"}
+    reported: list[Finding] = []
+    run(Scenario("s").sql(SQL), sink_uri=uri, engine="local", inject=["early-resolved:times=1"])
+    verdict = follow(sink_uri=uri, idle=1, on_finding=reported.append, **files)
+    assert not verdict.ok
+    assert errors(reported)["INV-RESOLVED"] == 1
+    again = follow(sink_uri=uri, idle=1, on_finding=reported.append, **files)
+    assert again.findings == verdict.findings
+    assert len((tmp_path / "findings").read_text().splitlines()) == len(reported)
+
+
+def test_an_interruption_gives_the_verdict_so_far(tmp_path: Path, kafka: EmbeddedKafka) -> None:
+    uri = f"kafka://{kafka.bootstrap}/interrupted?protocol=open-protocol&partition-num=2"
+    run(Scenario("s").sql(SQL), sink_uri=uri, engine="local", inject=["early-resolved:times=1"])
+
+    def interrupt(_finding: Finding) -> None:
+        raise KeyboardInterrupt
+
+    verdict = follow(sink_uri=uri, on_finding=interrupt, checkpoint=tmp_path / "checkpoint")
+    assert not verdict.ok
+    assert not (tmp_path / "checkpoint").exists()  # the batch is not whole
+
+
+def test_lags_and_counts_are_read_by_prometheus(tmp_path: Path) -> None:
+    pytest.importorskip("prometheus_client")
+    followed, _ = follower(golden(tmp_path / "golden", "early-resolved:times=1"))
+    with closing(socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    update = metrics_server(port)
+    for batch in batches(tmp_path / "golden"):
+        followed.add(batch)
+    update(followed)
+    with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+        text = answer.read().decode()
+    assert 'ticdc_violations{invariant="INV-RESOLVED",severity="error"} 1.0' in text
+    assert 'ticdc_resolved_ts_lag_seconds{partition="0",topic="t"}' in text

@@ -36,7 +36,7 @@ from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.statements import Statement, split_statements
 
 _INSERTS = ("INSERT", "REPLACE")
-_KEPT = ("SET", "USE", "LOCK", "UNLOCK", "START", "BEGIN", "COMMIT")
+_SETTINGS = ("SET", "USE", "LOCK", "UNLOCK", "START", "BEGIN", "COMMIT")
 _LITERALS_ONLY = "dump the data as INSERTs with literals, as mysqldump and Dumpling do"
 
 
@@ -79,7 +79,7 @@ class MaskedDump:
         try:
             if statement.verb in _INSERTS:
                 return self._insert(statement)
-            if statement.verb in _KEPT:
+            if statement.verb in _SETTINGS:
                 self._session.run(statement.text, line=statement.line)
                 return " ".join(statement.sql.split()) if "/*" in statement.text else statement.text
             if is_ddl(statement.verb):

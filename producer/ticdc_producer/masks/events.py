@@ -100,7 +100,7 @@ class EventMasks:
                 queries.append(None)
                 continue
             schema = batch.column("schema")[row].as_py() or ""
-            queries.append(self.statements.masked(query, schema, _place(batch, row)))
+            queries.append(self.statements.masked(query, schema, _location(batch, row)))
         return pa.array(queries, batch.schema.field("query").type)
 
     def _mask_layout(self, batch: DecodedBatch, layout: EventLayout, old: _Image, new: _Image) -> None:
@@ -120,7 +120,7 @@ class EventMasks:
                 continue
             if mask is None:
                 for image, _, at in sides:
-                    image.kept[at] = False
+                    image.stays[at] = False
                 continue
             values = pa.concat_arrays([image.images.values.take(pa.array(at)) for image, _, at in sides])
             masked = masked_values(mask, column, values)
@@ -129,7 +129,7 @@ class EventMasks:
                 row = int(rows[int(np.argmax(masked.ambiguous))])
                 what = f"{mask.method} does not keep a value of {_label(layout, name)} unique"
                 hint = "it has letters of other scripts than Latin and Chinese; use hash"
-                raise RecordingError(what, where=_place(batch, row), hint=hint)
+                raise RecordingError(what, where=_location(batch, row), hint=hint)
             start = 0
             for image, _, at in sides:
                 image.replace(at, masked.values.slice(start, len(at)))
@@ -168,12 +168,12 @@ class EventMasks:
 class _Image:
     """Old or new images whose values are replaced.
 
-    :ivar kept: by value whether it stays in its image.
+    :ivar stays: by value whether it stays in its image.
     """
 
     def __init__(self, images: Images) -> None:
         self.images = images
-        self.kept: Flags = np.ones(len(images.values), np.bool_)
+        self.stays: Flags = np.ones(len(images.values), np.bool_)
         self._sources: Numbers = np.arange(len(images.values))
         self._parts: list[pa.Array] = [images.values]
         self._length = len(images.values)
@@ -192,8 +192,8 @@ class _Image:
         items = np.arange(int(lengths.sum())) + np.repeat(
             lists.starts - (np.cumsum(lengths) - lengths), lengths
         )
-        kept = self.kept[items]
-        items, counts = items[kept], np.bincount(rows[kept], minlength=len(lengths))
+        staying = self.stays[items]
+        items, counts = items[staying], np.bincount(rows[staying], minlength=len(lengths))
         offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]).astype(np.int32))
         values = pa.concat_arrays([part.cast(pa.binary()) for part in self._parts])
         keys = self.images.names.take(pa.array(items))
@@ -203,13 +203,13 @@ class _Image:
 
 
 def _unknown(what: str, batch: DecodedBatch, layout: EventLayout) -> RecordingError:
-    return RecordingError(what, where=_place(batch, int(layout.rows[0])), hint=SCHEMA_HINT).about("schema")
+    return RecordingError(what, where=_location(batch, int(layout.rows[0])), hint=SCHEMA_HINT).about("schema")
 
 
 def _label(layout: EventLayout, name: str) -> str:
     return f"{layout.schema}.{layout.table}.{name}"
 
 
-def _place(batch: DecodedBatch, row: int) -> str:
+def _location(batch: DecodedBatch, row: int) -> str:
     topic, partition, offset = (batch.column(name)[row].as_py() for name in ("topic", "partition", "offset"))
     return f"{topic}/{partition}@{offset}"

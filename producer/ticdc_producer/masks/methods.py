@@ -173,11 +173,11 @@ def _float(key: CipherKey, value: bytes, digits: int) -> bytes:
         return value
     zeros = len(whole + fraction) - len(plain)
     stream = int.from_bytes(key.digest(value, 32), "little")
-    made = [str(1 + stream % 9)]
+    drawn = [str(1 + stream % 9)]
     for _ in range(min(len(plain), digits) - 1):
         stream //= 10
-        made.append(str(stream % 10))
-    masked = "0" * zeros + "".join(made).ljust(len(plain), "0")
+        drawn.append(str(stream % 10))
+    masked = "0" * zeros + "".join(drawn).ljust(len(plain), "0")
     head, tail = masked[: len(whole)], masked[len(whole) :].rstrip("0")
     return f"{sign}{head}{f'.{tail}' if tail else ''}".encode()
 

@@ -40,9 +40,9 @@ class MaskRule(StrictModel):
     domain: str = Field(
         default="", description="Equal values of columns with the same method and domain stay equal."
     )
-    provider: str = Field(default="", description="Of fake: a provider of the Faker library, such as name.")
-    locale: str = Field(default="en_US", description="Of fake: the locale of the provider.")
-    days: int = Field(default=365, ge=1, le=36500, description="Of date-shift: the most days of the shift.")
+    provider: str = Field(default="", description="For fake: a provider of the Faker library, such as name.")
+    locale: str = Field(default="en_US", description="For fake: the locale of the provider.")
+    days: int = Field(default=365, ge=1, le=36500, description="For date-shift: the most days of the shift.")
 
     @field_validator("method", mode="before")
     @classmethod

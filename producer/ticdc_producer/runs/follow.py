@@ -77,7 +77,7 @@ class Follower:
             file.truncate(self._written)
 
     def add(self, messages: pa.RecordBatch) -> None:
-        """Verify the next messages, and tell what they violate.
+        """Verify the next messages, and report what they violate.
 
         :param messages: shape ``MESSAGES``; those of a partition in the order of their offsets.
         """
@@ -92,7 +92,7 @@ class Follower:
             self._decode = self._decoder()
         for batch in self._decode(iter([messages])):
             for finding in self.stream.add(batch):
-                self._tell(finding)
+                self._report(finding)
         names = ("topic", "partition", "offset")
         for topic, partition, offset in zip(
             *(messages.column(name).to_pylist() for name in names), strict=True
@@ -100,7 +100,7 @@ class Follower:
             self.offsets[topic, partition] = max(offset + 1, self.offsets.get((topic, partition), 0))
         self._is_whole = True
 
-    def _tell(self, finding: Finding) -> None:
+    def _report(self, finding: Finding) -> None:
         if self.findings is not None:
             line = f"{json.dumps(finding.to_json(), ensure_ascii=False)}\n".encode()
             with self.findings.open("ab") as file:
@@ -250,7 +250,9 @@ def metrics_server(port: int) -> Metrics:
     lag = Gauge("ticdc_resolved_ts_lag_seconds", "Age of the newest resolved-ts.", where, registry=own)
     read = Gauge("ticdc_next_offset", "The offset that is read next.", where, registry=own)
     events = Gauge("ticdc_events", "Events by kind.", ("kind",), registry=own)
-    told = Gauge("ticdc_violations", "Violations by invariant.", ("invariant", "severity"), registry=own)
+    violations = Gauge(
+        "ticdc_violations", "Violations by invariant.", ("invariant", "severity"), registry=own
+    )
     held = Gauge("ticdc_window_events", "Events that are held for later comparisons.", registry=own)
     start_http_server(port, registry=own)
 
@@ -264,7 +266,7 @@ def metrics_server(port: int) -> Metrics:
         for kind in (EventKind.ROW, EventKind.DDL, EventKind.RESOLVED, EventKind.ERROR):
             events.labels(kind.name.lower()).set(stream.stats.count(kind))
         for (invariant, severity), count in stream.counts.items():
-            told.labels(invariant, severity).set(count)
+            violations.labels(invariant, severity).set(count)
         held.set(0 if stream.events is None else len(stream.events))
 
     return update

@@ -67,7 +67,7 @@ def _state(stream: FollowedStream) -> dict[str, Any]:
     return {
         "horizon": stream.horizon,
         "undecided": stream.undecided,
-        "told": sorted(stream.told),
+        "reported": sorted(stream.reported),
         "counts": [[*name, count] for name, count in stream.counts.items()],
         "examples": [
             [*name, [[[asdict(event) for event in example.events], example.detail] for example in examples]]
@@ -102,8 +102,8 @@ def _marks(state: PartitionState) -> dict[str, Any]:
 def _restore(stream: FollowedStream, state: dict[str, Any]) -> None:
     stats = stream.stats
     stream.horizon, stream.undecided = state["horizon"], state["undecided"]
-    stream.told = {
-        (name, severity, tuple(event), lacking) for name, severity, event, lacking in state["told"]
+    stream.reported = {
+        (name, severity, tuple(event), lacking) for name, severity, event, lacking in state["reported"]
     }
     for name, severity, count in state["counts"]:
         stream.counts[name, severity] = count

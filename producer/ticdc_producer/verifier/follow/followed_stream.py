@@ -1,8 +1,8 @@
-"""Verifies a stream batch by batch, and tells each violation once.
+"""Verifies a stream batch by batch, and reports each violation once.
 
 What the marks of partitions and the statistics carry is small. The checks of groups also need earlier events:
 those of a window of commit-ts stay, reduced to keys and fingerprints. An event below the window is not
-compared with events that have left it; such violations are counted, and not told.
+compared with events that have left it; such violations are counted, and not reported.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _IN_PARTITION = {
 """They follow from the events before in the partition. Others compare partitions, up to the resolved-ts that
 all partitions have."""
 _BROADCAST = {ddl.DDL_BROADCAST.id, resolved.RESOLVED_BROADCAST.id}
-_TOLD = ("error", "warning")
+_REPORTED = ("error", "warning")
 _Key = tuple[str, str, EventID, int]
 """Invariant, severity, an event, and the partition that lacks it or -1: what identifies a violation."""
 
@@ -56,9 +56,9 @@ class FollowedStream:
     :param window: most events that stay for later comparisons.
     :ivar events: the window.
     :ivar horizon: the highest commit-ts that has left the window.
-    :ivar told: the violations that were told and whose events are in the window.
-    :ivar counts: number of told violations by invariant and severity.
-    :ivar undecided: number of violations by events below the window, which were not told.
+    :ivar reported: the violations that were reported and whose events are in the window.
+    :ivar counts: number of reported violations by invariant and severity.
+    :ivar undecided: number of violations by events below the window, which were not reported.
     """
 
     options: VerifyOptions
@@ -67,7 +67,7 @@ class FollowedStream:
     stats: StreamStats = field(init=False)
     events: Events | None = None
     horizon: int = 0
-    told: set[_Key] = field(default_factory=set)
+    reported: set[_Key] = field(default_factory=set)
     counts: Counter[tuple[str, Severity]] = field(default_factory=Counter)
     undecided: int = 0
     examples: dict[tuple[str, Severity], list[Example]] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class FollowedStream:
         batch = _Batch(self, events, decoded)
         for invariant in self._invariants:
             if invariant.by_event:
-                batch.tell(invariant, invariant.by_event(marked))
+                batch.report(invariant, invariant.by_event(marked))
         comparable = events.take(events.kind != EventKind.ERROR)
         self._check_keys(batch, comparable, new, before)
         self._evict(events)
@@ -117,12 +117,12 @@ class FollowedStream:
         for invariant in self._invariants:
             if invariant.by_key:
                 checks = concerned if invariant.id in _IN_PARTITION | _BROADCAST else settled
-                batch.tell(invariant, invariant.by_key(checks))
+                batch.report(invariant, invariant.by_key(checks))
         if batch_suspected(concerned.groups).any():
             rows = batch_groups(self._groups(events, np.ones(len(events), np.bool_)))
             for invariant in self._invariants:
                 if invariant.by_batch:
-                    batch.tell(invariant, invariant.by_batch(rows))
+                    batch.report(invariant, invariant.by_batch(rows))
 
     def _groups(self, events: Events, chosen: Flags) -> KeyGroups:
         return KeyGroups(events.take(chosen), self.options, self.stats)
@@ -135,7 +135,9 @@ class FollowedStream:
             events = events.take(events.commit_ts > self.horizon)
         self.events = events
         present = {(topic, partition): own for (topic, partition), own in _first_positions(events)}
-        self.told = {key for key in self.told if key[2][2:] >= present.get(key[2][:2], (NOTHING, NOTHING))}
+        self.reported = {
+            key for key in self.reported if key[2][2:] >= present.get(key[2][:2], (NOTHING, NOTHING))
+        }
 
     def lags(self, now_ms: int) -> dict[tuple[str, int], int | None]:
         """Return by partition the age of its resolved-ts in milliseconds; None: it has none.
@@ -210,8 +212,8 @@ class _Batch:
     decoded: pa.RecordBatch
     new: dict[tuple[str, Severity], list[Example]] = field(default_factory=dict)
 
-    def tell(self, invariant: Invariant, violations: Violations) -> None:
-        """Add the violations that were not told before."""
+    def report(self, invariant: Invariant, violations: Violations) -> None:
+        """Add the violations that were not reported before."""
         if not len(violations) or not invariant.is_checked(self.stream.stats):
             return
         broadcast = invariant.id in _BROADCAST
@@ -219,14 +221,14 @@ class _Batch:
             of_all = isinstance(violations.severity, str)
             severity = cast(Severity, violations.severity if of_all else str(violations.severity[number]))
             ids = event_ids(violations, number)
-            if severity not in (_TOLD[:1] if broadcast else _TOLD) or not ids:
+            if severity not in (_REPORTED[:1] if broadcast else _REPORTED) or not ids:
                 continue
             own = ids[0] if broadcast else ids[-1]
             lacking = int(violations.concerned[1].partition[number]) if broadcast else NOTHING
             key = invariant.id, severity, own, lacking
-            if key in self.stream.told:
+            if key in self.stream.reported:
                 continue
-            self.stream.told.add(key)
+            self.stream.reported.add(key)
             if self._commit_ts(own) <= self.stream.horizon:
                 self.stream.undecided += 1
                 continue
@@ -239,8 +241,8 @@ class _Batch:
         stream = self.stream
         by_id = {invariant.id: invariant for invariant in enabled_invariants(stream.options)}
         for name, examples in self.new.items():
-            kept = stream.examples.setdefault(name, [])
-            kept += examples[: stream.options.examples - len(kept)]
+            examples_so_far = stream.examples.setdefault(name, [])
+            examples_so_far += examples[: stream.options.examples - len(examples_so_far)]
         return [
             _finding(by_id[name], severity, len(examples), examples[: stream.options.examples])
             for (name, severity), examples in sorted(self.new.items())
