@@ -115,7 +115,7 @@ def test_a_batch_that_is_repeated_is_written_once(kafka: EmbeddedKafka, tmp_path
     before = stream.messages
     stream.write(1, inserts(4), inserts(3))
     assert stream.messages == before
-    with pytest.raises(TopicError, match="stream_repeated: batch 1 comes again with other rows"):
+    with pytest.raises(TopicError, match="stream_repeated: batch 1 was repeated with other rows"):
         stream.write(1, inserts(3, 5))
     with pytest.raises(TopicError, match="batch 0 does not follow batch 1, the last one of this query"):
         stream.write(0, inserts(1, 2))
@@ -155,7 +155,7 @@ def test_a_batch_that_failed_half_way_is_completed(kafka: EmbeddedKafka, tmp_pat
         stream.write(1, *tasks)
     half = stream.messages
     assert sum(map(len, half.values())) < sum(map(len, expected.messages.values()))
-    with pytest.raises(TopicError, match="batch 1 comes again with other rows"):
+    with pytest.raises(TopicError, match="batch 1 was repeated with other rows"):
         stream.write(1, inserts(7))
     with pytest.raises(TopicError, match="batch 2 does not follow batch 1"):
         stream.write(2, inserts(70))

@@ -65,7 +65,7 @@ def test_the_order_of_keys_remains() -> None:
     ],
 )
 def test_what_is_no_message_is_refused(data: bytes) -> None:
-    with pytest.raises(EnvironmentFailure, match="has sent what is no message"):
+    with pytest.raises(EnvironmentFailure, match="sent an invalid message"):
         read_message(data)
 
 

@@ -84,7 +84,7 @@ class FuzzOptions:
     :param timeout: for one answer, as given.
     :param levels: levels of the requests; empty for both.
     :param save: folder of failures; None: the default one.
-    :param reset: whether the process goes on at a restart.
+    :param reset: whether the process continues at a restart.
     """
 
     command: str

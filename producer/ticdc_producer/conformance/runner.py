@@ -84,7 +84,7 @@ def run(
 
     :param command: the command that starts the testee.
     :param timeout: seconds for one answer.
-    :param reset: whether the process goes on at a restart, instead of being killed.
+    :param reset: whether the process continues at a restart, instead of being killed.
     :param on_outcome: called with the outcome of each case.
     :param on_status: called before a case that takes long to build.
     :raises TesteeStartError: if the testee does not start, or does not start again after a crash.

@@ -40,7 +40,8 @@ def catalogue() -> dict[str, Trap]:
 
     The dictionary is cached: do not modify it.
 
-    :raises FaultError: for a registered trap that is none, contradicts itself or has the id of another one.
+    :raises FaultError: for a registered object that is not a trap, contradicts itself or has the id of
+        another trap.
     """
     from ticdc_producer.faults.traps import built_in  # on first use: effects need numpy and Arrow
 

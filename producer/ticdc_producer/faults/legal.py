@@ -93,7 +93,7 @@ def _segment_traps(plan: FaultPlan) -> list[SegmentTrap]:
 
 @dataclass(frozen=True)
 class _Segments:
-    """Events, and the traps of their segments."""
+    """Events with the trap of each one's segment."""
 
     events: EventBatch
     plan: FaultPlan

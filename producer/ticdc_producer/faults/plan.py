@@ -160,7 +160,7 @@ class _Planner:
         return fixed
 
     def _candidates(self, name: str, number: int, ddl_ts: Sequence[int] = ()) -> Iterator[int]:
-        """Yield segments with a commit or DDL, in the order in which a fault tries them."""
+        """Yield segments with a commit or DDL, in the order in which they are tried."""
         count = len(ddl_ts) or len(self.commits)
         purpose = f"{name}/{number}"
         tries = (seeded_integer(self.seed, purpose, attempt) % count for attempt in range(_RANDOM_TRIES))

@@ -46,7 +46,7 @@ OP_OF_LABEL = {
 
 
 TOMBSTONE = "tombstone"
-"""The kind of a message without value from which no event follows, beside the kinds of events."""
+"""The kind of a message without value from which no event follows, in addition to the kinds of events."""
 
 
 class Kind(IntEnum):

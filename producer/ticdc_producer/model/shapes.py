@@ -222,7 +222,7 @@ EXPECTED_EVENTS = pa.schema(
 """``DECODED`` without the columns of messages: the events that a reader of the messages must decode."""
 
 WIRE = pa.field("wire", pa.int64())
-"""The digest of an event's bytes (``protocols.wire_digests``), beside the columns of ``DECODED`` or
+"""The digest of an event's bytes (``protocols.wire_digests``), with the columns of ``DECODED`` or
 ``EXPECTED_EVENTS`` where events are compared; 0 if their bytes are not."""
 DECODED_WIRE = DECODED.append(WIRE)
 EXPECTED_WIRE = EXPECTED_EVENTS.append(WIRE)

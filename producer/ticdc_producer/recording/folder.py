@@ -1,4 +1,4 @@
-"""The folder of a recording: ``scenario.yaml``, and the rows as Parquet beside it."""
+"""The folder of a recording: ``scenario.yaml``, and the rows as Parquet."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ Sizes: TypeAlias = dict[tuple[str, str, str], tuple[int, int]]
 class RowTables:
     """The tables with rows before which no DDL names them.
 
-    What a message lacks is the smallest that holds the values: digits of fractions, and lengths.
+    Lengths and fraction digits that a message lacks are the smallest that fit the values.
 
     :param begin: TSO after which rows are recorded; None: all are.
     """

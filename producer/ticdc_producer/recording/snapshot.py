@@ -100,7 +100,7 @@ class EarlierRows:
     def _origins(self) -> dict[int, tuple[Version, Mapping[str, str]]]:
         """The version at the start from which a version follows, by its number; the first of several.
 
-        With it come the names of its columns in the later version; an empty name: that has no such column.
+        Also has, per column, its name in the later version; empty if the column does not exist there.
         """
         origins: dict[int, tuple[Version, Mapping[str, str]]] = {}
         for version in self.versions:  # a migration leads to a higher number

@@ -1,4 +1,4 @@
-"""What is known of messages after one pass: small, whatever their number."""
+"""Summary of one pass over the messages. Its size does not depend on their number."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ class ChangeReader:
                 yield changes.batch()
 
     def rows(self, images: pa.MapArray) -> pa.RecordBatch:
-        """Return rows of the table, which are no changes, in the table's columns.
+        """Return rows of the table without the columns of changes.
 
         :param images: their values by column (``shapes.EVENT_IMAGE``).
         :raises ArgumentError: for a value that its type cannot hold.

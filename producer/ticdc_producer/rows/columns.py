@@ -1,4 +1,4 @@
-"""The columns of a table, their Arrow types and values in these types, and errors of what cannot be read.
+"""The columns of a table: their Arrow types, the conversion of canonical values, and errors for other values.
 
 A value in an event is canonical text (docs/design.md#values). A value that its type cannot hold, such as the
 date 0000-00-00, is an error; the type ``string`` holds every value.

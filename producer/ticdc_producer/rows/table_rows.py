@@ -30,7 +30,7 @@ _HINT = "give a schema in which the column has another type; a string holds ever
 
 
 class Rows:
-    """Rows that each use reads anew, batch by batch.
+    """Rows that each use reads again, batch by batch.
 
     pyarrow, Polars, DuckDB and pandas 3 take the object itself (``__arrow_c_stream__``).
 

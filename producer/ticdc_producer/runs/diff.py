@@ -180,10 +180,10 @@ def _source(
             check_options("diff", given, SCENARIO)
             return _scenario(name)
         if not path.is_dir():
-            what = "this is no folder" if path.exists() else "there is no such folder"
+            what = "this is not a folder" if path.exists() else "there is no such folder"
             hint = (
                 "a folder, a scenario, or a sink URI;"
-                f" a file of messages is `messages_{side}` beside the sink URI"
+                f" a file of messages is `messages_{side}` with the sink URI"
             )
             raise FolderError(what, path=name, hint=hint).about(f"messages_{side}")
         likely = folder_source(path)

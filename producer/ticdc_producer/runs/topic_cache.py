@@ -256,7 +256,7 @@ def cached_folder(kind: str, label: str, content: object, write: Callable[[Path]
 
     :param kind: the folder in the cache that has it.
     :param label: the beginning of its name.
-    :param content: determines what is in it, beside the code of this program.
+    :param content: determines what is in it, besides the code of this program.
     :param write: writes into a new folder.
     :raises FolderError: if the cache cannot be written.
     """

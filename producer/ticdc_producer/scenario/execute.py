@@ -99,7 +99,7 @@ def execute(
 
 
 def _check_resolved(scenario: ScenarioFile, history: History) -> None:
-    """Refuse a resolved step at a time among commits that are not counted: which of them has it is unknown.
+    """Refuse a resolved step within uncounted commits: the number of commits before it is unknown.
 
     :raises ScenarioError: for the first one.
     """

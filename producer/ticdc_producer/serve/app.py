@@ -210,7 +210,7 @@ def _host(connection: Request) -> str:
 
 
 async def _stays(task: Task, seconds: float, connection: Request) -> bool:
-    """Wait for the end of a task, or until the client disconnects: whether it is still connected."""
+    """Wait until the task ends or the client disconnects; return whether it is still connected."""
     if not seconds:
         return True
     gone = asyncio.ensure_future(_disconnected(connection))

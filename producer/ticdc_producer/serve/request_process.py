@@ -1,6 +1,6 @@
-"""The process that reads the posted text of requests, or topics for them, and its works.
+"""A process that parses posted texts and reads topics for requests, one job after the other.
 
-The service parses neither: a work returns data for an answer. The process of a task parses the text again.
+The service parses neither: a job returns data for an answer. The process of a task parses the text again.
 """
 
 from __future__ import annotations

@@ -209,7 +209,7 @@ _RANGES = {
     "less_than_equal": "{value} is too large: the largest value is {le:g}",
     "less_than": "{value} is too large: values are below {lt}",
     "int_parsing_size": "{value}… is too large",
-    "finite_number": "{value} is no number",
+    "finite_number": "{value} is not a number",
     "string_too_long": "the text is too long: it may have {max_length} characters",
     "too_long": "there are {size} entries: {max_length} are allowed",
 }

@@ -235,8 +235,8 @@ class PartitionFaults:
     def identities(self, message_faults: Iterable[MessageNote]) -> dict[str, frozenset[int]]:
         """Return a number for each illegal fault and for each segment with a fault, by trap.
 
-        Illegal faults have segments of their own. Those of one trap therefore differ in the commit-ts, which
-        all events of a fault share.
+        All events of a fault share a commit-ts. Illegal faults never share a segment, so the commit-ts
+        identifies a fault of a trap.
         """
         numbers: dict[str, set[int]] = {}
         for fault in message_faults:

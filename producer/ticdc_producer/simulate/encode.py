@@ -166,7 +166,7 @@ def _encode(
 
 
 def most_event_bytes(catalog: Catalog) -> int | None:
-    """Return the most bytes of an event of any table, with both images; None: there is no useful bound."""
+    """Return the most bytes of an event of any table, with both images; None if an event has no bound."""
     sizes = [max_row_bytes(table) for table in catalog.tables]
     known = [size for size in sizes if size is not None]
     return 2 * max(known, default=0) if len(known) == len(sizes) else None

@@ -189,7 +189,7 @@ class _Fit:
         return [name for name in by_number for _ in range(settings[name].times or 1)]
 
     def _moved(self, illegal: list[IllegalFault], fixed: dict[int, str]) -> FaultPlan:
-        """Return a plan in which the faults besides some have other segments; some may have none."""
+        """Return a plan that moves all faults except the given ones; without a free segment it drops them."""
         illegal, fixed = [*illegal], {**fixed}
         occupied = {*fixed, *(segment for fault in illegal for segment in fault.segments)}
         settled = {(fault.trap, fault.number) for fault in illegal}

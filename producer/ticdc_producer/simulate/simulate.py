@@ -137,8 +137,7 @@ def simulate(
 
 
 def estimate_of(job: Job) -> Estimate:
-    """Return the events and the bytes of a job; those of its ``data`` steps are unknown, and count as
-    many."""
+    """Return the events and the bytes of a job. A ``data`` step counts as ``UNKNOWN_EVENTS``."""
     history = job.history
     images = (image for change in history.changes for image in (change.before, change.after) if image)
     generated = max((plan.most_bytes_of_a_row for plan in history.generated), default=0)

@@ -1,6 +1,6 @@
 """The rows that the tables of a scenario have at a time: as TiCDC sends them, and as a dump has them.
 
-A changefeed with a start-ts sends no rows from before; a dump at the start-ts has them. Its rows are those
+A changefeed sends no rows that exist at its start-ts. A dump at the start-ts has these rows as they are
 upstream: with all columns that messages can have, and with TIMESTAMP values in UTC.
 """
 

@@ -93,7 +93,7 @@ class DecodedEvents:
     :param counts: the number of events of each message.
     :param rows: events as columns of their tables.
     :param others: the events of all other messages (shape ``DECODED``).
-    :param row_ids: of ``others``, as far as their messages have them, else 0; None: they are not known.
+    :param row_ids: ids of the rows in ``others``; 0 where the message has none; None: they are unknown.
     """
 
     messages: pa.RecordBatch

@@ -1,4 +1,4 @@
-"""Groups the row events of a batch by layout: same table, same columns, and images with the same names.
+"""Groups the row events of a batch by layout: table, column descriptions and the names in both images.
 
 Column descriptions are evaluated once per layout, values column by column.
 """

@@ -1,4 +1,4 @@
-"""Compares expected events and rows of any number with delivered ones; equal ones are brought together."""
+"""Matches expected events and rows with delivered ones, grouped by equal keys."""
 
 from __future__ import annotations
 

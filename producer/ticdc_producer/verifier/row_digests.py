@@ -75,7 +75,7 @@ def dispatch_keys(
         exact = options.fidelity.commit_ts in ("exact", "not deletes")
         return np.where(exact & (commit_ts != 0), commit_ts, NOTHING)
     hashed = hashed_columns(layout.columns, rule)
-    # Where a protocol marks primary keys only, a row without one may have a handle key nonetheless.
+    # Some protocols mark primary keys only: a row without a marked one may still have a handle key.
     unmarked = not (hashed or options.fidelity.marks_handle_keys)
     listed = int(unmarked) if rule.columns is None else len(rule.columns)
     if len(hashed) < listed or any(column.name not in layout.key_image for column in hashed):

@@ -69,7 +69,7 @@ class TableEpochs:
         return ts, empty
 
     def _of(self, topic: str, schema: str, table: str) -> tuple[Numbers, Flags]:
-        """Return the DDLs of a table in order; at one ts, one that leaves rows unknown is the last."""
+        """Return the DDLs of a table in order; of equal ts, those after which rows are unknown come last."""
         name = topic, schema, table
         if name not in self._of_table:
             ddls = sorted(

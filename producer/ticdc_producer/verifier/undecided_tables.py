@@ -1,4 +1,6 @@
-"""The tables of which a stream with rounded time stamps does not show which rows come after a DDL.
+"""Finds tables whose final rows are undecided.
+
+With rounded time stamps, rows and a DDL can share a unit of time, and the stream does not show their order.
 
 In the partitions that have a DDL, the position of a row shows it, unless the row is repeated on the other
 side of the DDL. The rows of all other partitions within the DDL's unit of time may be on either side.

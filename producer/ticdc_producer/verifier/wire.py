@@ -1,8 +1,8 @@
 """Compares the bytes of matched events, in their canonical form, member by member.
 
 Digests of bytes are equal for the messages of an encoder that writes what TiCDC writes. Where they differ, a
-second pass compares the digests of the canonical form. The members of the examples are found in the forms
-themselves, of a few messages.
+second pass compares the digests of the canonical form. Only the messages of the examples are decoded to their
+canonical forms, which name the different members.
 """
 
 from __future__ import annotations

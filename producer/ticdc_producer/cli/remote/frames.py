@@ -32,7 +32,7 @@ def read_frames(chunks: Iterable[bytes]) -> Iterator[tuple[str, bytes]]:
     """Yield the name and the content of each frame.
 
     :param chunks: the bytes of the frames, divided anywhere.
-    :raises ValueError: for what is no frame, and for a last one that is incomplete.
+    :raises ValueError: for bytes that are not frames, and for an incomplete last frame.
     """
     buffer, start = bytearray(), 0
     for chunk in chunks:

@@ -77,7 +77,7 @@ class CommandLine:
 def read_command_line(body: bytes) -> CommandLine:
     """Read the command line in the body of a request.
 
-    :raises RefusedRequest: for a body that is none.
+    :raises RefusedRequest: for an invalid body.
     """
     line = CommandLine()
     try:

@@ -48,7 +48,7 @@ def save_failure(folder: Path, failure: Failure, command: str, *, reset: bool = 
 
     :param folder: contains the golden folder and the regression file; created if it is missing.
     :param command: the command of the testee.
-    :param reset: whether the process of the testee goes on at a restart.
+    :param reset: whether the process of the testee continues at a restart.
     :returns: the golden folder.
     :raises ReportError: if it cannot be written.
     """

@@ -70,7 +70,7 @@ class Process(FuzzTestee):
 
     :param command: the command that starts it.
     :param timeout: seconds for one answer.
-    :param reset: whether the process goes on at a restart, instead of being killed.
+    :param reset: whether the process continues at a restart, instead of being killed.
     """
 
     def __init__(self, command: str, timeout: float, *, reset: bool = False) -> None:

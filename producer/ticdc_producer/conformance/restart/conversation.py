@@ -50,7 +50,7 @@ class Restarter:
     """Stops a testee and starts it again.
 
     :param testee: the process.
-    :param reset: whether the process goes on at a stop. It gets the start of the next life, and has to forget
+    :param reset: whether the process continues at a stop. It gets the start of the next life, and has to forget
         everything that is not in its directory. Otherwise it is killed.
     """
 

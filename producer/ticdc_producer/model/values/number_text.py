@@ -120,7 +120,7 @@ def check_number(value: SQLValue, mode: SQLMode) -> None:
 
     Source: tidb ``types.getValidFloatPrefix``.
 
-    :raises ScenarioError: in strict mode, for a text that is no number.
+    :raises ScenarioError: in strict mode, for a text that is not a number.
     """
     if mode.strict and isinstance(value, str | bytes) and not as_number(value)[1] and value.strip():
         raise _truncated("DOUBLE", value)

@@ -197,7 +197,7 @@ class BatchHistory:
 
     def _check_same(self, record: BatchRecord, batch: RequestedBatch) -> None:
         if record.digest != batch.digest:
-            what = f"batch {record.query_batch} comes again with other rows"
+            what = f"batch {record.query_batch} was repeated with other rows"
             hint = "the source must give a repeated batch the same rows; start anew with another topic"
             raise TopicError(what, topic=self.topic, hint=hint)
 

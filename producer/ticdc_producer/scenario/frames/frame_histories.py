@@ -75,7 +75,7 @@ def complete(changes: Dataset, plan: FramePlan) -> Dataset:
 
 
 def _completed(plan: FramePlan, batches: Batches) -> Batches:
-    """Complete batches that follow each other: of those before, one change is enough."""
+    """Complete consecutive batches. Only the last change of the previous batch is kept."""
     last = None
     for batch in batches:
         if batch.num_rows:

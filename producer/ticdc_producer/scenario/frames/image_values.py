@@ -66,7 +66,7 @@ class ImageValues:
     """The canonical values of row images.
 
     :param values: by the offset of the column; NULL where there is no image.
-    :param missing: the images that do not have the column, by its offset, if any has not.
+    :param missing: by the offset of a column, the images that lack it; no entry if none does.
     """
 
     values: Values

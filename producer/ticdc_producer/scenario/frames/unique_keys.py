@@ -48,9 +48,9 @@ Since: TypeAlias = Mapping[int, tuple[int, frozenset[int]]]
 _ROW = ("table_id", "row_key", "index")
 _KEY = ("table_id", "index", "key")
 _MOVES = pa.schema([*(field for field in KEYS if field.name != "row_key"), ("takes", pa.int8())])
-"""A row takes a key, or leaves it."""
+"""``takes`` is 1 if a row gets a key, 0 if it gives the key up."""
 _UNKNOWN = -1
-"""The table id of a move that says that a row before is not given."""
+"""The table id of a change whose old row is not given."""
 
 
 def check_unique_keys(rows: Dataset, before: Dataset, changes: Dataset, plan: FramePlan) -> None:

@@ -80,7 +80,7 @@ class NotAMessage(EnvironmentFailure):
     """The process of a task has sent invalid data."""
 
     def __init__(self) -> None:
-        super().__init__("the process of the run has sent what is no message")
+        super().__init__("the process of the run sent an invalid message")
 
 
 def result_of_task(ok: bool, content: dict[str, object], text: Callable[[bool, bool], str]) -> Result:

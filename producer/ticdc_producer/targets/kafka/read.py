@@ -30,7 +30,7 @@ _SLICE = 100_000
 _FETCH = {"fetch.message.max.bytes": 16 << 20, "queued.max.messages.kbytes": 64 << 10}
 
 # A broker sends at least one message, however large it is. At the end of a partition it answers at once: it
-# would wait half a second for more messages, and the request for the next offset would wait behind that.
+# would wait half a second for more messages, and the next request would wait until then.
 _FETCH_FEW: Properties = {"fetch.message.max.bytes": 64 << 10, "fetch.wait.max.ms": 10}
 
 

@@ -21,7 +21,7 @@ Projections: TypeAlias = tuple[Projection | None, Projection | None]
 """What is applied to the values of each of the two streams; None: they are compared as they are."""
 _MEMBERS = (MySQLType.ENUM, MySQLType.SET)
 _UNFIT = (ValueError, TypeError, LookupError, ArithmeticError)
-"""Errors of a projection whose value was changed by another one before."""
+"""Exceptions of a projection that is applied after another one."""
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,8 @@ class CommonForm:
         """Return how values of a column are compared; None: their form in one protocol is unknown.
 
         Each side can be reduced by what the other protocol carries. The first combination under which sample
-        values of the type agree is the one. Base64 of both sides is compared as it is; the index of an ENUM
-        becomes its text, but the text no index.
+        values of the type agree is returned. Base64 of both sides is compared as it is. The index of an ENUM
+        becomes its text; a text never becomes an index.
         """
         first, second = self.fidelities
         if first == second or _are_equal(first, second, column):
@@ -161,7 +161,7 @@ def repaired(value: Value) -> Value:
 
 
 def applied(projection: Projection | None, value: Value) -> Value:
-    """Return what becomes of a value."""
+    """Return the value in the common form."""
     return value if projection is None else projection(value)
 
 

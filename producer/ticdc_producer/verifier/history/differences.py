@@ -78,7 +78,7 @@ def compare_ddls(form: CommonForm, a: DDLs, b: DDLs) -> DDLDifferences:
 
 
 def _once(ddls: DDLs) -> list[HistoryDDL]:
-    """Return the DDLs in order; those that differ in their names alone are one."""
+    """Return the DDLs in order. DDLs that differ only in their names count as one."""
     return [*{_time_and_query(ddl): ddl for ddl in sorted(ddls, reverse=True)}.values()][::-1]
 
 
@@ -127,7 +127,7 @@ def _kind(form: CommonForm, a: HistoryDDL, b: HistoryDDL) -> str:
 
 
 def _skip_reason(other: Fidelity, ddl: HistoryDDL) -> str:
-    """Return why a DDL that the other side lacks is none of its protocol; empty: it should have it."""
+    """Return why the other protocol has no message for a DDL; empty if it has one."""
     database = _DATABASE.match(ddl.query)
     action = ddl.action or (_ACTIONS[database[1].lower()] if database else 0)
     if action:

@@ -116,7 +116,7 @@ class HistoryComparison:
         turn = _numbers_in_groups(key, side)
         order = np.lexsort((side, turn, key))
         rows, side, key, late, turn = rows.take(order), side[order], key[order], late[order], turn[order]
-        first = np.flatnonzero(starts_of(key, turn))  # of the changes that face each other
+        first = np.flatnonzero(starts_of(key, turn))  # of each pair of changes with equal numbers
         paired = np.diff(first, append=len(key)) == 2
         other = np.where(paired, np.minimum(first + 1, len(key) - 1), first)
         kind = _kinds(rows, side, late, first, other)
@@ -320,7 +320,7 @@ def _whole_updates(
 def _kinds(rows: HistoryRows, side: Numbers, late: Flags, first: Numbers, other: Numbers) -> Numbers:
     """Return the number of the difference of each pair in ``DifferenceKind``; -1 for equal changes.
 
-    A change with other content at another time is one that the other side does not have.
+    A change with other content at another time counts as missing on the other side.
     """
     operation, time = rows.op[first] != rows.op[other], rows.time[first] != rows.time[other]
     values = _differ(rows.new[first], rows.new[other]) | _differ(rows.old[first], rows.old[other])

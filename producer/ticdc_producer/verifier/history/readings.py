@@ -1,4 +1,6 @@
-"""Reads two streams, the one first that knows more of the keys of its rows."""
+"""Reads two streams.
+
+The stream that marks more of its keys is read first, because the other one is keyed by them."""
 
 from __future__ import annotations
 
@@ -106,7 +108,7 @@ class Reading:
 def readings(
     form: CommonForm, sides: Sequence[HistorySide], tables: Sequence[str], stack: ExitStack
 ) -> list[Reading]:
-    """Read both sides; the one that knows more of the keys of its rows comes first."""
+    """Read both sides, the one that marks more of its keys first."""
     first = 0 if _marks(sides[0]) >= _marks(sides[1]) else 1
     own, marks = sides[first], _marks(sides[first])
     definitions = _definitions(form, sides)

@@ -94,8 +94,9 @@ class TableDefinitions:
     ) -> list[tuple[KnownDefinition, Numbers]]:
         """Return the definitions of rows, each with the numbers of its rows.
 
-        A row with the ts of a DDL belongs before it; if commit-ts are rounded, after it, unless it does not
-        have its columns. Without a commit-ts a row belongs to the newest definition with its columns.
+        A row with the ts of a DDL belongs before it; if commit-ts are rounded, after it, unless its columns
+        differ from the columns after the DDL. Without a commit-ts a row belongs to the newest definition with
+        its columns.
 
         :param names: the columns of the rows.
         :param commit_ts: of each row; 0: unknown.
@@ -178,7 +179,7 @@ class KnownSide:
     """The known properties of one side before its rows are read.
 
     :param side: its number, 0 or 1.
-    :param definitions: what is known of tables beside the descriptions in messages.
+    :param definitions: what is known of tables besides the descriptions in messages.
     :param keys: by table the handle key of the other side, if it is known and never changes.
     :param described: by table the columns as the other side describes them.
     :param keyless: tables whose rows are compared without their key.
@@ -238,7 +239,7 @@ class ColumnProjections:
 
 
 def readable(projection: Projection | None, value: bytes | None) -> bytes | None:
-    """Return a value in the common form; one that is none of its type stays as it is."""
+    """Return a value in the common form; a value that is invalid for the type is unchanged."""
     try:
         return applied(projection, value)
     except (ValueError, TypeError, LookupError, ArithmeticError):

@@ -52,7 +52,7 @@ class ImageWriter:
 
         :param row_id: its hidden row id, if the table has them; None: the next one.
         :raises DuplicateRow: for a duplicate key.
-        :raises ScenarioError: if the image lacks a column, or for a value that is none of its column's.
+        :raises ScenarioError: if the image lacks a column, or for a value that the column cannot hold.
         """
         values = self._values(table, image)
         for offset, column in enumerate(table.info.columns):
@@ -154,7 +154,7 @@ class ImageWriter:
     def _values(self, table: Table, image: OffsetImage) -> dict[int, Value]:
         """Return the values as they are stored.
 
-        :raises ScenarioError: for a value that is none of its column's.
+        :raises ScenarioError: for a value that the column cannot hold.
         """
         columns, mode = table.info.columns, self.context.mode
         return {offset: stored_value(columns[offset], value, mode) for offset, value in image.items()}

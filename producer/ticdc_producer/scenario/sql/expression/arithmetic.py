@@ -42,14 +42,14 @@ Number = int | Decimal | float
 def operand(value: SQLValue, mode: SQLMode) -> Number:
     """Return a value as an operand: text is converted to DOUBLE.
 
-    :raises ScenarioError: in strict mode, for a text that is no number.
+    :raises ScenarioError: in strict mode, for a text that is not a number.
     """
     check_number(value, mode)
     return number_of(value)
 
 
 def number_of(value: SQLValue) -> Number:
-    """Return a value as an operand, unchecked: text that is no number gives its numeric prefix."""
+    """Return a value as an operand, unchecked: text that is not a number gives its numeric prefix."""
     if isinstance(value, str | bytes) and not isinstance(value, Member | BinaryLiteral):
         return float(as_number(value)[0])
     number, _ = as_number(value)

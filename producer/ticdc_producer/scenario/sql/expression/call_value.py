@@ -118,9 +118,9 @@ def _longest_text(node: exp.Expr, scope: Scope) -> int | None:
 
 
 def _comparable_texts(arguments: list[SQLValue], mode: SQLMode) -> list[SQLValue]:
-    """Return the texts that GREATEST and LEAST compare: a text beside a date is read as a date.
+    """Return the texts that GREATEST and LEAST compare: a text next to a date is read as a date.
 
-    :raises ScenarioError: in strict mode, for a text beside a date that is none.
+    :raises ScenarioError: in strict mode, for such a text that is not a date.
     """
     if not any(isinstance(argument, DateTimeValue) for argument in arguments):
         return [converted(argument, EvalType.TEXT, mode) for argument in arguments]

@@ -35,7 +35,7 @@ _FULL_FSP = 6
 def as_boolean(value: SQLValue, mode: SQLMode) -> bool | None:
     """Return a value as a condition: any number but zero is true; None for NULL.
 
-    :raises ScenarioError: in strict mode, for a text that is no number.
+    :raises ScenarioError: in strict mode, for a text that is not a number.
     """
     if value is None:
         return None

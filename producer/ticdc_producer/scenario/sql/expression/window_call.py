@@ -55,7 +55,7 @@ class WindowCall:
 def window_call(node: exp.Expr) -> WindowCall:
     """Return the call in a node with OVER.
 
-    :raises ScenarioError: for a function that is none of windows, or a wrong number of arguments.
+    :raises ScenarioError: for a function that is not a window function, or a wrong number of arguments.
     """
     call = node.this.this if isinstance(node.this, exp.RespectNulls) else node.this
     if (aggregate := aggregate_call(call)) is not None:

@@ -1,6 +1,6 @@
 """The sql_modes that change how SQL is read, and the default spelling of statements under them.
 
-Rules: tidb ``pkg/parser/lexer.go``. Everything behind this module reads the default spelling.
+Rules: tidb ``pkg/parser/lexer.go``. Everything after this module reads the default spelling.
 """
 
 from __future__ import annotations
