@@ -120,7 +120,7 @@ def test_a_cut_folder_is_different(folders: Path, tmp_path: Path) -> None:
 
 BAD = [
     (["missing", "open"], "missing: there is no such folder"),
-    (["open/messages.jsonl", "open"], "--messages-a beside the sink URI"),
+    (["open/messages.jsonl", "open"], "--messages-a with the sink URI"),
     (["open", "open", "--config-a", "csv.toml"], "--config-a cannot be combined with a golden folder"),
     (["open", "csv", "--messages-b", "x"], "--messages-b cannot be combined with a storage sink"),
     (["open", "kafka:///t?protocol=open-protocol"], "the sink URI names no broker to read from"),

@@ -50,8 +50,8 @@ class Restarter:
     """Stops a testee and starts it again.
 
     :param testee: the process.
-    :param reset: whether the process continues at a stop. It gets the start of the next life, and has to forget
-        everything that is not in its directory. Otherwise it is killed.
+    :param reset: whether the process continues at a stop. It gets the start of the next life, and has to
+        forget everything that is not in its directory. Otherwise it is killed.
     """
 
     def __init__(self, testee: Testee, *, reset: bool) -> None:

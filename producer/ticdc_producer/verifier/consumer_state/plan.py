@@ -63,8 +63,8 @@ def expected_tables(
         what = "the manifest lacks the columns of the tables"
         raise FolderError(what, path=str(folder / "manifest.json"), hint=_WRITE_AGAIN)
     if not (folder / state).is_dir():
-        what, place = "the folder has no such state", str(folder / state)
-        raise FolderError(what, path=place, hint=_states(folder)).about("out", "state_at", "messages_only")
+        error = FolderError("the folder has no such state", path=str(folder / state), hint=_states(folder))
+        raise error.about("out", "state_at", "messages_only")
     of_state = [
         _table(folder / str(name), table) for name, table in tables.items() if str(Path(name).parent) == state
     ]
