@@ -41,7 +41,7 @@ MAY_IMPORT = {
     "dispatch": {"config", "model"},
     "pipeline": {"config", "dispatch", "model"},
     "protocols": {"model"},
-    "faults": {"model", "pipeline", "protocols", "resources"},
+    "faults": {"model", "pipeline", "protocols", },
     "targets": {"config", "engine", "kafka", "model", "protocols"},
     "simulate": {
         "config", "dispatch", "engine", "faults", "model", "pipeline", "protocols", "scenario", "spark",
@@ -72,22 +72,22 @@ MAY_IMPORT = {
     "reports": {"engine", "model", "verifier"},
     "bench": {"model", "protocols", "targets"},
     "conformance": {
-        "config", "faults", "model", "oracle", "protocols", "reports", "runs", "scenario", "simulate",
+        "config", "faults", "model", "protocols", "reports", "runs", "scenario", "simulate",
         "targets",
     },
     "testing": {"api", "config", "kafka", "model", "protocols", "scenario", "targets"},
     "serve": {
-        "config", "conformance", "dispatch", "engine", "faults", "kafka", "model", "protocols", "runs",
+        "config", "conformance", "dispatch", "faults", "kafka", "model", "protocols", "runs",
         "scenario", "simulate", "targets", "testing", "verifier",
     },
     "cli": {
-        "api", "bench", "conformance", "engine", "faults", "kafka", "model", "reports", "runs", "scenario",
-        "serve", "simulate", "verifier",
+        "api", "bench", "conformance", "faults", "kafka", "model", "reports", "runs", "scenario",
+        "serve", "verifier",
     },
     "__main__": {"cli"},
     # The data source of Spark, a package of its own.
     SOURCE: {
-        "config", "engine", "kafka", "model", "protocols", "rows", "runs", "scenario", "simulate", "spark",
+        "config", "engine", "kafka", "model", "rows", "runs", "scenario", "simulate", "spark",
         "targets", "verifier",
     },
 }  # fmt: skip
@@ -199,6 +199,36 @@ def test_no_folder_has_more_than_twenty_modules() -> None:
     folders = [folder for source in _sources() for folder in (source, *source.rglob("*")) if folder.is_dir()]
     sizes = {folder: len([*folder.glob("*.py")]) for folder in folders}
     assert {folder for folder, size in sizes.items() if size > 20} == set()
+
+
+LONGEST_CHAIN = 12
+
+
+def test_a_folder_is_read_in_few_steps() -> None:
+    """An import chain among the modules of one folder is short; so is what a reader follows there."""
+    graph = _graph(exclude_type_checking_imports=False)
+    folders: dict[str, set[str]] = {}
+    for module in graph.modules:
+        folders.setdefault(module.rpartition(".")[0], set()).add(module)
+    chains = {folder: _longest_chain(graph, modules) for folder, modules in folders.items()}
+    assert {folder: chain for folder, chain in chains.items() if len(chain) > LONGEST_CHAIN} == {}
+
+
+def _longest_chain(graph: grimp.ImportGraph, modules: set[str]) -> tuple[str, ...]:
+    imports = {name: graph.find_modules_directly_imported_by(name) & modules for name in modules}
+    chains: dict[str, tuple[str, ...]] = {}
+    for name in graphlib.TopologicalSorter(imports).static_order():
+        longest = max((chains[imported] for imported in imports[name]), key=len, default=())
+        chains[name] = (name, *longest)
+    return max(chains.values(), key=len)
+
+
+def test_the_table_names_no_package_without_need() -> None:
+    graph = _graph(exclude_type_checking_imports=False)
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    used = {(_part(module), _part(other)) for module, others in imports.items() for other in others}
+    named = {(importer, package) for importer, packages in MAY_IMPORT.items() for package in packages}
+    assert sorted(named - used) == []
 
 
 def test_no_module_imports_itself_through_others() -> None:
