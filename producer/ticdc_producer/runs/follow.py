@@ -14,15 +14,15 @@ from typing import Any
 import pyarrow as pa
 
 from ticdc_producer.config import Changefeed, ConfigSource, SinkKind
+from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.errors import ArgumentError, ChangefeedError
 from ticdc_producer.local_path import local_path
 from ticdc_producer.protocols import registry
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
-from ticdc_producer.runs.targets.run_topics import brokers_of, whole_topics
+from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
 from ticdc_producer.runs.verification import verdict
 from ticdc_producer.runs.verify import for_topics
 from ticdc_producer.runs.verify_options import verify_options
-from ticdc_producer.simulate.prepare import changefeed_of
 from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.kafka.follow import growing_topics
 from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
