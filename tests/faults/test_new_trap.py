@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from tests.docs import trap_tables
 from tests.docs.markdown import FENCED
+from tests.spark_command import run_on_spark
 from tests.verifier.topic import Topic, account, ts
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.errors import FaultError
@@ -101,6 +103,22 @@ def test_a_registered_trap_is_injected(name: str, difference: int) -> None:
     sent, clean = (simulated_topic(prepare(SCENARIO, sink_uri=uri, inject=inject)) for inject in ([name], []))
     assert {fault["trap"] for fault in sent.faults} == {name}
     assert deletes(sent) - deletes(clean) == difference * len(sent.faults)
+
+
+@pytest.mark.slow
+def test_a_registered_trap_is_injected_in_tasks_of_spark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    install(package, monkeypatch, delete_twice="DeleteTwice")
+    uri = "kafka:///t?protocol=canal-json&partition-num=2&enable-tidb-extension=true"
+    out = tmp_path / "golden"
+    run_on_spark(package, SCENARIO, "--sink-uri", uri, "--inject", "delete-twice", "--out", out)
+    faults = [json.loads(line) for line in (out / "faults.jsonl").read_text("utf-8").splitlines()]
+    assert {fault["trap"] for fault in faults} == {"delete-twice"}
+    topic = simulated_topic(prepare(SCENARIO, sink_uri=uri, inject=["delete-twice"]))
+    assert len(faults) == len(topic.faults)
 
 
 def deletes(topic: SimulatedTopic) -> int:

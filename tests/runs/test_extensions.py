@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from tests.spark_command import run_on_spark
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part
 from ticdc_producer.model.shapes import CHANGE_LOG
 from ticdc_producer.oracle import Oracle
@@ -127,15 +128,21 @@ NEWEST = Invariant(
 
 
 @pytest.fixture
-def invariant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Install a package with an invariant, by entry point."""
+def package(tmp_path: Path) -> Path:
+    """A folder with a package that has an invariant, by entry point."""
     folder = tmp_path / "package"
     info = folder / "acme_invariants-1.0.dist-info"
     info.mkdir(parents=True)
     (folder / "acme_invariants.py").write_text(INVARIANT)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-invariants\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[ticdc_producer.invariants]\nnewest = acme_invariants:NEWEST\n")
-    monkeypatch.syspath_prepend(str(folder))
+    return folder
+
+
+@pytest.fixture
+def invariant(package: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Install the package."""
+    monkeypatch.syspath_prepend(str(package))
     importlib.invalidate_caches()
     invariants.cache_clear()
     yield
@@ -151,6 +158,14 @@ def test_a_registered_invariant_is_checked(script: Path, tmp_path: Path) -> None
     (finding,) = report.verdict.of_severity("warning")
     assert finding.id == "ACME-NEWEST"
     assert "ACME-NEWEST" in report.verdict.checked
+
+
+@pytest.mark.slow
+def test_a_registered_invariant_is_checked_in_tasks_of_spark(
+    script: Path, tmp_path: Path, package: Path
+) -> None:
+    report = run_on_spark(package, script, "--sink-uri", URI, "--out", tmp_path / "golden")
+    assert [finding["id"] for finding in report["verdict"]["findings"]] == ["ACME-NEWEST"]
 
 
 def test_changes_are_arrow_columns(script: Path) -> None:
