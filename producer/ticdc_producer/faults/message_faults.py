@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ticdc_producer.faults.catalogue import trap, traps_of
 from ticdc_producer.faults.fault_plan import FaultPlan, IllegalFault, seeded_floats, seeded_integer
-from ticdc_producer.faults.message_traps import IllegalMessageTrap, MessageFacts, RepeatTrap, Replacement
+from ticdc_producer.faults.message_traps import IllegalMessageTrap, MessageFaultInput, RepeatTrap, Replacement
 from ticdc_producer.model.event import Kind, Message, MessageNote
 from ticdc_producer.pipeline.delivery import TopicPartitions
 from ticdc_producer.protocols import registry
@@ -159,7 +159,7 @@ class _Partition:
     ) -> Replacement | None:
         """Apply a fault at the beginning of ``messages``; None if it cannot happen here."""
         seed = seeded_integer(self._plan.seed, fault.trap, fault.number)
-        return trap.replacement(messages, MessageFacts(seed, self._decode, self._max_batch_size))
+        return trap.replacement(messages, MessageFaultInput(seed, self._decode, self._max_batch_size))
 
     def _repeat(self, repeats: _Repeats, message: Message) -> None:
         due = self._number + repeats.distance(self._number)

@@ -132,7 +132,7 @@ class RepeatTrap(Trap):
 
 
 @dataclass(frozen=True, slots=True)
-class MessageFacts:
+class MessageFaultInput:
     """The input of an illegal trap of messages other than the messages.
 
     :param seed: a random number of the fault.
@@ -160,7 +160,7 @@ class IllegalMessageTrap(Trap, ABC):
     needs_tables: ClassVar[bool] = False
 
     @abstractmethod
-    def replacement(self, messages: Sequence[Message], facts: MessageFacts) -> Replacement | None:
+    def replacement(self, messages: Sequence[Message], facts: MessageFaultInput) -> Replacement | None:
         """Return the fault at the first message, which has rows; None if it cannot happen there.
 
         :param messages: the messages of the partition from there to the end of their batch.

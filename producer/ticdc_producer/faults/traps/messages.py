@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ticdc_producer.faults.message_traps import (
     IllegalMessageTrap,
-    MessageFacts,
+    MessageFaultInput,
     RepeatTrap,
     Replacement,
     corrupted,
@@ -64,7 +64,7 @@ class CorruptBytes(IllegalMessageTrap):
     may_report = _OF_LOST_EVENTS
     consumer_action = "Reports topic, partition and offset, and loses none of the neighbouring messages."
 
-    def replacement(self, messages: Sequence[Message], facts: MessageFacts) -> Replacement | None:
+    def replacement(self, messages: Sequence[Message], facts: MessageFaultInput) -> Replacement | None:
         damaged = corrupted(messages[0], facts.decode, facts.seed)
         return None if damaged is None else (1, [(damaged, 0)])
 
@@ -91,7 +91,7 @@ class Truncated(IllegalMessageTrap):
     may_report = _OF_LOST_EVENTS
     consumer_action = "Reports topic, partition and offset, and loses none of the neighbouring messages."
 
-    def replacement(self, messages: Sequence[Message], facts: MessageFacts) -> Replacement | None:
+    def replacement(self, messages: Sequence[Message], facts: MessageFaultInput) -> Replacement | None:
         damaged = truncated(messages[0], facts.decode, facts.seed)
         return None if damaged is None else (1, [(damaged, 0)])
 
@@ -141,7 +141,7 @@ class Oversized(IllegalMessageTrap):
     consumer_action = "Reads all events of a message regardless of their number; TiCDC's own consumer stops."
     keeps_events = True
 
-    def replacement(self, messages: Sequence[Message], facts: MessageFacts) -> Replacement | None:
+    def replacement(self, messages: Sequence[Message], facts: MessageFaultInput) -> Replacement | None:
         whole = messages[0]
         for used, other in enumerate(messages[1:], start=2):
             if other.type != whole.type:

@@ -51,11 +51,11 @@ GROUPED = GroupedRows.arrow_schema().append(pa.field("batch_group", pa.int64()))
 
 
 @dataclass(frozen=True)
-class Runs:
-    """Runs that follow a replay: rows with consecutive steps, all first deliveries or all copies.
+class StepRuns:
+    """Runs that follow a replay: rows with consecutive steps, all first deliveries or all duplicates.
 
     A row's step is the ordinal of its commit-ts in its batching group. Rows of one commit-ts may therefore
-    swap, and a copy has the step of its original. A run of copies within one message is a retry of a
+    swap, and a duplicate has the step of its original. A run of duplicates within one message is a retry of a
     producer, which can occur anywhere, and does not count.
 
     :param step, commit_ts, position: of the first row.
@@ -76,14 +76,14 @@ class Runs:
 
 
 _NONE = np.zeros(0, np.int64)
-_NO_RUNS = Runs(_NONE, [], _NONE, np.zeros(0, bool), *(_NONE for _ in range(6)))
+_NO_RUNS = StepRuns(_NONE, [], _NONE, np.zeros(0, bool), *(_NONE for _ in range(6)))
 
 
 @dataclass(frozen=True)
 class BatchGroups:
     """Rows in whole batching groups.
 
-    :param events: rows, copies included.
+    :param events: rows, duplicates included.
     :param late_in_key: the row is known to be older than an earlier one with its row key.
     """
 
@@ -118,7 +118,7 @@ class BatchGroups:
         return rows.take(order), np.flatnonzero(starts_of(*(key[order] for key in keys)))
 
     @cached_property
-    def runs_after_replay(self) -> Runs:
+    def runs_after_replay(self) -> StepRuns:
         """The runs that follow a replay in their group."""
         return _runs_after_replay(*_steps(self.events, self.first_delivery))
 
@@ -164,12 +164,12 @@ DUPLICATE_FLAGS = pa.schema(
     [("batch_group", pa.int64()), ("batch_position", pa.int64()), ("batch_mark", pa.int8())]
 )
 """Flags that are known by the row key: the row is a copy, or late. Group and position identify the row."""
-_UNFLAGGED, _COPY, _LATE_IN_KEY = 0, 1, 2
+_UNFLAGGED, _DUPLICATE, _LATE_IN_KEY = 0, 1, 2
 
 
 def duplicate_flags(groups: BatchGroups) -> pa.RecordBatch:
-    """Return the rows that are copies, or late in their row key (:data:`DUPLICATE_FLAGS`)."""
-    flags = np.where(groups.first_delivery, _UNFLAGGED, _COPY) + _LATE_IN_KEY * groups.late_in_key
+    """Return the rows that are duplicates, or late in their row key (:data:`DUPLICATE_FLAGS`)."""
+    flags = np.where(groups.first_delivery, _UNFLAGGED, _DUPLICATE) + _LATE_IN_KEY * groups.late_in_key
     flagged = np.flatnonzero(flags)
     rows = groups.events.take(flagged)
     columns = (rows.group, rows.position, flags[flagged].astype(np.int8))
@@ -182,15 +182,15 @@ def with_duplicate_flags(rows: GroupedRows, flags: pa.RecordBatch, options: Veri
     :param flags: :data:`DUPLICATE_FLAGS` of these groups. A flag lacks its row if the group is not suspected.
     """
     flag = _flags_of_rows(rows.group, rows.position, flags)
-    return BatchGroups(rows, flag & _COPY == 0, flag & _LATE_IN_KEY != 0, options)
+    return BatchGroups(rows, flag & _DUPLICATE == 0, flag & _LATE_IN_KEY != 0, options)
 
 
 def _flags_of_rows(groups: Numbers, positions: Numbers, flags: pa.RecordBatch) -> npt.NDArray[np.int8]:
     """Return the flags of rows of whole groups; 0 for a row without flag.
 
-    >>> codes = pa.array([_COPY], pa.int8())
+    >>> codes = pa.array([_DUPLICATE], pa.int8())
     >>> flags = pa.record_batch({"batch_group": [8], "batch_position": [5], "batch_mark": codes})
-    >>> (_flags_of_rows(np.array([8, 8, 8]), np.array([4, 5, 6]), flags) & _COPY != 0).tolist()
+    >>> (_flags_of_rows(np.array([8, 8, 8]), np.array([4, 5, 6]), flags) & _DUPLICATE != 0).tolist()
     [False, True, False]
     """
     group = np.append(groups, flags.column("batch_group").to_numpy())
@@ -208,10 +208,10 @@ def _group_columns(rows: GroupedRows) -> tuple[Numbers, ...]:
 
 
 def _starts_of_runs(step: Numbers, first_delivery: Flags, starts: Flags) -> Flags:
-    """Return which rows begin a run; copies are one run while their step stays or grows by one.
+    """Return which rows begin a run; duplicates are one run while their step stays or grows by one.
 
-    >>> copies = np.array([0, 0, 1, 1, 1, 0], bool)
-    >>> _starts_of_runs(np.array([0, 2, 0, 1, 3, 4]), ~copies, np.arange(6) == 0).astype(int).tolist()
+    >>> duplicates = np.array([0, 0, 1, 1, 1, 0], bool)
+    >>> _starts_of_runs(np.array([0, 2, 0, 1, 3, 4]), ~duplicates, np.arange(6) == 0).astype(int).tolist()
     [1, 0, 1, 0, 1, 1]
 
     :param starts: which rows begin a batching group.
@@ -240,7 +240,7 @@ def _ordinals(commit_ts: Numbers, columns: tuple[Numbers, ...]) -> tuple[Numbers
     return group, step
 
 
-def _runs_after_replay(rows: GroupedRows, group: Numbers, step: Numbers, first: Flags) -> Runs:
+def _runs_after_replay(rows: GroupedRows, group: Numbers, step: Numbers, first: Flags) -> StepRuns:
     """Return the runs that follow a replay in their group.
 
     The steps ``0 1 2 1 2 3`` of one group, the second ``1 2`` duplicates, are three runs: ``0 1 2``, the
@@ -266,13 +266,13 @@ def _runs_after_replay(rows: GroupedRows, group: Numbers, step: Numbers, first: 
     reached, _ = highest_before(highest, starts[at])
     new_message = starts_of(rows.position >> INDEX_BITS).astype(np.int64)
     several_messages = np.add.reduceat(new_message, at) - new_message[at] > 0
-    # Copies within one message are retries of a producer, not a replay.
+    # Duplicates within one message are retries of a producer, not a replay.
     lasting = np.flatnonzero(first[at] | several_messages)
     previous = np.roll(lasting, 1)
     replayed = ~first[at][previous] & ~starts_of(group[at][lasting])
     runs, replays = lasting[replayed], previous[replayed]
     start = at[runs]
-    return Runs(
+    return StepRuns(
         topic=rows.topics[0][start],
         topics=rows.topics[1],
         partition=rows.partition[start],
@@ -287,7 +287,7 @@ def _runs_after_replay(rows: GroupedRows, group: Numbers, step: Numbers, first: 
 
 
 def _steps(events: GroupedRows, first_delivery: Flags) -> tuple[GroupedRows, Numbers, Numbers, Flags]:
-    """Return the rows of the groups with copies, by group and position, each with its group and step.
+    """Return the rows of the groups with duplicates, by group and position, each with its group and step.
 
     >>> columns = dict.fromkeys(GroupedRows.arrow_schema().names, np.zeros(3, np.int64))
     >>> columns |= dict.fromkeys(("topic", "schema", "table"), pa.repeat("t", 3))

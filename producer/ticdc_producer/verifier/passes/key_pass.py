@@ -186,8 +186,8 @@ class KeyFindings:
                 self.violations.add(invariant.id, invariant.by_key(checks))
         self.shapes.add(groups)
         self.uncovered.add(groups)
-        copies = ~groups.first_delivery & (groups.events.kind != EventKind.LEFT_KEY)
-        self.duplicates += int(copies.sum())
+        duplicates = ~groups.first_delivery & (groups.events.kind != EventKind.LEFT_KEY)
+        self.duplicates += int(duplicates.sum())
         self.suspected += int(checks.history.wrong_old.sum())
         self.batch_suspected.add(GroupedRows.part_of(groups.events).take(batch_suspected(groups)))
 
@@ -205,8 +205,8 @@ class KeyFindings:
 def batch_suspected(groups: KeyGroups) -> Flags:
     """Return the rows whose batching groups must be checked.
 
-    These are copies, rows that are older than an earlier one of their table, and deletes that are not newer
-    than an insert before them.
+    These are duplicates, rows that are older than an earlier one of their table, and deletes that are not
+    newer than an insert before them.
     """
     events = groups.events
     late = events.commit_ts < events.table_ts
