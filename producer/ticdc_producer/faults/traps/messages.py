@@ -79,7 +79,7 @@ class WrongChecksum(IllegalMessageTrap):
     needs_tables = True
     consumer_action = "Computes the checksum of each row, and reports topic, partition and offset of the row."
 
-    def replacement(self, messages: Sequence[Message], facts: MessageFacts) -> Replacement | None:
+    def replacement(self, messages: Sequence[Message], facts: MessageFaultInput) -> Replacement | None:
         wrong = with_wrong_checksum(messages[0], facts.decode)
         return None if wrong is None else (1, [(wrong, 0)])
 
