@@ -57,7 +57,7 @@ class MaskRule(StrictModel):
 
 
 class MaskKey(StrictModel):
-    """Where the key is."""
+    """The source of the key."""
 
     env: str = Field(default=KEY_VARIABLE, description="The environment variable with the key.")
     file: str = Field(default="", description="A file with the key; replaces the environment variable.")
@@ -75,7 +75,7 @@ class MaskRulesFile(StrictModel):
 
 @dataclass(frozen=True)
 class ColumnMask:
-    """What becomes of the values of a column.
+    """The rule for the values of a column.
 
     :param secret: the key of its method and domain.
     """

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
 from ticdc_producer.model.event import DDLEvent, Op, Value
 from ticdc_producer.model.mysql_type import MySQLType, bare_name
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import LOGICAL_BITS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def replace_invalid(value: bytes) -> bytes:
@@ -39,7 +40,7 @@ def has_commit_ts(commit_ts: CommitTs) -> bool:
 
 ValueProjection: TypeAlias = Callable[[Value], Value]
 """Maps a column value to the value that a reader of the messages gets."""
-StoredValues: TypeAlias = Callable[[pa.Array], pa.Array]
+StoredValues: TypeAlias = "Callable[[pa.Array], pa.Array]"
 """Maps the values that a reader of the messages gets to those of the column, both as binary."""
 
 

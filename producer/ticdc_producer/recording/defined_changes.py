@@ -71,7 +71,7 @@ class DefinedChanges:
 
 @dataclass(frozen=True)
 class _VersionColumns:
-    """What the columns of a table in messages stand for.
+    """The meaning of the columns of a table in messages.
 
     :param names: the names of its columns by those in messages, if they differ.
     :param values: the functions from the values in messages, by the names of their columns there.

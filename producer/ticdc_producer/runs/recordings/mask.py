@@ -22,7 +22,7 @@ from ticdc_producer.targets.record_batches import with_table_schemas
 
 @dataclass(frozen=True, kw_only=True)
 class MaskReport:
-    """What was masked.
+    """The result of masking.
 
     :param out: the file that was written.
     :param notes: what is masked, and what stays in clear.

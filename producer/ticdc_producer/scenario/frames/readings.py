@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class FrameReadings:
-    """What was read of large frames; a scenario is executed again for the rows at a time.
+    """The results of reading large frames; a scenario is executed again for the rows at a time.
 
     :ivar summaries: by the line of the step.
     :ivar rows: by the line of the step, the table and the number of commits.
