@@ -71,7 +71,7 @@ def test_transactions_settings_and_variables_continue_in_it(tmp_path: Path) -> N
     assert history.commits == 2
 
 
-def test_the_word_in_other_places_is_no_command(tmp_path: Path) -> None:
+def test_the_word_elsewhere_is_no_command(tmp_path: Path) -> None:
     script = (
         "CREATE TABLE t (id VARCHAR(90) PRIMARY KEY,\nsource INT);\n"
         "INSERT INTO t VALUES ('\nSOURCE x.sql\n', 1);\n"

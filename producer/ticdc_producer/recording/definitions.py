@@ -16,7 +16,7 @@ from ticdc_producer.protocols.spec import DescribedTables
 from ticdc_producer.recording.selection import Accepts
 from ticdc_producer.recording.summary import TableName
 from ticdc_producer.replica.stream_ddl import StreamDDL, parsed_ddl
-from ticdc_producer.scenario.sql.ddl import is_ddl
+from ticdc_producer.scenario.sourced_files import sql_text
 from ticdc_producer.scenario.sql.definition.create_text import create_table_text
 from ticdc_producer.scenario.sql.session.session import Session
 from ticdc_producer.scenario.sql.syntax.alter import RenameTo
@@ -27,9 +27,7 @@ from ticdc_producer.scenario.sql.syntax.statement import (
     DatabaseStatement,
     RenameTables,
 )
-from ticdc_producer.scenario.sql.text.statements import split_statements
 
-_SETTINGS = ("SET", "USE")
 SCHEMA_HINT = "give the CREATE TABLE statements of tables that existed before with `schema`"
 
 
@@ -97,15 +95,14 @@ def dumped_tables(dump: Path, accepts: Accepts, created: CreatedNames) -> list[E
     :raises ScenarioError: for a file that is not SQL text, and for a definition that does not run.
     """
     try:
-        text = dump.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise ScenarioError(f"cannot read the dump: {reason}", file=str(dump)).about("schema") from None
-    statements = split_statements(text)
+        text = sql_text(dump.read_bytes(), str(dump))
+    except OSError as error:
+        what = f"cannot read the dump: {error.strerror}"
+        raise ScenarioError(what, file=str(dump)).about("schema") from None
+    except ScenarioError as error:
+        raise error.about("schema") from None
     session = Session(file=str(dump))
-    for statement in statements:
-        if is_ddl(statement.verb) or statement.verb in _SETTINGS:
-            session.run(statement.text, line=statement.line)
+    session.run_definitions(text)
     return [
         EarlierTable(info.schema, info.name, create)
         for info, create in session.defined_tables()

@@ -7,7 +7,7 @@ from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.eval_type import EvalType, kind_of_value
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate_constant, type_of
 from ticdc_producer.scenario.sql.expression.scope import Scope
-from ticdc_producer.scenario.sql.text.dialect import parse_expression
+from ticdc_producer.scenario.sql.text.parse import parse_expression
 
 STRICT = SQLMode()
 LAX = SQLMode(strict=False)

@@ -10,7 +10,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.sql_value import Quotient, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate_constant
 from ticdc_producer.scenario.sql.expression.scope import Scope
-from ticdc_producer.scenario.sql.text.dialect import parse_expression
+from ticdc_producer.scenario.sql.text.parse import parse_expression
 
 MODE = SQLMode()
 LAX = SQLMode(strict=False)

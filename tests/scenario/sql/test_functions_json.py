@@ -16,7 +16,7 @@ from ticdc_producer.scenario.sql.expression.evaluate import check_expression, ev
 from ticdc_producer.scenario.sql.expression.json_path import parse_path, path_text
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.session.session import Session
-from ticdc_producer.scenario.sql.text.dialect import parse_expression
+from ticdc_producer.scenario.sql.text.parse import parse_expression
 
 _J = """'{"a": 1, "b": [2, {"c": "x y"}], "d e": {"c": null}}'"""
 

@@ -11,7 +11,7 @@ from tests.scenario.sql.script_results import rows_of
 from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.dml.literal_rows import LiteralInsert, LiteralRows, literal_insert
 from ticdc_producer.scenario.sql.expression.evaluate import evaluate_constant
-from ticdc_producer.scenario.sql.text.dialect import parse_dml
+from ticdc_producer.scenario.sql.text.parse import parse_dml
 from ticdc_producer.scenario.sql.text.statements import split_statements
 
 ESCAPES = st.sampled_from(

@@ -32,7 +32,7 @@ from ticdc_producer.scenario.sql.session.variables import VARIABLES as SESSION_V
 from ticdc_producer.scenario.sql.syntax.alter import PARTS
 from ticdc_producer.scenario.sql.syntax.column_type import TYPE_NAMES
 from ticdc_producer.scenario.sql.syntax.statement import STATEMENTS as DDL_STATEMENTS
-from ticdc_producer.scenario.sql.text.dialect import parse_expression
+from ticdc_producer.scenario.sql.text.parse import parse_expression
 
 PAGE = (STATEMENTS, ALTER_PARTS, DEFINITIONS)
 EXAMPLES = [*(example for part in PAGE for group in part.values() for example in group), *SYNONYMS]

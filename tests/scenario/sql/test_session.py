@@ -268,3 +268,12 @@ def test_enum_sorts_by_number_and_bit_compares_as_one() -> None:
         "delete from b order by e limit 1; delete from b where b = b'1'"
     )
     assert [before and before[0] for _, op, before, _ in ops(script) if op == "delete"] == [b"2", b"1"]
+
+
+def test_definitions_of_a_dump_are_read_under_its_sql_mode() -> None:
+    session = Session(force_replicate=True)
+    session.run_definitions(
+        'SET sql_mode = \'ANSI_QUOTES\';\nCREATE TABLE "a;b" ("id" INT PRIMARY KEY COMMENT \'a"\');\n'
+        'INSERT INTO "a;b" VALUES (1);\nSELECT "id" FROM "a;b";\nTRUNCATE "a;b";'
+    )
+    assert [table.name for table, _ in session.defined_tables()] == ["a;b"]

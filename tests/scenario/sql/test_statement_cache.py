@@ -13,7 +13,8 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache, shared_statements
 from ticdc_producer.scenario.sql.session.session import Session
-from ticdc_producer.scenario.sql.text.dialect import TokenType, parse_dml, words
+from ticdc_producer.scenario.sql.text.dialect import TokenType, words
+from ticdc_producer.scenario.sql.text.parse import parse_dml
 from ticdc_producer.scenario.sql.text.statements import Statement, split_statements
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"

@@ -12,7 +12,7 @@ from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.scenario.sql.syntax import parse_ddl
 from ticdc_producer.scenario.sql.syntax.statement import CreateTable
 from ticdc_producer.scenario.sql.text.cursor import Cursor
-from ticdc_producer.scenario.sql.text.dialect import parse_expression
+from ticdc_producer.scenario.sql.text.parse import parse_expression
 from ticdc_producer.scenario.sql.text.statements import split_statements
 
 TABLE = """

@@ -22,7 +22,7 @@ from ticdc_producer.scenario.sql.store.cluster import TiDBCluster
 from ticdc_producer.scenario.sql.syntax.statement import DropObjects
 from ticdc_producer.scenario.sql.syntax.view import CreateView
 from ticdc_producer.scenario.sql.text.cursor import SourceText
-from ticdc_producer.scenario.sql.text.dialect import parse_dml
+from ticdc_producer.scenario.sql.text.parse import parse_dml
 
 
 def create_view(node: CreateView, context: DDLContext) -> None:

@@ -25,7 +25,8 @@ from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.functions import FUNCTIONS
 from ticdc_producer.scenario.sql.functions.session import SESSION_FUNCTIONS
 from ticdc_producer.scenario.sql.syntax.column import Default
-from ticdc_producer.scenario.sql.text.dialect import parse_expression, words
+from ticdc_producer.scenario.sql.text.dialect import words
+from ticdc_producer.scenario.sql.text.parse import parse_expression
 from ticdc_producer.scenario.sql.text.spelling import quoted_name
 
 T = MySQLType

@@ -20,7 +20,7 @@ from ticdc_producer.scenario.sql.expression.function_call import call_of
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.functions import FUNCTIONS
 from ticdc_producer.scenario.sql.functions.function import text_type
-from ticdc_producer.scenario.sql.text.dialect import parse_expression
+from ticdc_producer.scenario.sql.text.parse import parse_expression
 
 T = MySQLType
 

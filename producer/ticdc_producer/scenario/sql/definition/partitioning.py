@@ -24,7 +24,7 @@ from ticdc_producer.model.values.collation import sort_key
 from ticdc_producer.model.values.sql_value import SQLMode, display_value
 from ticdc_producer.scenario.sql.expression.evaluate import evaluate
 from ticdc_producer.scenario.sql.expression.scope import Scope
-from ticdc_producer.scenario.sql.text.dialect import parse_expression
+from ticdc_producer.scenario.sql.text.parse import parse_expression
 
 Component: TypeAlias = tuple[int, int | bytes]
 """One value of a partition key in comparable form: NULL sorts before all values, MAXVALUE after them."""

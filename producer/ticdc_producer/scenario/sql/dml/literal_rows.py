@@ -17,8 +17,8 @@ from sqlglot import exp
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.arithmetic import negate
 from ticdc_producer.scenario.sql.expression.literal import bits_value, hex_value, literal_number
-from ticdc_producer.scenario.sql.text.dialect import parse_dml
 from ticdc_producer.scenario.sql.text.lexer import PLACEHOLDERS
+from ticdc_producer.scenario.sql.text.parse import parse_dml
 
 Convert: TypeAlias = Callable[[str], SQLValue]
 

@@ -15,6 +15,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import DEFAULT_NOW, SQLMode
 from ticdc_producer.scenario.history import CheckSize, History, HistorySize, PassedOver
 from ticdc_producer.scenario.sourced_files import SourcedFiles
+from ticdc_producer.scenario.sql.ddl import is_ddl
 from ticdc_producer.scenario.sql.dml.row_writer import RowWriter
 from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache, shared_statements
 from ticdc_producer.scenario.sql.query.context import StatementContext
@@ -115,6 +116,16 @@ class Session:
                 self._transaction.rollback()
                 what = "BEGIN" if autocommit else "a transaction under autocommit = 0"
                 raise ScenarioError(f"{what} without COMMIT or ROLLBACK", line=line)
+
+    def run_definitions(self, text: str) -> None:
+        """Run the DDL of a dump, with the settings that decide how it is read; rows and queries are left out.
+
+        :raises ScenarioError: at the first statement that fails, with file and line.
+        """
+        with self._located(1):
+            for statement in split_statements(text, 1, self._runner.spelling):
+                if is_ddl(statement.verb) or statement.verb in ("SET", "USE"):
+                    self._run_one(statement, self._runner.run)
 
     def _run_script(self, text: str, line: int) -> None:
         self._tables.announce(text, self._statements)

@@ -17,7 +17,7 @@ from ticdc_producer.scenario.sql.expression.evaluate import evaluate_constant
 from ticdc_producer.scenario.sql.functions.datetime.zone import time_zone
 from ticdc_producer.scenario.sql.functions.encryption import BLOCK_MODES
 from ticdc_producer.scenario.sql.text.cursor import Cursor
-from ticdc_producer.scenario.sql.text.dialect import parse_expression
+from ticdc_producer.scenario.sql.text.parse import parse_expression
 
 __all__ = ["run_set", "time_zone"]
 

@@ -25,7 +25,7 @@ from ticdc_producer.scenario.sql.syntax.names import (
     read_column_name,
 )
 from ticdc_producer.scenario.sql.text.cursor import Cursor, SourceText
-from ticdc_producer.scenario.sql.text.dialect import missing_semicolon
+from ticdc_producer.scenario.sql.text.parse import missing_semicolon
 
 
 @dataclass(frozen=True, slots=True)

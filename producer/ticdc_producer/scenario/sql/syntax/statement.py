@@ -27,7 +27,7 @@ from ticdc_producer.scenario.sql.syntax.table_option import (
 )
 from ticdc_producer.scenario.sql.syntax.view import CreateView, read_create_view
 from ticdc_producer.scenario.sql.text.cursor import Cursor, SourceText
-from ticdc_producer.scenario.sql.text.dialect import missing_semicolon
+from ticdc_producer.scenario.sql.text.parse import missing_semicolon
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

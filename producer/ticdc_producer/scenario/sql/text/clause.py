@@ -7,7 +7,7 @@ import re
 from sqlglot import exp
 
 from ticdc_producer.errors import UnsupportedSQL
-from ticdc_producer.scenario.sql.text.dialect import parse_dml
+from ticdc_producer.scenario.sql.text.parse import parse_dml
 from ticdc_producer.scenario.sql.text.statements import Statement
 
 _WORDS = {

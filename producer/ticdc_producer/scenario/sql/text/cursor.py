@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.scenario.sql.text.dialect import Token, TokenType, missing_semicolon
+from ticdc_producer.scenario.sql.text.dialect import Token, TokenType
+from ticdc_producer.scenario.sql.text.parse import missing_semicolon
 from ticdc_producer.scenario.sql.text.statements import Statement
 
 _LONGEST_NAME = 64

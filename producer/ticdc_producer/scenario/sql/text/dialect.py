@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.mysql import MySQL
-from sqlglot.errors import ParseError, TokenError
+from sqlglot.errors import TokenError
 from sqlglot.parsers.mysql import MySQLParser
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]  # re-exported from its compiled core
 
-from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.text.spelling import CONCATENATION, HIGH_NOT
 
 __all__ = [
@@ -23,9 +23,8 @@ __all__ = [
     "TiDBWords",
     "Token",
     "TokenType",
-    "parse_dml",
-    "parse_expression",
     "string_text",
+    "token_error",
     "words",
 ]
 
@@ -36,8 +35,6 @@ WITHOUT_BRACKETS = (
 """Functions that may be called without brackets."""
 COMMA = "COMMA"
 """Kind of a join that is written as a comma."""
-_SQLGLOT_INTERNALS = re.compile(r" (?:but got <Token|for <class) .*>", re.DOTALL)
-"""The part of sqlglot's messages that names its own objects."""
 
 
 def _call_without_brackets(parser: Any) -> exp.Expr:
@@ -162,7 +159,7 @@ def words(text: str, line: int = 1) -> list[Token]:
     try:
         return list(TiDBWords().tokenize(text))
     except TokenError as error:
-        raise _token_error(error, text, line) from error
+        raise token_error(error, text, line) from error
 
 
 def string_text(literal: str) -> str:
@@ -170,189 +167,7 @@ def string_text(literal: str) -> str:
     return str(words(literal)[0].text)
 
 
-def parse_dml(text: str, line: int) -> tuple[str, exp.Expr]:
-    """Parse a DML statement. REPLACE is parsed as INSERT, whose grammar it shares.
-
-    :return: the first word in upper case, and sqlglot's tree.
-    :raises ScenarioError: if it does not parse, with the line in the file.
-    """
-    tokens = _tokens(text, line)
-    verb = tokens[0].text.upper()
-    if verb == "REPLACE":
-        tokens[0] = _as_insert(tokens[0])
-    tree = _tree(tokens, text, line)
-    _check_assignments(tree, line)
-    return verb, tree
-
-
-def parse_expression(text: str, line: int) -> exp.Expr:
-    """Parse a single expression, such as that of a DEFAULT.
-
-    :raises ScenarioError: if it does not parse.
-    """
-    tree = _tree(_tokens("SELECT " + text, line), "SELECT " + text, line)
-    expressions = tree.expressions if isinstance(tree, exp.Select) else []
-    if len(expressions) != 1:
-        raise ScenarioError(f"SQL does not parse: {text!r} is not one expression", line=line)
-    expression: exp.Expr = expressions[0]
-    return expression
-
-
-def _tokens(text: str, line: int) -> list[Token]:
-    try:
-        tokens = _tokens_of_sums(text)
-    except TokenError as error:
-        raise _token_error(error, text, line) from error
-    for comment in (comment for token in tokens for comment in token.comments):
-        if comment.startswith("+") and (setting := _SETTING.search(comment)):
-            raise UnsupportedSQL(f"SET_VAR({setting[1]}) in a hint is not supported", line=line)
-    return _with_literals(tokens)
-
-
-_SETTING = re.compile(
-    r"\bSET_VAR\s*\(\s*(sql_mode|time_zone|timestamp|foreign_key_checks|tidb_skip_utf8_check)\b",
-    re.IGNORECASE,
-)
-"""A setting in a hint that changes the result; other hints have no effect."""
-
-
-_SUM = re.compile(r"[0-9.]+[eE][+-]?[0-9]+(?=[+-])")
-"""A number with an exponent before a sign, which sqlglot reads as a part of the number, or of a word."""
-
-
-def _tokens_of_sums(text: str) -> list[Token]:
-    """Return the tokens of a text, with a blank after each number that sqlglot does not end at a sign."""
-    while True:
-        tokens = list(TiDB().tokenize(text))
-        ends = [
-            token.start + match.end()
-            for token in tokens
-            if token.token_type in _NUMBER_OR_WORD and (match := _SUM.match(token.text))
-        ]
-        if not ends:
-            return tokens
-        parts = (text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True))
-        text = " ".join(parts)
-
-
-_NUMBER_OR_WORD = (TokenType.NUMBER, TokenType.VAR)
-
-
-_ODBC_WORDS = {"D": "DATE", "T": "TIME", "TS": "TIMESTAMP"}
-
-
-def _with_literals(tokens: list[Token]) -> list[Token]:
-    """Replace ``{d '…'}``, ``{t '…'}`` and ``{ts '…'}`` by literals, ``NEXT VALUE FOR`` by a call.
-
-    The word before the bracket of ``DEFAULT(column)`` becomes a name, and so does a charset in quotes.
-    """
-    for position in range(len(tokens) - 2, -1, -1):
-        token, following = tokens[position], tokens[position + 1]
-        if token.token_type == TokenType.USING and following.token_type == TokenType.STRING:
-            tokens[position + 1] = _retyped(following, TokenType.VAR)
-        elif token.token_type == TokenType.DEFAULT and following.token_type == TokenType.L_PAREN:
-            tokens[position] = _retyped(token, TokenType.VAR)
-        elif token.token_type == TokenType.L_BRACE:
-            tokens[position : position + 4] = _without_braces(tokens[position : position + 4])
-        elif [each.text.upper() for each in tokens[position : position + 3]] == ["NEXT", "VALUE", "FOR"]:
-            _call_nextval(tokens, position)
-    return tokens
-
-
-def _call_nextval(tokens: list[Token], position: int) -> None:
-    """Replace ``NEXT VALUE FOR sequence`` by ``NEXTVAL(sequence)``."""
-    name, opening, closing = TiDB().tokenize("nextval()")
-    end = position + 4 + 2 * (len(tokens) > position + 4 and tokens[position + 4].text == ".")
-    tokens[position:end] = [
-        _retyped(tokens[position], name.token_type, name.text),
-        _retyped(tokens[position + 2], opening.token_type, opening.text),
-        *tokens[position + 3 : end],
-        _retyped(tokens[end - 1], closing.token_type, closing.text),
-    ]
-
-
-def _without_braces(tokens: list[Token]) -> list[Token]:
-    meant = _ODBC_WORDS.get(tokens[1].text.upper())
-    kinds = [token.token_type for token in tokens[2:]]
-    if meant is None or kinds != [TokenType.STRING, TokenType.R_BRACE]:
-        return tokens
-    (literal,) = TiDB().tokenize(meant)
-    return [_retyped(tokens[1], literal.token_type), tokens[2]]
-
-
-def _retyped(token: Token, kind: TokenType, text: str = "") -> Token:
-    return Token(kind, text or token.text, token.line, token.col, token.start, token.end, token.comments)
-
-
-def _as_insert(token: Token) -> Token:
-    return Token(TokenType.INSERT, "INSERT", token.line, token.col, token.start, token.end, token.comments)
-
-
-_BEGINS_LIST = {
-    None, TokenType.COMMA, TokenType.L_PAREN, TokenType.SET, TokenType.VALUES, TokenType.SELECT,
-    TokenType.FROM, TokenType.ORDER_BY, TokenType.GROUP_BY,
-}  # fmt: skip
-_ENDS_LIST = {
-    None, TokenType.COMMA, TokenType.R_PAREN, TokenType.SEMICOLON, TokenType.SET, TokenType.FROM,
-    TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY, TokenType.LIMIT, TokenType.ON,
-}  # fmt: skip
-
-
-def _check_commas(tokens: list[Token], line: int) -> None:
-    """Check that something is on both sides of each comma; sqlglot ignores a comma too many.
-
-    TiDB's grammar has no list with an empty element. Source: tidb ``pkg/parser/parser.y``.
-
-    :raises ScenarioError: for the first comma that separates nothing.
-    """
-    kinds = [None, *(token.token_type for token in tokens), None]
-    for position, token in enumerate(tokens):
-        if token.token_type is TokenType.COMMA and (
-            kinds[position] in _BEGINS_LIST or kinds[position + 2] in _ENDS_LIST
-        ):
-            what = "SQL does not parse: a comma has nothing before or after it"
-            raise ScenarioError(what, line=line + token.line - 1)
-
-
-def _check_assignments(tree: exp.Expr, line: int) -> None:
-    """Check that each SET, and each ON DUPLICATE KEY UPDATE, has an assignment; sqlglot accepts none.
-
-    :raises ScenarioError: if not.
-    """
-    conflict = tree.args.get("conflict")
-    updates = tree if isinstance(tree, exp.Update) else conflict
-    if updates is not None and not updates.expressions:
-        raise ScenarioError("SQL does not parse: UPDATE has no assignment", line=line)
-
-
-def _tree(tokens: list[Token], text: str, line: int) -> exp.Expr:
-    _check_commas(tokens, line)
-    try:
-        trees = TiDB().parser().parse(tokens, text)
-    except ParseError as error:
-        details = error.errors[0] if error.errors else {}
-        reason = _SQLGLOT_INTERNALS.sub("", str(details.get("description") or "invalid syntax"))
-        reason = reason.replace("Invalid expression / Unexpected token", "unexpected text")
-        near = str(details.get("highlight") or "")
-        what = f"SQL does not parse: {reason} near {near!r}"
-        hint = missing_semicolon(near)
-        raise ScenarioError(what, line=line + int(details.get("line") or 1) - 1, hint=hint) from error
-    except RecursionError:
-        raise ScenarioError("SQL is nested too deeply", line=line) from None
-    if len(trees) != 1 or trees[0] is None:
-        raise ScenarioError("SQL does not parse: one statement was expected", line=line)
-    return trees[0]
-
-
-_STATEMENT_STARTS = frozenset({"ALTER", "CREATE", "DELETE", "DROP", "INSERT", "TRUNCATE", "UPDATE", "USE"})
-
-
-def missing_semicolon(word: str) -> str:
-    """Return the hint of an error at a word that begins a statement; empty for other words."""
-    return f"is a ; missing before {word}?" if word.upper() in _STATEMENT_STARTS else ""
-
-
-def _token_error(error: TokenError, text: str, line: int) -> ScenarioError:
+def token_error(error: TokenError, text: str, line: int) -> ScenarioError:
     """Return sqlglot's error for an open quote, an open comment or an invalid digit, with its line."""
     if not isinstance(error.__cause__, TokenError):  # sqlglot reads past the end of an open comment
         return ScenarioError(

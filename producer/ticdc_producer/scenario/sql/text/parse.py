@@ -1,0 +1,81 @@
+"""Parses DML statements and expressions into sqlglot's trees."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+from sqlglot.errors import ParseError
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.scenario.sql.text.dialect import TiDB, Token
+from ticdc_producer.scenario.sql.text.dml_tokens import as_insert, check_commas, dml_tokens
+
+_SQLGLOT_INTERNALS = re.compile(r" (?:but got <Token|for <class) .*>", re.DOTALL)
+"""The part of sqlglot's messages that names its own objects."""
+
+
+def parse_dml(text: str, line: int) -> tuple[str, exp.Expr]:
+    """Parse a DML statement. REPLACE is parsed as INSERT, whose grammar it shares.
+
+    :return: the first word in upper case, and sqlglot's tree.
+    :raises ScenarioError: if it does not parse, with the line in the file.
+    """
+    tokens = dml_tokens(text, line)
+    verb = tokens[0].text.upper()
+    if verb == "REPLACE":
+        tokens[0] = as_insert(tokens[0])
+    tree = _tree(tokens, text, line)
+    _check_assignments(tree, line)
+    return verb, tree
+
+
+def parse_expression(text: str, line: int) -> exp.Expr:
+    """Parse a single expression, such as that of a DEFAULT.
+
+    :raises ScenarioError: if it does not parse.
+    """
+    tree = _tree(dml_tokens("SELECT " + text, line), "SELECT " + text, line)
+    expressions = tree.expressions if isinstance(tree, exp.Select) else []
+    if len(expressions) != 1:
+        raise ScenarioError(f"SQL does not parse: {text!r} is not one expression", line=line)
+    expression: exp.Expr = expressions[0]
+    return expression
+
+
+def _check_assignments(tree: exp.Expr, line: int) -> None:
+    """Check that each SET, and each ON DUPLICATE KEY UPDATE, has an assignment; sqlglot accepts none.
+
+    :raises ScenarioError: if not.
+    """
+    conflict = tree.args.get("conflict")
+    updates = tree if isinstance(tree, exp.Update) else conflict
+    if updates is not None and not updates.expressions:
+        raise ScenarioError("SQL does not parse: UPDATE has no assignment", line=line)
+
+
+def _tree(tokens: list[Token], text: str, line: int) -> exp.Expr:
+    check_commas(tokens, line)
+    try:
+        trees = TiDB().parser().parse(tokens, text)
+    except ParseError as error:
+        details = error.errors[0] if error.errors else {}
+        reason = _SQLGLOT_INTERNALS.sub("", str(details.get("description") or "invalid syntax"))
+        reason = reason.replace("Invalid expression / Unexpected token", "unexpected text")
+        near = str(details.get("highlight") or "")
+        what = f"SQL does not parse: {reason} near {near!r}"
+        hint = missing_semicolon(near)
+        raise ScenarioError(what, line=line + int(details.get("line") or 1) - 1, hint=hint) from error
+    except RecursionError:
+        raise ScenarioError("SQL is nested too deeply", line=line) from None
+    if len(trees) != 1 or trees[0] is None:
+        raise ScenarioError("SQL does not parse: one statement was expected", line=line)
+    return trees[0]
+
+
+_STATEMENT_STARTS = frozenset({"ALTER", "CREATE", "DELETE", "DROP", "INSERT", "TRUNCATE", "UPDATE", "USE"})
+
+
+def missing_semicolon(word: str) -> str:
+    """Return the hint of an error at a word that begins a statement; empty for other words."""
+    return f"is a ; missing before {word}?" if word.upper() in _STATEMENT_STARTS else ""
