@@ -115,7 +115,8 @@ WRONG = [
     ),
     Wrong(
         "insert into two (a, b, c) values (5, 5, 6)",
-        "The value specified for generated column 'c' in table 'two' is not allowed",
+        "The value specified for generated column 'c' in table 'two' is not allowed (leave the column out; "
+        "mariadb-dump has no option for that, but mydumper and mysqldump do it)",
         "c",
     ),
     Wrong(

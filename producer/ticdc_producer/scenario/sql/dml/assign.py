@@ -108,9 +108,8 @@ def null_error(column: ColumnInfo) -> ScenarioError:
     return ScenarioError(f"Column {column.name!r} cannot be null", column=column.name, value="NULL")
 
 
-def generated_error(column: ColumnInfo, table: TableInfo) -> ScenarioError:
+def generated_error(column: ColumnInfo, table: TableInfo, hint: str = "") -> ScenarioError:
     what = f"The value specified for generated column {column.name!r} in table {table.name!r} is not allowed"
-    hint = "leave the column out; mariadb-dump has no option for that, but mydumper and mysqldump do it"
     return ScenarioError(what, column=column.name, hint=hint)
 
 

@@ -219,7 +219,10 @@ def _count_error(row: int, columns: int, values: int) -> ScenarioError:
 def _check_generated(table: TableInfo, columns: InsertColumns, tuples: Sequence[Sequence[Cell]]) -> None:
     for position, (_, column) in enumerate(columns.assigned):
         if column.generated and any(_gives_value(row, position) for row in tuples):
-            raise generated_error(column, table)
+            hint = (
+                "leave the column out; mariadb-dump has no option for that, but mydumper and mysqldump do it"
+            )
+            raise generated_error(column, table, hint)
 
 
 def _gives_value(row: Sequence[Cell], position: int) -> bool:
