@@ -90,6 +90,6 @@ def _without_padding(data: bytes) -> bytes | None:
 
 
 FUNCTIONS = {
-    name: Function(partial(_crypt, name), 2, 3, type=E.BYTES, accepts_null=True)
+    name: Function(partial(_crypt, name), 2, 3, type=E.BYTES, accepts_null=True, takes_bytes=True)
     for name in ("AES_DECRYPT", "AES_ENCRYPT")
 }

@@ -44,6 +44,8 @@ class Function:
     :param type: of its result: a kind, or a rule.
     :param accepts_null: whether ``run`` is called if an argument is NULL; else the result is NULL.
     :param collated: whether it compares strings, and so needs their collation.
+    :param takes_bytes: whether it reads the bytes of texts, in the charset of each. Source: tidb
+        ``convertActionMap``.
     :param step: size of the groups in which arguments beyond ``min_arguments`` come.
     :param full_fraction: whether its datetime has six digits of a fraction unless the first argument is a
         literal. Source: tidb ``convertTzFunctionClass.getDecimal``.
@@ -62,6 +64,7 @@ class Function:
     type: EvalType | TypeRule = field(kw_only=True)
     accepts_null: bool = False
     collated: bool = False
+    takes_bytes: bool = False
     step: int = 1
     full_fraction: bool = False
     numbers: Sequence[int] = ()
@@ -105,6 +108,7 @@ class Properties(TypedDict, total=False):
 
     type: EvalType | TypeRule
     accepts_null: bool
+    takes_bytes: bool
     step: int
     full_fraction: bool
     numbers: Sequence[int]

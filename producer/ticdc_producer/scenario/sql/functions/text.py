@@ -173,18 +173,18 @@ def _is_upper_uuid(arguments: Arguments) -> bool:
 
 
 FUNCTIONS = {
-    "BIT_LENGTH": value_function(_bit_length, 1, type=E.INTEGER),
+    "BIT_LENGTH": value_function(_bit_length, 1, takes_bytes=True, type=E.INTEGER),
     "CHARACTER_LENGTH": value_function(_char_length, 1, type=E.INTEGER, indexed=True),
     "CHAR_LENGTH": value_function(_char_length, 1, type=E.INTEGER, indexed=True),
     "INSERT": value_function(_insert, 4, integers=(1, 2), type=text_type),
     "LCASE": value_function(_lower, 1, type=text_type, indexed=True),
     "LEFT": value_function(_left, 2, integers=(1,), type=text_type),
-    "LENGTH": value_function(_length, 1, type=E.INTEGER, indexed=True),
+    "LENGTH": value_function(_length, 1, takes_bytes=True, type=E.INTEGER, indexed=True),
     "LOWER": value_function(_lower, 1, type=text_type, indexed=True),
     "LPAD": Function(partial(_padded, before=True), 3, 3, integers=(1,), type=text_type),
     "LTRIM": value_function(partial(_trim, what=" ", side="LEADING"), 1, type=text_type, indexed=True),
     "MID": value_function(_substring, 2, 3, integers=(1, 2), type=text_type),
-    "OCTET_LENGTH": value_function(_length, 1, type=E.INTEGER, indexed=True),
+    "OCTET_LENGTH": value_function(_length, 1, takes_bytes=True, type=E.INTEGER, indexed=True),
     "REPLACE": value_function(_replace, 3, type=text_type, default=_is_upper_uuid),
     "REVERSE": value_function(_reverse, 1, type=text_type, indexed=True),
     "RIGHT": value_function(_right, 2, integers=(1,), type=text_type),

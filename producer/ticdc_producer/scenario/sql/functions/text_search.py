@@ -160,7 +160,7 @@ def _ord(value: SQLValue) -> SQLValue:
 
 
 FUNCTIONS = {
-    "ASCII": value_function(_ascii, 1, type=E.INTEGER, indexed=True),
+    "ASCII": value_function(_ascii, 1, takes_bytes=True, type=E.INTEGER, indexed=True),
     "FIELD": Function(_field, 2, -1, accepts_null=True, collated=True, type=E.INTEGER),
     "FIND_IN_SET": Function(_find_in_set, 2, 2, collated=True, type=E.INTEGER),
     "INSTR": Function(_instr, 2, 2, collated=True, type=E.INTEGER),
