@@ -117,3 +117,9 @@ def test_the_collation_of_two_operands(condition: str, holds: bool) -> None:
 def test_an_illegal_mix(condition: str) -> None:
     with pytest.raises(ScenarioError, match="Illegal mix of collations"):
         history_of(f"{_MIXED} update t set id = 2 where {condition}")
+
+
+def test_functions_of_bytes_read_a_gbk_column_in_gbk() -> None:
+    script = f"create table t (v varchar(9) {_GBK}, n int, h varchar(99)); insert into t (v) values ('中文');"
+    script += "update t set n = length(v), h = concat(hex(v), ' ', to_base64(v), ' ', ascii(v))"
+    assert rows_of(script) == [("中文".encode(), b"4", b"D6D0CEC4 1tDOxA== 214")]

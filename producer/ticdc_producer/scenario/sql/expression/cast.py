@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from types import MappingProxyType
 
@@ -19,6 +19,7 @@ from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.values.coerce import coerce, read, vector_text
 from ticdc_producer.model.values.coerce_scalar import allowed, as_datetime, as_duration
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
+from ticdc_producer.model.values.collation import weights_of
 from ticdc_producer.model.values.json_document import check_depth, json_of, parse_json, to_json_text
 from ticdc_producer.model.values.number_text import check_integer, whole_number
 from ticdc_producer.model.values.sql_value import (
@@ -158,6 +159,8 @@ def _as_column(code: MySQLType) -> Callable[[SQLValue, CastType, SQLMode], SQLVa
 def _char(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
     if target.charset == "binary":
         return _binary(value, target, mode)
+    if target.charset == "gbk":
+        return _gbk(value, target, mode)
     text = to_text(value)
     if isinstance(value, bytes):
         text = _decoded(value)
@@ -167,6 +170,18 @@ def _char(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
         _fail_if_strict(f"Data too long (at most {target.sizes[0]} characters)", value, mode)
         return text[: target.sizes[0]]
     return text
+
+
+def _gbk(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
+    """Return a text of GBK: other characters become question marks, and bytes that are none NULL."""
+    try:
+        text = value.decode("gbk") if isinstance(value, bytes) else to_text(value)
+    except UnicodeDecodeError:
+        return None
+    if not text.isascii():
+        encoded = weights_of("gbk_bin")
+        text = "".join("?" if encoded[character] == b"?" else character for character in text)
+    return _char(text, replace(target, charset=""), mode)
 
 
 def _decoded(value: bytes) -> str:
@@ -241,7 +256,7 @@ def _vector(value: SQLValue, target: CastType, _: SQLMode) -> SQLValue:
     return text
 
 
-_CHARSETS = ("utf8mb4", "utf8", "utf8mb3", "binary", "ascii", "latin1")
+_CHARSETS = ("utf8mb4", "utf8", "utf8mb3", "binary", "ascii", "latin1", "gbk")
 
 # sqlglot parses REAL as FLOAT, too, although REAL is DOUBLE in MySQL.
 _NAMES: dict[exp.DType, str] = {

@@ -11,7 +11,7 @@ from functools import reduce
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.values.collation import charset_of
+from ticdc_producer.model.values.collation import DEFAULT_COLLATIONS, charset_of
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
 from ticdc_producer.scenario.sql.expression.function_call import call_of, column_name
 from ticdc_producer.scenario.sql.expression.scope import Scope
@@ -33,6 +33,8 @@ def collation_of(node: exp.Expr, scope: Scope) -> str:
         return str(node.expression.name).lower()
     if isinstance(node, SUBQUERIES):
         return scope.required_context(node).collation(node, scope)
+    if isinstance(node, exp.Cast) and node.to.text("kind").lower() == "gbk":
+        return DEFAULT_COLLATIONS["gbk"]
     call = call_of(node)
     if call is None and isinstance(node, exp.Column):
         return scope.collation(*column_name(node))
