@@ -138,7 +138,9 @@ class FrameSource(UpstreamSource):
             with translate_worker_errors():
                 self._check(engine, changes)
             self._checked.add(engine.name)
-        return self._located(row_events_by_row(self._located(complete(changes, self.plan)), plan))
+        completed = self._located(complete(changes, self.plan))
+        by = row_events_by_key if self.plan.has_hidden_ids else row_events_by_row
+        return self._located(by(completed, plan))
 
     def _check(self, engine: Engine, changes: Dataset) -> None:
         rows = frame_rows(engine, self.plan.frame, self.plan.columns, COLUMNS)

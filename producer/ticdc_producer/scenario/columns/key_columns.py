@@ -64,6 +64,11 @@ def stored_key(table: TableInfo) -> StoredKey:
     return StoredKey(table, index, integer)
 
 
+def handle_keys(handles: npt.NDArray[np.int64]) -> pa.Array:
+    """Return the row keys of integer handles, and of hidden row ids."""
+    return _eight_bytes(handles.astype(np.int64).view(np.uint64) ^ _SIGN)
+
+
 def row_keys(key: StoredKey, values: Mapping[int, pa.Array]) -> tuple[pa.Array, pa.Array]:
     """Return the row keys and the integer handles, which are 0 if the table has none.
 

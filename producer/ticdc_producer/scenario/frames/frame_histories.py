@@ -18,7 +18,7 @@ from ticdc_producer.model.column_functions import first_of_groups
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE, TABLE_ROWS
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.columns.key_columns import stored_key
+from ticdc_producer.scenario.columns.key_columns import handle_keys, stored_key
 from ticdc_producer.scenario.columns.row_images import Flags, columns_of, images_of
 from ticdc_producer.scenario.frames.frame_changes import (
     FRAME_CHANGES,
@@ -95,6 +95,7 @@ def _with_previous(plan: FramePlan, changes: pa.RecordBatch, last: pa.RecordBatc
     columns = {
         **{name: changes.column(name) for name in changes.schema.names},
         "before": before,
+        "row_key": _handle_keys(changes) if plan.canonical else changes.column("row_key"),
         "old_table_id": pa.nulls(count),
         "old_row_key": pa.nulls(count),
         "old_row_id": pa.nulls(count),
@@ -103,6 +104,15 @@ def _with_previous(plan: FramePlan, changes: pa.RecordBatch, last: pa.RecordBatc
     complete_changes = pa.record_batch(arrays, schema=CHANGE_LOG)
     given = pc.greater_equal(changes.column("commit_seq"), 0)
     return complete_changes if pc.all(given).as_py() else complete_changes.filter(given)
+
+
+def _handle_keys(changes: pa.RecordBatch) -> pa.Array:
+    """Return the row keys of changes: those of their hidden ids, as far as they are known.
+
+    Their order is that of the rows of a transaction.
+    """
+    ids = changes.column("row_id").to_numpy()
+    return pc.if_else(pa.array(ids != 0), handle_keys(ids), changes.column("row_key"))
 
 
 class _Check:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import SQLMode
+from ticdc_producer.scenario.columns.key_columns import stored_key
 from ticdc_producer.scenario.columns.row_images import RowVersions
 from ticdc_producer.scenario.frames.frame_rows import FrameColumnNames, FrameColumns
 from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
@@ -102,6 +103,12 @@ class FramePlan:
     def canonical(self) -> bool:
         """Whether the images have canonical values."""
         return isinstance(self.columns, FrameColumnNames) and self.columns.canonical
+
+    @property
+    def has_hidden_ids(self) -> bool:
+        """Whether rows may have hidden ids, which stay if the handle key of a row changes."""
+        tables = (entry.table for entry in self.entries if entry.table is not None)
+        return self.canonical and not all(stored_key(table).integer for table in tables)
 
     @cached_property
     def versions(self) -> RowVersions:
