@@ -34,7 +34,10 @@ LOSSES = {
 """By source, the files with values or rows that its messages do not have."""
 REFUSED_OF = {
     "csv files": {"generated_defaults": "CSV-FIELDS", "ddl_many": "CSV-FIELDS"},
-    "avro": {"enum_set_bit_json": "a row that does not exist"},  # its INSERT was rejected
+    "avro": {
+        "enum_set_bit_json": "a row that does not exist",  # its INSERT was rejected
+        "nokey_force": "force-replicate must be off",
+    },
 }
 REFUSED = {
     "fuzz/fuzz12": "SQL does not parse",  # TiDB prints a backslash at the end of a member of ENUM unescaped

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from ticdc_producer.config import Changefeed
+from ticdc_producer.config import Changefeed, resolve
 from ticdc_producer.config.changefeed_toml import changefeed_toml, sink_uri_with_options
 from ticdc_producer.config.sink_uri import parse_sink_uri
 from ticdc_producer.model.parameter import SinkKind
@@ -69,10 +69,16 @@ def write_scenario(
 
 
 def _changefeed(changefeed: Changefeed, *, force_replicate: bool) -> dict[str, Any]:
-    """Return the changefeed section: no brokers, no credentials."""
-    if changefeed.sink_uri.kind is SinkKind.KAFKA:
-        topic = changefeed.sink_uri.topic
-        target = parse_sink_uri(f"kafka:///{topic}").target
+    """Return the changefeed section: no brokers, no storage, no credentials.
+
+    The scenario of a storage sends a topic, if its protocol can, and else Open Protocol.
+    """
+    if changefeed.sink_uri.kind is SinkKind.STORAGE:
+        protocol = changefeed.protocol if SinkKind.KAFKA in changefeed.spec.sinks else "open-protocol"
+        extension = "&enable-tidb-extension=true" if changefeed.enable_tidb_extension else ""
+        changefeed = resolve(f"kafka:///recording?protocol={protocol}{extension}")
+    else:
+        target = parse_sink_uri(f"kafka:///{changefeed.sink_uri.topic}").target
         changefeed = changefeed.model_copy(update={"sink_uri": target, "claim_check_storage_uri": ""})
     content = tomllib.loads(changefeed_toml(changefeed))
     if force_replicate:
