@@ -54,7 +54,7 @@ def sink_uri(variant: str) -> str:
 def golden_files(source: str, target: str) -> list[str]:
     """The golden files that have both variants, without the variant, relative to the folder of all.
 
-    Of a source that is not exact only those of the folder ``visible``.
+    If the source is not exact, they are those of the folder ``visible``.
     """
     folder = GOLDEN if source in EXACT else GOLDEN / "visible"
     endings = [".sql" if variant in WRITTEN else f".{variant}.jsonl" for variant in (source, target)]

@@ -71,12 +71,13 @@ def write_scenario(
 def _changefeed(changefeed: Changefeed, *, force_replicate: bool) -> dict[str, Any]:
     """Return the changefeed section: no brokers, no storage, no credentials.
 
-    The scenario of a storage sends a topic, if its protocol can, and else Open Protocol.
+    The scenario of a storage sends a topic, in the default protocol if its own has none.
     """
     if changefeed.sink_uri.kind is SinkKind.STORAGE:
-        protocol = changefeed.protocol if SinkKind.KAFKA in changefeed.spec.sinks else "open-protocol"
-        extension = "&enable-tidb-extension=true" if changefeed.enable_tidb_extension else ""
-        changefeed = resolve(f"kafka:///recording?protocol={protocol}{extension}")
+        options = f"?protocol={changefeed.protocol}" if SinkKind.KAFKA in changefeed.spec.sinks else ""
+        if options and changefeed.enable_tidb_extension:
+            options += "&enable-tidb-extension=true"
+        changefeed = resolve(f"kafka:///recording{options}")
     else:
         target = parse_sink_uri(f"kafka:///{changefeed.sink_uri.topic}").target
         changefeed = changefeed.model_copy(update={"sink_uri": target, "claim_check_storage_uri": ""})

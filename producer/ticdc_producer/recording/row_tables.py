@@ -108,7 +108,7 @@ class RowTables:
     ) -> TableInfo:
         if sends_base64(self.fidelity):
             what = f"the rows of {'.'.join(name)} do not say which of its columns hold bytes"
-            raise RecordingError(what, where=row.place, hint=SCHEMA_HINT).about("schema")
+            raise RecordingError(what, where=row.origin, hint=SCHEMA_HINT).about("schema")
         shows_null = bool(self.fidelity.visible_flag(ColumnFlag.NULLABLE))
         columns = tuple(
             _column(name, row, column, *sizes.get((*name, column.name), (0, 0)), shows_null=shows_null)
@@ -157,7 +157,7 @@ def _column(
     if known is None or members:
         lacks = f"the members of column {column.name!r}" if members else f"the type of column {column.name!r}"
         what = f"no message creates {'.'.join(table)}, and its rows do not have {lacks}"
-        raise RecordingError(what, where=row.place, hint=SCHEMA_HINT).about("schema")
+        raise RecordingError(what, where=row.origin, hint=SCHEMA_HINT).about("schema")
     code, in_key = known.type, bool(column.flag & ColumnFlag.HANDLE_KEY)
     size, decimal = -1, -1
     if code == MySQLType.NEW_DECIMAL:

@@ -52,7 +52,7 @@ class FirstRow:
     last_ts: int = field(compare=False)
 
     @property
-    def place(self) -> str:
+    def origin(self) -> str:
         """The position as text."""
         topic, partition, offset = self.position
         return f"{topic}/{partition}@{offset}"
