@@ -103,6 +103,7 @@ AUTO_CDC = [
             "spark.sql.catalog.local":
                 "org.apache.spark.sql.connector.catalog.SharedTablesInMemoryRowLevelOperationTableCatalog",
             "spark.sql.defaultCatalog": "local",
+            "spark.driver.extraJavaOptions": "-Xss16m",  # for 300 columns
         },
         scd_type=scd_type,
     )
