@@ -14,6 +14,7 @@ import sys
 import venv
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,8 @@ class TableFormat:
     :param spark: a release.
     :param packages: of PyPI, beside Spark.
     :param scd_type: of AUTO CDC; 0: MERGE.
+    :param tables: where `verify state` finds the tables without Spark's source of the format; empty: nowhere.
+    :param library: reads them.
     """
 
     name: str
@@ -58,6 +61,8 @@ class TableFormat:
     session: dict[str, str]
     packages: tuple[str, ...] = ()
     scd_type: int = 0
+    tables: str = ""
+    library: str = ""
 
     @property
     def column(self) -> int:
@@ -74,6 +79,8 @@ DELTA = TableFormat(
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.databricks.delta.snapshotPartitions": "1",
     },
+    tables="delta:{work}/warehouse/{{table}}?deleted=ticdc_deleted",
+    library="deltalake",
 )
 ICEBERG = TableFormat(
     name="iceberg",
@@ -87,6 +94,8 @@ ICEBERG = TableFormat(
         "spark.sql.catalog.local.default-namespace": "default",
         "spark.sql.defaultCatalog": "local",
     },
+    tables="iceberg:{work}/warehouse/default/{{table}}?deleted=ticdc_deleted",
+    library="pyiceberg",
 )
 TESTS_OF_CATALYST = "org.apache.spark:spark-catalyst_2.13:4.2.0:jar:tests"
 """It has a catalog whose tables are in memory and support row-level operations, as AUTO CDC requires."""
@@ -234,6 +243,19 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, dict[str, Any]
     return {folder / case.name: case.plan(folder / case.name) for case in CASES}
 
 
+def compared_in_place(
+    table_format: TableFormat, case: Case, golden: Path, work: Path
+) -> ticdc_producer.StateOutcome:
+    """Compare the tables that the recipe left, read by the Python library of the format."""
+    return ticdc_producer.verify_state(
+        golden,
+        table_format.tables.format(work=work),
+        tables=[*case.targets],
+        table_map=case.targets,
+        ignore_columns=["ticdc_version"],
+    )
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("table_format", FORMATS, ids=lambda table_format: table_format.name)
 def test_the_recipe_leaves_the_expected_rows(
@@ -257,6 +279,9 @@ def test_the_recipe_leaves_the_expected_rows(
             }
             outcome = ticdc_producer.verify_state(golden, rows, tables=[*rows])
             assert outcome.ok, (case.name, folder, outcome)
+        if table_format.library and find_spec(table_format.library):
+            outcome = compared_in_place(table_format, case, golden, tmp_path)
+            assert outcome.ok, (case.name, outcome)
     for mistake in mistakes:
         if (
             mistake != TIED or table_format.scd_type == 2
