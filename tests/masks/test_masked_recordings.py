@@ -1,4 +1,4 @@
-"""Recordings with rules: what they leave out, what they refuse, and what they never say."""
+"""Recordings with rules: what they leave out, what they refuse, and what they never show."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_recording_holds_no_value_of_its_masked_columns(tmp_path: Path, protoc
     assert user["shout"] == user["email"].upper()
 
 
-def test_references_hold_and_the_report_says_what_stays_in_clear(tmp_path: Path) -> None:
+def test_references_hold_and_the_report_names_what_stays_in_clear(tmp_path: Path) -> None:
     folder = golden(tmp_path / "golden", "open-protocol", SQL)
     report = record(folder=folder, out=tmp_path / "r", mask=rules(tmp_path))
     (order,) = (dict(row["after"]) for row in rows(tmp_path / "r") if row["table"] == "orders" and row["op"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +13,7 @@ import typer
 from ticdc_producer.cli.options import with_options, with_registry
 from ticdc_producer.cli.terminal.progress import ProgressDisplay
 from ticdc_producer.cli.terminal.standard_output import reader_gone
+from ticdc_producer.errors import ArgumentError
 from ticdc_producer.runs.options import DECODE, DIFF, RECORD, TRANSCODE, check_options
 
 
@@ -62,6 +64,8 @@ def record(
     check_options("record", options)
     arguments = {option.name: options[option.name] for option in RECORD if "record" in option.functions}
     arguments["sink_uri"] = with_registry(options["sink_uri"], options["schema_registry"])
+    if options["shrink"] is not None:
+        return _shrink(out, options, arguments)
     from ticdc_producer import api
 
     with ProgressDisplay(quiet=options["quiet"]) as progress:
@@ -70,6 +74,34 @@ def record(
         typer.echo(json.dumps(recording.to_json(), ensure_ascii=False, indent=2))
     else:
         for line in recording.lines():
+            typer.echo(line)
+    return 0
+
+
+def _shrink(out: Path, options: dict[str, Any], arguments: dict[str, Any]) -> int:
+    """Record, and shrink what was recorded; the folder may be a recording already."""
+    from ticdc_producer import api
+    from ticdc_producer.conformance.fuzz.shrink_recording import is_recording, shrink_recording
+
+    with (
+        TemporaryDirectory(prefix="ticdc-producer-record-") as temporary,
+        ProgressDisplay(quiet=options["quiet"]) as progress,
+    ):
+        folder = options["folder"]
+        if folder is not None and is_recording(folder):
+            for name in ("table", "key", "since", "until", "schema", "skip_damaged", "mask"):
+                if options[name]:
+                    what = f"`{name}` applies to messages, and the folder is a recording"
+                    raise ArgumentError(what, argument=name).about(name)
+        else:
+            folder = Path(temporary) / "recording"
+            api.record(out=folder, **arguments, on_status=progress.on_status)
+        result = shrink_recording(folder, options["shrink"], out, progress.on_status)
+    if options["as_json"]:
+        content = {name: getattr(result, name) for name in ("statements", "before", "tries")}
+        typer.echo(json.dumps({"folder": str(out), **content}, ensure_ascii=False, indent=2))
+    else:
+        for line in result.lines():
             typer.echo(line)
     return 0
 

@@ -222,6 +222,8 @@ RECORD = (
         functions=("record",)),
     Option("mask", Path | None, None, "A rules file: values of its columns are replaced before anything is "
         "stored.", metavar="YAML", functions=("record",)),
+    Option("shrink", str | None, None, "Shrink the recording to an SQL scenario while this command fails, "
+        "which gets its folder.", "`folder` may be a recording", metavar="CMD", functions=_COMMAND),
     SCHEMA_REGISTRY, KAFKA_PROPERTIES, AS_JSON, QUIET,
 )
 """In the order of the help of ``record``."""

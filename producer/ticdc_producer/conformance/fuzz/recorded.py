@@ -240,7 +240,8 @@ def _statements(folder: Path) -> Iterator[str]:
         yield from ("BEGIN", *rows, "COMMIT") if len(rows) > 1 else rows
         for event in group:
             if event["kind"] == "ddl":
-                yield f"USE `{event['schema']}`"
+                if event["table"]:  # the database of a DDL of a database may not exist before it
+                    yield f"USE `{event['schema']}`"
                 yield str(event["query"])
 
 

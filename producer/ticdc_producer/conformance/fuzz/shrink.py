@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -18,7 +18,7 @@ from ticdc_producer.errors import ProducerError
 
 Fails = Callable[[FuzzExample], Awaitable[bool]]
 """Whether the testee gets an example wrong; False also if the example is not valid."""
-_Variants = Callable[[FuzzExample], Iterator[FuzzExample]]
+Variants = Callable[[FuzzExample], Iterator[FuzzExample]]
 
 MAX_TRIES = 1500
 """Most variants that are tried; a small history takes a few hundred."""
@@ -81,10 +81,14 @@ class Shrinker:
     """Tries smaller variants until none of them fails.
 
     :param fails: whether the testee gets an example wrong.
+    :param passes: what is tried, in this order; None: all that an example has.
+    :param most: most variants that are tried.
     :ivar tries: number of variants that were tried.
     """
 
     fails: Fails
+    passes: Sequence[Variants] | None = None
+    most: int = MAX_TRIES
     tries: int = 0
     _known: set[bytes] = field(default_factory=set)
 
@@ -93,7 +97,7 @@ class Shrinker:
         size = -1
         while size != _size(example):
             size = _size(example)
-            for variants in _PASSES:
+            for variants in _PASSES if self.passes is None else self.passes:
                 example = await self._pass(example, variants)
         return example
 
@@ -101,7 +105,7 @@ class Shrinker:
         """Return the failing variant with the fewest stops. The example itself fails, with its stops."""
         return await self._pass(example, _fewer_lives)
 
-    async def _pass(self, example: FuzzExample, variants: _Variants) -> FuzzExample:
+    async def _pass(self, example: FuzzExample, variants: Variants) -> FuzzExample:
         """Replace the example by its first variant that fails, as long as there is one."""
         smaller: FuzzExample | None = example
         while smaller is not None:
@@ -114,7 +118,7 @@ class Shrinker:
 
     async def _fails(self, variant: FuzzExample) -> bool:
         identity = repr(variant).encode()
-        if identity in self._known or self.tries >= MAX_TRIES:
+        if identity in self._known or self.tries >= self.most:
             return False
         self._known.add(identity)
         self.tries += 1
@@ -185,7 +189,7 @@ def _certain_traps(example: FuzzExample) -> Iterator[FuzzExample]:
             yield replace(example, inject=(*example.inject[:index], certain, *example.inject[index + 1 :]))
 
 
-def _edits(edit: Callable[[sql_edits.Script], Iterator[sql_edits.Script]]) -> _Variants:
+def _edits(edit: Callable[[sql_edits.Script], Iterator[sql_edits.Script]]) -> Variants:
     def variants(example: FuzzExample) -> Iterator[FuzzExample]:
         return (replace(example, sql=script) for script in edit(example.sql))
 
@@ -202,7 +206,7 @@ def _fewer_statements_by_chance(example: FuzzExample) -> Iterator[FuzzExample]:
             yield replace(example, sql=script, seed=seed, deliveries=deliveries)
 
 
-_PASSES: tuple[_Variants, ...] = (
+_PASSES: tuple[Variants, ...] = (
     _fewer_statements,
     _plainer_delivery,
     _certain_traps,
@@ -213,3 +217,13 @@ _PASSES: tuple[_Variants, ...] = (
     _edits(sql_edits.with_fewer_clauses),
     _edits(sql_edits.with_simpler_values),
 )
+SQL_PASSES: tuple[Variants, ...] = (
+    _edits(sql_edits.without_tables),
+    _edits(sql_edits.without_keys),
+    _fewer_statements,
+    _edits(sql_edits.without_transactions),
+    _edits(sql_edits.without_columns),
+    _edits(sql_edits.with_fewer_clauses),
+    _edits(sql_edits.with_simpler_values),
+)
+"""What is tried of a history alone, whatever its size."""

@@ -6,6 +6,7 @@ before a testee sees it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from ticdc_producer.conformance.fuzz.sql_parts import SQLParts, without
@@ -14,6 +15,8 @@ from ticdc_producer.scenario.sql.text.statements import split_statements
 Script = tuple[str, ...]
 
 _BEGIN, _COMMIT = ("BEGIN", "START"), ("COMMIT",)
+_OF_NO_TABLE = (*_BEGIN, *_COMMIT, "USE", "SET")
+_FIRST_VALUE = re.compile(r"(?:VALUES\s*\(|<=>)\s*('(?:[^']|'')*'|[^\s,)]+)", re.IGNORECASE)
 _SIMPLE = ("1", "'a'", "NULL")
 
 
@@ -64,6 +67,39 @@ def _is_balanced(script: Sequence[str]) -> bool:
         if depth not in (0, 1):
             return False
     return depth == 0
+
+
+def without_tables(script: Script) -> Iterator[Script]:
+    """Yield variants without the statements about some tables: halves of the tables first, then fewer."""
+    parsed = map(SQLParts.of, script)
+    names = [None if part is None or part.verb in _OF_NO_TABLE else part.table() for part in parsed]
+    yield from _without_groups(script, names)
+
+
+def without_keys(script: Script) -> Iterator[Script]:
+    """Yield variants without the changes of some rows: halves of the rows first, then fewer.
+
+    A row is known by the first value of an INSERT, or of a condition.
+    """
+    yield from _without_groups(script, [_key(text) for text in script])
+
+
+def _key(text: str) -> str | None:
+    parsed = SQLParts.of(text)
+    match = _FIRST_VALUE.search(text) if parsed and parsed.verb in ("INSERT", "UPDATE", "DELETE") else None
+    return None if parsed is None or match is None else f"{parsed.table()} {match[1]}"
+
+
+def _without_groups(script: Script, groups: Sequence[str | None]) -> Iterator[Script]:
+    names = [*dict.fromkeys(name for name in groups if name is not None)]
+    size = max(1, len(names) // 2)
+    while size and len(names) > 1:
+        for start in range(0, len(names), size):
+            left_out = {*names[start : start + size]}
+            rest = [text for text, name in zip(script, groups, strict=True) if name not in left_out]
+            if _is_balanced(rest):
+                yield tuple(rest)
+        size //= 2
 
 
 def without_rows(script: Script) -> Iterator[Script]:

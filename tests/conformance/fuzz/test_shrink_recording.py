@@ -1,0 +1,69 @@
+"""Recordings are shrunk to the statements with which a command fails."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from ticdc_producer import ProducerError, Scenario, record, run
+from ticdc_producer.cli import main
+from ticdc_producer.conformance.fuzz.shrink_recording import shrink_recording
+
+SQL = """
+CREATE DATABASE shop; USE shop;
+CREATE TABLE items (id INT PRIMARY KEY, name VARCHAR(9), price DECIMAL(8,2), at TIMESTAMP NULL);
+CREATE TABLE notes (k INT PRIMARY KEY, v VARCHAR(9));
+INSERT INTO items VALUES (1, 'a', 1.5, '2024-01-01 00:00:00'), (2, 'b', NULL, NULL), (3, 'c', 0, NULL);
+BEGIN; INSERT INTO notes VALUES (1, 'x'), (2, NULL); UPDATE items SET price = 9 WHERE id < 3; COMMIT;
+UPDATE items SET name = 'bad' WHERE id = 2;
+DELETE FROM items WHERE id = 1; UPDATE notes SET v = 'z';
+"""
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    uri = "kafka:///shop?partition-num=2&protocol=simple"
+    run(Scenario("shop").sql(SQL), sink_uri=uri, out=tmp_path / "golden", engine="local")
+    record(folder=tmp_path / "golden", out=tmp_path / "recording")
+    return tmp_path / "recording"
+
+
+def command(folder: Path, program: str) -> str:
+    (folder / "fails.py").write_text(program)
+    return shlex.join([sys.executable, str(folder / "fails.py")])
+
+
+GREP = (
+    "import sys; from pathlib import Path\nsys.exit('bad' in Path(sys.argv[1], 'scenario.yaml').read_text())"
+)
+
+
+def test_a_recording_is_shrunk_to_the_statements_that_matter(recording: Path) -> None:
+    result = shrink_recording(recording, FAILS, recording.parent / "out")
+    text = (recording.parent / "out" / "shrunk.sql").read_text()
+    assert "'bad'" in text
+    assert "notes" not in text
+    assert result.statements <= 4 < result.before
+    assert run(recording.parent / "out", out=recording.parent / "replay", engine="local").ok
+
+
+def test_the_command_records_and_shrinks(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = recording.parent
+    arguments = ["record", "--in", str(folder / "golden"), "--out", str(folder / "out")]
+    assert main([*arguments, "--quiet", "--shrink", FAILS]) == 0
+    assert "'bad'" in capsys.readouterr().out
+    arguments = ["record", "--in", str(recording), "--table", "*.*", "--out", str(folder / "other")]
+    assert main([*arguments, "--shrink", FAILS]) == 2
+    assert "--table" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [("true", "true does not fail with the history as SQL"), ("/nothing/here", "does not start")],
+)
+def test_a_command_that_does_not_fail_is_refused(recording: Path, words: str, what: str) -> None:
+    with pytest.raises(ProducerError, match=what):
+        shrink_recording(recording, words, recording.parent / "out")
+    assert not (recording.parent / "out").exists()
