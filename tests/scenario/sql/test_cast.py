@@ -127,7 +127,10 @@ def test_zero_dates_are_valid_if_sql_mode_allows_them() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["cast(1 as varchar(3))", "cast(1 as int)", "cast('[1]' as unsigned array)", "convert('a' using gb18030)"],
+    [
+        "cast(1 as varchar(3))", "cast(1 as int)", "cast('[1]' as unsigned array)",
+        "convert('a' using gb18030)",
+    ],
 )  # fmt: skip
 def test_other_types_are_refused_by_name(text: str) -> None:
     with pytest.raises(UnsupportedSQL):
