@@ -222,6 +222,19 @@ def test_a_table_whose_definition_is_not_known(tmp_path: Path) -> None:
     assert not (tmp_path / "recording").exists()
 
 
+def test_a_table_without_recorded_rows_needs_no_definition(tmp_path: Path) -> None:
+    sql = (
+        "CREATE TABLE e (id INT PRIMARY KEY, e ENUM('a', 'b')); CREATE TABLE t (id INT PRIMARY KEY);"
+        "INSERT INTO e VALUES (1, 'a'); INSERT INTO t VALUES (1);"
+        "ALTER TABLE e ADD COLUMN v INT; DELETE FROM t"
+    )
+    times = stamps(golden(tmp_path / "whole", sql=sql))
+    later = golden(tmp_path / "later", sql=sql, start_ts=str(times[1]))
+    report = record(folder=later, since=str(times[2]), out=tmp_path / "recording")
+    assert report.events == {"row": 2, "resolved": 3}
+    assert {row["table"] for row in rows(tmp_path / "recording") if row["resolved"] is None} == {"t"}
+
+
 def test_a_dump_that_does_not_fit(tmp_path: Path) -> None:
     whole = golden(tmp_path / "whole")
     later = golden(tmp_path / "later", start_ts=str(stamps(whole)[4]))

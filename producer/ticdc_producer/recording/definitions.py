@@ -23,9 +23,13 @@ from ticdc_producer.scenario.sql.syntax.alter import RenameTo
 from ticdc_producer.scenario.sql.syntax.statement import (
     DDL,
     AlterTable,
+    CreateIndex,
     CreateTable,
     DatabaseStatement,
+    DropIndex,
+    DropObjects,
     RenameTables,
+    TruncateTable,
 )
 
 SCHEMA_HINT = "give the CREATE TABLE statements of tables that existed before with `schema`"
@@ -56,10 +60,12 @@ class CreatedNames:
 
     :param tables: the tables whose first DDL creates them, or gives them their name.
     :param databases: the databases with a CREATE DATABASE.
+    :param altered: the tables whose first DDL needs that they exist.
     """
 
     tables: frozenset[TableName]
     databases: frozenset[str]
+    altered: frozenset[TableName] = frozenset()
 
     @classmethod
     def by(cls, ddls: Iterable[StreamDDL]) -> CreatedNames:
@@ -67,15 +73,17 @@ class CreatedNames:
 
         :param ddls: in their order.
         """
-        creates: dict[TableName, bool] = {}
+        first: dict[TableName, list[DDL]] = {}
         databases = set()
         for ddl in ddls:
             statements = parsed_ddl(ddl.query)
-            creates.setdefault((ddl.schema, ddl.table), any(map(_names_a_table, statements)))
+            first.setdefault((ddl.schema, ddl.table), statements)
             for statement in statements:
                 if isinstance(statement, DatabaseStatement) and statement.verb == "CREATE":
                     databases.add((statement.name or ddl.schema).lower())
-        return cls(frozenset(name for name, new in creates.items() if new), frozenset(databases))
+        tables = {name for name, statements in first.items() if any(map(_names_a_table, statements))}
+        altered = {name for name, statements in first.items() if any(map(_needs_a_table, statements))}
+        return cls(frozenset(tables), frozenset(databases), frozenset(altered - tables))
 
     def __contains__(self, name: TableName) -> bool:
         return name in self.tables or name[0].lower() in self.databases
@@ -86,6 +94,12 @@ def _names_a_table(statement: DDL) -> bool:
     if isinstance(statement, AlterTable):
         return any(isinstance(part, RenameTo) for part in statement.parts)
     return isinstance(statement, CreateTable | RenameTables)
+
+
+def _needs_a_table(statement: DDL) -> bool:
+    """Return whether a DDL fails if its table does not exist."""
+    is_drop = isinstance(statement, DropObjects) and statement.kind == "TABLE"
+    return is_drop or isinstance(statement, AlterTable | CreateIndex | DropIndex | TruncateTable)
 
 
 def dumped_tables(dump: Path, accepts: Accepts, created: CreatedNames) -> list[EarlierTable]:

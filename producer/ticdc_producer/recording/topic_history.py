@@ -122,6 +122,11 @@ class TopicHistory:
         known = (table.name for table in tables)
         row_tables = RowTables.of(summary.first_rows, known, ddls, created, fidelity, begin)
         of_rows, unknown = row_tables.tables(changes)
+        if begin is not None:
+            named = {table.name for table in (*tables, *of_rows)} | {
+                name for name, row in summary.first_rows.items() if row.last_ts > begin
+            }
+            unknown |= {name for name in created.altered - named if name[0].lower() not in created.databases}
         if unknown:  # none of their rows is recorded
             changes = changes.map(partial(_without_ddls, unknown), changes.schema)
             ddls = [ddl for ddl in ddls if (ddl.schema, ddl.table) not in unknown]
