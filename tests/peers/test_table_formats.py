@@ -243,7 +243,7 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, dict[str, Any]
     return {folder / case.name: case.plan(folder / case.name) for case in CASES}
 
 
-def compared_in_place(
+def compared_by_library(
     table_format: TableFormat, case: Case, golden: Path, work: Path
 ) -> ticdc_producer.StateOutcome:
     """Compare the tables that the recipe left, read by the Python library of the format."""
@@ -280,7 +280,7 @@ def test_the_recipe_leaves_the_expected_rows(
             outcome = ticdc_producer.verify_state(golden, rows, tables=[*rows])
             assert outcome.ok, (case.name, folder, outcome)
         if table_format.library and find_spec(table_format.library):
-            outcome = compared_in_place(table_format, case, golden, tmp_path)
+            outcome = compared_by_library(table_format, case, golden, tmp_path)
             assert outcome.ok, (case.name, outcome)
     for mistake in mistakes:
         if (

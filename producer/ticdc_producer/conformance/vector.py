@@ -21,7 +21,7 @@ class VectorEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     topic: str
     partition: int
-    offset: Annotated[int, Meta(description="Of the message.")]
+    offset: Annotated[int, Meta(description="Offset of the message.")]
     index: Annotated[int, Meta(description="Position of the event in its message.")]
     kind: Literal["row", "ddl", "resolved"]
     commit_ts: Annotated[_Decimal, Meta(description="Commit-ts as a TSO; resolved-ts of a resolved event.")]
@@ -55,7 +55,7 @@ class Vector(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Messages, or files, and what a consumer reads in them."""
 
     id: Annotated[str, Meta(description="The case of conformance; @new if profile new has other messages.")]
-    says: Annotated[str, Meta(description="What a consumer must do.")]
+    description: Annotated[str, Meta(description="What a consumer must do.")] = msgspec.field(name="says")
     profiles: Annotated[
         list[Profile], Meta(description="classic: TiCDC to v8.5; new: its new architecture.", min_length=1)
     ]
@@ -80,7 +80,7 @@ class Vector(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ] = msgspec.field(default_factory=dict)
     damaged: Annotated[bool, Meta(description="The last message must be rejected.")] = False
     events: Annotated[
-        list[VectorEvent], Meta(description="Of the messages, by topic, partition, offset and index.")
+        list[VectorEvent], Meta(description="Events of the messages, by topic, partition, offset and index.")
     ] = msgspec.field(default_factory=list)
     files: Annotated[dict[str, str], Meta(description="Content in Base64 by path; storage level.")] = (
         msgspec.field(default_factory=dict)

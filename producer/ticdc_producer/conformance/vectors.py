@@ -105,7 +105,7 @@ def _vector(case: AnyCase, profile: Profile) -> Vector:
     request = msgspec.to_builtins(case.request)
     vector = Vector(
         id=case.id,
-        says=case.description,
+        description=case.description,
         profiles=[profile],
         level=case.request.level,
         protocol=case.request.protocol,

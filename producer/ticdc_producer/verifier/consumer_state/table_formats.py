@@ -196,7 +196,7 @@ class _Tables:
         raise NotImplementedError
 
 
-class LakeTables(_Tables):
+class FormatTables(_Tables):
     """Tables of Delta, Iceberg, Hudi or Paimon."""
 
     def _columns(self, location: str) -> tuple[str, ...]:
@@ -225,8 +225,8 @@ class LakeTables(_Tables):
         def read(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in self._open(plan.actual).batches(columns):
                 plain = pa.record_batch([_without_view(array) for array in batch.columns], batch.schema.names)
-                kept = plain if deleted is None else plain.filter(_exists(plain.column(deleted)))
-                yield from actual_batches(plan, kept)
+                existing = plain if deleted is None else plain.filter(_exists(plain.column(deleted)))
+                yield from actual_batches(plan, existing)
 
         return read
 
@@ -247,7 +247,7 @@ def _first_line(error: BaseException) -> str:
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
-class MergedParquet(_Tables):
+class VersionTables(_Tables):
     """Folders of Parquet that have several versions of a row: the newest one of each handle key counts."""
 
     def __init__(self, pattern: str, spark: SparkSession, *, tables: int) -> None:
@@ -281,8 +281,8 @@ def table_source(actual: str, start: Callable[[], SparkSession], *, tables: int)
     :raises StateError: for a malformed pattern, or for one of a single table if there are several.
     """
     if _location(actual).format == PARQUET:
-        return MergedParquet(actual, start(), tables=tables)
-    return LakeTables(actual, tables=tables)
+        return VersionTables(actual, start(), tables=tables)
+    return FormatTables(actual, tables=tables)
 
 
 def _column(name: str) -> Column:
