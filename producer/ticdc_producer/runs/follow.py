@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -29,7 +28,7 @@ from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
 from ticdc_producer.targets.record_batches import TableDescriptions, described_rows
 from ticdc_producer.verifier.events import EventKind
 from ticdc_producer.verifier.finding import Finding
-from ticdc_producer.verifier.follow.checkpoint import checkpoint_bytes, restore
+from ticdc_producer.verifier.follow.checkpoint import SourceState, checkpoint_bytes, restore
 from ticdc_producer.verifier.follow.followed_stream import DEFAULT_WINDOW, FollowedStream
 from ticdc_producer.verifier.options import Strictness
 from ticdc_producer.verifier.verdict import Verdict
@@ -60,9 +59,9 @@ class Follower:
         self._descriptions = TableDescriptions(self.changefeed.spec)
         if self.checkpoint is not None and self.checkpoint.exists():
             source = restore(self.stream, self.checkpoint.read_bytes(), str(self.checkpoint))
-            self.offsets |= {(topic, partition): offset for topic, partition, offset in source["offsets"]}
-            self._written = source["findings"]
-            self._descriptions.add(map(base64.b64decode, source["descriptions"]))
+            self.offsets |= source.offsets
+            self._written = source.findings
+            self._descriptions.add(source.descriptions)
         if self.findings is not None:
             self._cut(self.findings)
         self._decode = self._decoder()
@@ -115,11 +114,9 @@ class Follower:
         """
         if self.checkpoint is None or not self._is_whole:
             return
-        source = {
-            "offsets": [[*partition, offset] for partition, offset in self.offsets.items()],
-            "findings": self._written,
-            "descriptions": [base64.b64encode(value).decode() for value in self._descriptions.values],
-        }
+        source = SourceState(
+            offsets=self.offsets, findings=self._written, descriptions=self._descriptions.values
+        )
         partial = self.checkpoint.with_name(f"{self.checkpoint.name}.partial")
         partial.write_bytes(checkpoint_bytes(self.stream, source))
         partial.replace(self.checkpoint)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -21,14 +23,33 @@ _STATE = b"ticdc-producer"
 _MOST_BYTES = 1 << 30
 
 
-def checkpoint_bytes(stream: FollowedStream, source: dict[str, Any]) -> bytes:
-    """Return the state of a stream as the bytes of a file.
+@dataclass(frozen=True, kw_only=True)
+class SourceState:
+    """What the reader of the messages needs to continue.
 
-    :param source: what the reader of the messages needs to continue, as JSON.
+    :param offsets: by topic and partition the offset that is read next.
+    :param findings: number of bytes of the file with the findings.
+    :param descriptions: the values of messages that describe tables.
     """
+
+    offsets: Mapping[tuple[str, int], int]
+    findings: int = 0
+    descriptions: Sequence[bytes] = ()
+
+    def to_json(self) -> dict[str, object]:
+        """Return the fields as a JSON object."""
+        return {
+            "offsets": [[*partition, offset] for partition, offset in self.offsets.items()],
+            "findings": self.findings,
+            "descriptions": [base64.b64encode(value).decode() for value in self.descriptions],
+        }
+
+
+def checkpoint_bytes(stream: FollowedStream, source: SourceState) -> bytes:
+    """Return the state of a stream and of the reader of its messages as the bytes of a file."""
     events = pa.RecordBatch.from_pylist([], schema=Events.arrow_schema())
     batch = events if stream.events is None else stream.events.to_batch()
-    state = json.dumps({"version": VERSION, "source": source, **_state(stream)}).encode()
+    state = json.dumps({"version": VERSION, "source": source.to_json(), **_state(stream)}).encode()
     table = pa.Table.from_batches([batch]).replace_schema_metadata({_STATE: state})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, table.schema) as writer:
@@ -37,7 +58,7 @@ def checkpoint_bytes(stream: FollowedStream, source: dict[str, Any]) -> bytes:
     return content
 
 
-def restore(stream: FollowedStream, content: bytes, path: str) -> dict[str, Any]:
+def restore(stream: FollowedStream, content: bytes, path: str) -> SourceState:
     """Give a new stream the state of a checkpoint, and return that of the reader of the messages.
 
     :param path: of the file, for errors.
@@ -54,7 +75,12 @@ def restore(stream: FollowedStream, content: bytes, path: str) -> dict[str, Any]
         batches = table.combine_chunks().to_batches()
         stream.events = Events.of(batches[0]) if batches else None
         _restore(stream, state)
-        source: dict[str, Any] = state["source"]
+        saved = state["source"]
+        source = SourceState(
+            offsets={(topic, partition): offset for topic, partition, offset in saved["offsets"]},
+            findings=saved["findings"],
+            descriptions=[base64.b64decode(value) for value in saved["descriptions"]],
+        )
     except (pa.ArrowInvalid, LookupError, TypeError, ValueError):
         what = "the file is no checkpoint of this version of the tool"
         hint = "name another file, or remove it to begin anew"
