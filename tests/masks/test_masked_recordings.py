@@ -110,6 +110,15 @@ def test_what_cannot_be_masked_is_refused_by_name(tmp_path: Path, sql: str, text
     assert not (tmp_path / "recording").exists()
 
 
+def test_rules_are_checked_with_the_recorded_tables_alone(tmp_path: Path) -> None:
+    sql = "CREATE TABLE t (a INT PRIMARY KEY); CREATE TABLE u (id INT PRIMARY KEY, a INT)"
+    folder = golden(tmp_path / "golden", "open-protocol", sql)
+    given = rules(tmp_path, "rules: [{columns: [a], method: null}]")
+    report = record(folder=folder, out=tmp_path / "r", mask=given, table=["*.*", "!test.t"])
+    assert "masked in test.u: a (null)" in report.notes
+    assert not [note for note in report.notes if "test.t" in note]
+
+
 def test_a_value_of_a_key_that_may_become_another_one_is_refused(tmp_path: Path) -> None:
     sql = "CREATE TABLE t (a VARCHAR(9) PRIMARY KEY); INSERT INTO t VALUES ('josé')"
     folder = golden(tmp_path / "golden", "open-protocol", sql)

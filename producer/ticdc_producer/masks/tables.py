@@ -38,15 +38,16 @@ class MaskedTables:
     def see_versions(self, versions: Iterable[Version]) -> None:
         """Note and check the definitions of tables, and the DDLs between them.
 
+        :param versions: of the tables that are recorded.
         :raises RecordingError: for a rule that does not fit, with the name of the column.
         """
         by_number = {version.number: version for version in versions}
         for version in by_number.values():
             self.see_table(version.definition.info, version.name)
             for migration in version.migrations:
-                target = by_number[migration.target]
-                for mapping in migration.columns or _unchanged(version):
-                    self._check_mapping(version, target, mapping)
+                target = by_number.get(migration.target)
+                for mapping in () if target is None else migration.columns or _unchanged(version):
+                    self._check_mapping(version, target or version, mapping)
 
     def see_table(self, table: TableInfo, name: tuple[str, str] | None = None) -> None:
         """Note and check the definition of a table.

@@ -20,6 +20,7 @@ from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.shapes import BatchFunction
 from ticdc_producer.recording.definitions import CreatedNames, EarlierTable, described_tables, dumped_tables
+from ticdc_producer.recording.selection import Accepts
 from ticdc_producer.recording.topic_history import DefinitionSource
 from ticdc_producer.replica.stream_ddl import StreamDDL, apply_ddls
 
@@ -33,11 +34,13 @@ def event_masks(
     source: DefinitionSource,
     fidelity: Fidelity,
     profile: Profile,
+    accepts: Accepts,
 ) -> EventMasks:
     """Return the masks of the events of messages.
 
     :param messages: shape ``MESSAGES``.
     :param decode: decodes messages to events (shape ``DECODED``).
+    :param accepts: the tables that are recorded.
     :raises RecordingError: for a rule that does not fit a table, with the name of the column.
     """
 
@@ -46,7 +49,8 @@ def event_masks(
 
     sent = {ddl for ddls in messages.results(ddls_of) for ddl in ddls}
     tables = MaskedTables(rules)
-    tables.see_versions(apply_ddls([*_definitions(source), *sent], fidelity, profile))
+    versions = apply_ddls([*_definitions(source), *sent], fidelity, profile)
+    tables.see_versions(version for version in versions if accepts(*version.name))
     return EventMasks(tables)
 
 

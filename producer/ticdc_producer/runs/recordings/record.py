@@ -121,7 +121,8 @@ def record(
         if rules is not None:
             decode = event_decoder(origin.changefeed.protocol, options, origin.claims)
             ordered = local(origin.messages.merged())
-            masks = event_masks(rules, ordered, decode, tables, fidelity, origin.changefeed.profile)
+            profile, accepts = origin.changefeed.profile, reader.selection.accepts
+            masks = event_masks(rules, ordered, decode, tables, fidelity, profile, accepts)
             reader = replace(reader, mask=masks)
         return _record(path, source, reader, tables, on_status)
     except DecodeError as error:
