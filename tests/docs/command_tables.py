@@ -27,7 +27,7 @@ class Replaced(NamedTuple):
 
 
 NOT_RUN = (
-    NotRun("docs/verifying.md", "--follow", "tests/verifier/test_follow.py follows topics"),
+    NotRun("verifying.md", "--follow", "tests/verifier/test_follow.py follows topics"),
     NotRun(
         "docs/real-topics.md", "--shrink", "tests/conformance/fuzz/test_shrink_recording.py has a command"
     ),

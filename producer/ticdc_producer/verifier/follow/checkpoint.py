@@ -25,7 +25,7 @@ _MOST_BYTES = 1 << 30
 
 @dataclass(frozen=True, kw_only=True)
 class SourceState:
-    """What the reader of the messages needs to continue.
+    """The state of the reader of the messages, from which it continues.
 
     :param offsets: by topic and partition the offset that is read next.
     :param findings: number of bytes of the file with the findings.
