@@ -58,9 +58,10 @@ def sql(protocol: str) -> str:
 
 PROTOCOLS = {
     "canal-json": "enable-tidb-extension=true", "open-protocol": "max-batch-size=2", "maxwell": "",
-    "debezium": "", "simple": "", "craft": "max-batch-size=2",
-    "avro": "enable-tidb-extension=true",
+    "debezium": "", "simple": "", "simple in Avro": "encoding-format=avro", "craft": "max-batch-size=2",
+    "avro": "enable-tidb-extension=true", "canal": "max-batch-size=2",
 }  # fmt: skip
+"""The parameters of each protocol."""
 
 
 @dataclass(frozen=True)
@@ -93,15 +94,16 @@ class Sample:
         return Sample(self.protocol, self.options, self.key, spliced)
 
 
-def _preview(protocol: str) -> StreamPreview:
+def _preview(name: str) -> StreamPreview:
+    protocol = name.partition(" ")[0]
     scenario = parse_scenario(sql(protocol).encode(), "scenario.sql", ())
-    uri = f"kafka:///t?protocol={protocol}&partition-num=1&{PROTOCOLS[protocol]}"
+    uri = f"kafka:///t?protocol={protocol}&partition-num=1&{PROTOCOLS[name]}"
     changefeed = resolve(uri, {}, scenario=scenario.changefeed, name=scenario.name)
     return preview_stream(prepare(scenario, changefeed=changefeed), verify_output=False)
 
 
-def _samples(protocol: str) -> Iterator[Sample]:
-    preview = _preview(protocol)
+def _samples(name: str) -> Iterator[Sample]:
+    preview, protocol = _preview(name), name.partition(" ")[0]
     for row in preview.messages.to_pylist():
         sample = Sample(protocol, preview.options, row["key"], row["value"])
         if sample.rows():
@@ -157,13 +159,13 @@ def test_no_range_is_outside_of_its_part_or_within_another(protocol: str) -> Non
             assert ends[-1] <= len(content or b"")
 
 
-@pytest.mark.parametrize("protocol", [*PROTOCOLS, "canal"])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_damaged_messages_have_ranges_and_no_error(protocol: str) -> None:
-    samples = [*_samples(protocol)] if protocol in PROTOCOLS else []
+    samples = [*_samples(protocol)]
     contents = [b"", b"{", b"[[[", b'{"a":', b"\x00" * 9, b"\xff" * 40, b'{"data":[{"id":"\\q"}]}', b"]" * 99]
     contents += [(sample.value or b"")[:size] for sample in samples[:2] for size in range(0, 200, 7)]
     for content in contents:
-        for span in registry.annotate(protocol, content, content, samples[0].options if samples else {}):
+        for span in registry.annotate(samples[0].protocol, content, content, samples[0].options):
             assert 0 <= span.start <= span.end <= len(content)
 
 

@@ -93,6 +93,8 @@ def scalar_at(data: bytes | None, *paths: Path) -> bytes:
 
 def _text(quoted: bytes) -> str:
     """Return a name; one with invalid escapes as it is written."""
+    if b"\\" not in quoted:
+        return quoted[1:-1].decode("utf-8", "replace")
     try:
         return str(json.loads(quoted.decode("utf-8", "replace")))
     except ValueError:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.batch_options import MAX_ROWS, WorkerOptions
+from ticdc_producer.protocols.spans import ByteSpan
 from ticdc_producer.protocols.spec import BenchmarkLine, ConformanceOptions, Options, ProtocolSpec, Signature
 from ticdc_producer.protocols.wire import EventBytes, WireFormat
 
@@ -34,6 +35,12 @@ def _form(entry: bytes) -> object:
     return wire_form(entry)
 
 
+def _annotate(key: bytes | None, value: bytes | None, _options: Options) -> Iterator[ByteSpan]:
+    from ticdc_producer.protocols.canal.spans import canal_spans
+
+    yield from canal_spans(key, value)
+
+
 def _matches(key: bytes, value: bytes) -> bool:
     from ticdc_producer.protocols.canal.decoder import entries, entry_header
 
@@ -58,4 +65,5 @@ SPEC = ProtocolSpec(
     benchmark=(BenchmarkLine(),),
     conformance=ConformanceOptions(histories={}, variants=({"delete-only-output-handle-key-columns": True},)),
     wire=WireFormat(events=_events, starts=None, form=_form),
+    annotate=_annotate,
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple, TypeVar, cast
 
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, NUMBERED, STRINGS, MySQLType, type_names
@@ -24,6 +25,7 @@ from ticdc_producer.protocols.simple.envelope import (
     SimpleEnvelope,
     TableSchema,
 )
+from ticdc_producer.protocols.spans import ImageName
 from ticdc_producer.protocols.value_parsers import Parser
 
 _TEXTS = type_names(STRINGS | LOBS, binary=False)
@@ -101,15 +103,47 @@ def parse_avro_envelope(value: bytes) -> SimpleEnvelope:
 
     :raises DecodeError: if it is not a message of this protocol.
     """
+    cursor, kind = _payload(value)
+    message = _PAYLOADS[kind](cursor)
+    cursor.end()
+    return message
+
+
+def _payload(value: bytes) -> tuple[AvroCursor, int]:
+    """Return the payload of a message, and the number of its type."""
     cursor = AvroCursor(value, "value", len(layout.MESSAGE), "SIMPLE")
     kind = _member(cursor, 4)
     if cursor.long() != kind:
         raise cursor.error("TYPE", "the payload of the message's type")
     if cursor.long() != VERSION:
         raise cursor.error("VERSION", f"version {VERSION}")
-    message = _PAYLOADS[kind](cursor)
-    cursor.end()
-    return message
+    return cursor, kind
+
+
+def column_ranges(value: bytes) -> Iterator[tuple[ImageName, str, int, int]]:
+    """Yield image, column, first byte and end of each value of a row event, up to an error.
+
+    :raises DecodeError: at the error.
+    """
+    cursor, kind = _payload(value)
+    if _PAYLOADS[kind] is not _dml:
+        return
+    _dml_head(cursor)
+    images: tuple[ImageName, ...] = ("after", "before")
+    for image in images:
+        yield from _optional(cursor, partial(_ranges, image)) or ()
+
+
+def _ranges(image: ImageName, cursor: AvroCursor) -> list[tuple[ImageName, str, int, int]]:
+    def range_of(source: AvroCursor) -> tuple[ImageName, str, int, int]:
+        name, start = source.text(), source.position
+        source.long()
+        first = source.position
+        source.position = start
+        _cell(source)
+        return image, name, first, source.position
+
+    return [entry for entry in _block_items(cursor, range_of) if entry[2] < entry[3]]
 
 
 def _watermark(cursor: AvroCursor) -> SimpleEnvelope:
@@ -133,7 +167,7 @@ def _ddl(cursor: AvroCursor) -> SimpleEnvelope:
     )
 
 
-def _dml(cursor: AvroCursor) -> SimpleEnvelope:
+def _dml_head(cursor: AvroCursor) -> SimpleEnvelope:
     database, table, table_id = cursor.text(), cursor.text(), cursor.long()
     op_name, ts = layout.OP_NAMES[_member(cursor, len(layout.OP_NAMES))], _tso(cursor)
     cursor.long()
@@ -151,9 +185,13 @@ def _dml(cursor: AvroCursor) -> SimpleEnvelope:
         claim_check_location=location or "",
         handle_key_only=bool(handle_key_only),
         checksum=checksum,
-        data=_optional(cursor, _row),
-        old=_optional(cursor, _row),
     )
+
+
+def _dml(cursor: AvroCursor) -> SimpleEnvelope:
+    head = _dml_head(cursor)
+    head.data, head.old = _optional(cursor, _row), _optional(cursor, _row)
+    return head
 
 
 def _checksum(cursor: AvroCursor) -> ChecksumJSON:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.errors import ChangefeedError, DecodeError
 from ticdc_producer.model.option_type import Boolean, Choice, IntRange, Plain
 from ticdc_producer.model.parameter import CODEC, Parameter
 from ticdc_producer.protocols.base import Decoder, Encoder
@@ -127,7 +128,22 @@ def _minimal(_key: bytes, value: bytes) -> list[tuple[object, ...]]:
     return [(row["database"], row["table"], row["type"], row["commitTs"], row.get("data"), row.get("old"))]
 
 
+def _avro_spans(value: bytes) -> Iterator[ByteSpan]:
+    from ticdc_producer.protocols.simple.avro_envelope import column_ranges
+
+    with suppress(DecodeError):
+        for image, column, start, end in column_ranges(value):
+            yield ByteSpan(
+                part="value", start=start, end=end, name=f"{image}.{column}", image=image, column=column
+            )
+
+
 def _annotate(_key: bytes | None, value: bytes | None, _options: Options) -> Iterator[ByteSpan]:
+    from ticdc_producer.protocols.simple.avro_envelope import is_avro
+
+    if value is not None and is_avro(value):
+        yield from _avro_spans(value)
+        return
     images: dict[Path, ImageName] = {("data",): "after", ("old",): "before"}
     member, of_timestamp = member_of(images), member_of(images, "value")
     yield from json_spans("value", value, lambda path: member(path) or of_timestamp(path))
