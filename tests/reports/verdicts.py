@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ticdc_producer.page.timeline import Bucket, PartitionCount, Timeline
 from ticdc_producer.reports.report import Subject
-from ticdc_producer.reports.timeline import Bucket, PartitionCount, Timeline
 from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.finding import EventRef, Example, Finding, Severity
 from ticdc_producer.verifier.table_state import StateComparison

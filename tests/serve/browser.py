@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.error import URLError
 from urllib.request import Request, urlopen
@@ -74,6 +75,13 @@ class Browser:
     def click(self, selector: str) -> None:
         self.until("return document.querySelector(arguments[0]) !== null", selector)
         self.script("document.querySelector(arguments[0]).click()", selector)
+
+    def choose_file(self, selector: str, path: Path) -> None:
+        """Choose a file in an input for files."""
+        self.until("return document.querySelector(arguments[0]) !== null", selector)
+        element = self.command("element", {"using": "css selector", "value": selector})
+        (number,) = element.values()
+        self.command(f"element/{number}/value", {"text": str(path)})
 
     def text(self, selector: str) -> str:
         return str(self.script("return document.querySelector(arguments[0])?.innerText ?? ''", selector))

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+import ticdc_producer.page
 from tests.serve.service_app import App, application
-from ticdc_producer import serve
+from ticdc_producer.page.page_files import page_files
 from ticdc_producer.serve.settings import ServeSettings
-from ticdc_producer.serve.static_page import page_files
 
-FOLDER = Path(serve.__file__).parent / "page"
+FOLDER = Path(ticdc_producer.page.__file__).parent / "files"
 TOKEN = "0123456789abcdef"
 
 
@@ -78,7 +78,7 @@ def test_each_module_is_imported() -> None:
         for content, _ in page_files().values()
         for name in re.findall(r"(?:from|import\()\s*'\./([\w.]+)'", content.decode())
     }
-    assert {name for name in page_files() if name.endswith(".js")} - imported == {"main.js"}
+    assert {name for name in page_files() if name.endswith(".js")} - imported == {"main.js", "report.js"}
 
 
 @pytest.mark.slow

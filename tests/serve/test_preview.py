@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.serve.service_app import App, application
+from tests.serve.works import ENDLESS_RUN
 from ticdc_producer import api
 from ticdc_producer.serve.settings import Limits, ServeSettings
 from ticdc_producer.testing.topic import Golden
@@ -166,7 +168,9 @@ def test_the_error_of_a_protocol_leaves_the_others(app: App) -> None:
             "schema-registry is set where the service is started"),
         ({"scenario": "bank"}, 200, "the run has 2100 row changes"),
         ({"sql": "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1)",
-            "overrides": ["clock.every=10h", "resolved.every=1ms"]}, 200, "events"),
+            "overrides": ["clock.every=10h", "resolved.every=1ms"]}, 200, "runs up to 10000 events"),
+        ({"sql": "CREATE TABLE t (id INT PRIMARY KEY, v LONGTEXT);"
+            "INSERT INTO t VALUES (1, REPEAT('a', 9000000))"}, 200, "more than 8388608 bytes of row images"),
         ({"yaml": "version: 1\n"
             "steps: [{data: {table: t, transactions: 1, format: text, order: n, path: /x}}]"},
             403, "`data` steps read files"),
@@ -185,6 +189,43 @@ def test_sql_that_makes_too_many_rows_ends_while_it_runs(app: App) -> None:
     sql = f"CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES {values}"
     answer = app("POST", "/v1/previews", content={"sql": sql})
     assert "more than 50 row changes" in str(answer.json)
+    (fits,) = preview(app, sql=sql.replace(", (50)", ""), protocols=["open-protocol"])["previews"]
+    assert sum(len(message["events"]) for message in fits["messages"]) >= 50
+
+
+def test_one_change_has_the_messages_that_it_has_in_the_whole_stream(app: App) -> None:
+    whole = preview(app, sql=SQL, protocols=SIX)["previews"]
+    change = next(
+        event["change"]
+        for message in whole[0]["messages"]
+        for event in message["events"]
+        if event.get("op") == "update"
+    )
+    for of_protocol, alone in zip(
+        whole, preview(app, sql=SQL, protocols=SIX, change=change)["previews"], strict=True
+    ):
+        carrying = [
+            message
+            for message in of_protocol["messages"]
+            if any(event.get("change") == change for event in message["events"])
+        ]
+        assert alone["messages"] == carrying != []
+        assert alone["total"] == of_protocol["total"]
+
+
+def test_a_preview_that_does_not_end_delays_no_other_one() -> None:
+    with application(ServeSettings(limits=Limits(check_seconds=600))) as started:
+        hangs = threading.Thread(
+            target=started, args=("POST", "/v1/previews"), kwargs={"content": ENDLESS_RUN}
+        )
+        hangs.start()
+        while not started.service._previews[0].is_busy:
+            assert hangs.is_alive()
+        assert preview(started, sql=SQL, protocols=["craft"])["previews"]
+        assert hangs.is_alive()
+        started.service.stop()
+        hangs.join(60)
+        assert not hangs.is_alive()
 
 
 def test_the_choices_of_the_forms(app: App) -> None:

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from ticdc_producer import serve
+import ticdc_producer.page
 
-FOLDER = Path(serve.__file__).parent / "page"
+FOLDER = Path(ticdc_producer.page.__file__).parent / "files"
 NODE = shutil.which("node")
 SQL = (
     "INSERT INTO t VALUES ('it''s', \"q\", 'C:\\new\\u0041', `b`, '${x} #{y} %s');  \n"
@@ -59,6 +59,24 @@ def test_sql_in_go_and_node(page: Path) -> None:
     run = re.search(r"const run = (\{.*?\n\})", texts["node"], re.DOTALL)
     assert run is not None
     assert json.loads(run[1])["sql"] == SQL
+
+
+def test_many_options_are_a_map_of_java(page: Path) -> None:
+    """``Map.of`` has at most ten pairs."""
+    for count, call in ((10, "Map.of("), (11, 'Map.ofEntries(Map.entry("option-0", "0"), ')):
+        options = {"canal-json": {f"option-{number}": str(number) for number in range(count)}}
+        assert call in _texts(page, {**STATE, "options": options})["junit"]
+
+
+@pytest.mark.parametrize(("name", "file"), [("bank", "bank.yaml"), ("orders.sql", "orders.sql")])
+def test_the_file_of_a_scenario_has_its_language(page: Path, name: str, file: str) -> None:
+    script = (
+        "import { languageOf, scenarioFile } from './scenario.js';"
+        f"console.log(scenarioFile({{scenario: '{name}'}}), languageOf('{name}'))"
+    )
+    (page / "file.js").write_text(script, "utf-8")
+    done = subprocess.run([str(NODE), "file.js"], cwd=page, capture_output=True, timeout=60, check=True)
+    assert done.stdout.decode().split() == [file, file.rpartition(".")[2]]
 
 
 def test_a_name_and_traps_in_a_command_and_in_python(page: Path) -> None:

@@ -13,8 +13,9 @@ from ticdc_producer.errors import ReportError
 from ticdc_producer.installation import own_version
 
 if TYPE_CHECKING:
-    from ticdc_producer.reports.report import FaultOccurrence, Subject
-    from ticdc_producer.reports.timeline import Timeline
+    from ticdc_producer.page.sample import Sample
+    from ticdc_producer.page.timeline import FaultOccurrence, Timeline
+    from ticdc_producer.reports.report import Subject
     from ticdc_producer.runs.verification import VerifiedStream
     from ticdc_producer.verifier.verdict import RequestedFaults, Verdict
 
@@ -70,18 +71,17 @@ class Reports:
     source: Callable[[], str] = str
     _subject: Subject | None = field(default=None, init=False)
     _timeline: Timeline | None = field(default=None, init=False)
+    _sample: Sample | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         if self.junit_xml is None and self.html is None:
             return
-        from ticdc_producer.reports.report import check_installed, check_target
+        from ticdc_producer.reports.report import check_target
 
         for path in (self.junit_xml, self.html):
             check_verified(path, self.verified)
             if path is not None:
                 check_target(path)
-        if self.html is not None:
-            check_installed(self.html)
 
     def on_verdict(self, verified: VerifiedStream) -> None:
         """Query the data of the reports while the stream can be read."""
@@ -98,9 +98,19 @@ class Reports:
             source="" if self.html is None else self.source(),
         )
         if self.html is not None:
-            from ticdc_producer.reports.timeline_query import timeline_query
+            from ticdc_producer.page.sample import message_sample
+            from ticdc_producer.page.timeline_query import timeline_query
+            from ticdc_producer.protocols.registry import annotate
 
-            self._timeline = timeline_query(verified.events, verified.verdict.findings)
+            findings = verified.verdict.findings
+            self._timeline = timeline_query(verified.events, findings)
+            self._sample = message_sample(
+                verified.messages,
+                verified.decode,
+                lambda key, value: annotate(changefeed.protocol, key, value, verified.options),
+                self._timeline.partitions,
+                findings,
+            )
 
     def write(
         self,
@@ -123,12 +133,20 @@ class Reports:
         if self.html is not None and self._timeline is not None:
             from ticdc_producer.reports.html import write_html
 
-            write_html(self.html, self._subject, verdict, self._timeline, _occurrences(faults), requested)
+            write_html(
+                self.html,
+                self._subject,
+                verdict,
+                self._timeline,
+                _occurrences(faults),
+                requested,
+                self._sample,
+            )
 
 
 def _occurrences(faults: Iterable[Mapping[str, Any]]) -> list[FaultOccurrence]:
     """Return the faults with a position in the topic. A message that is missing at the end has none."""
-    from ticdc_producer.reports.report import FaultOccurrence
+    from ticdc_producer.page.timeline import FaultOccurrence
 
     names = FaultOccurrence.__slots__
     occurrences = ({name: fault[name] for name in names} for fault in faults if fault["offset"] is not None)

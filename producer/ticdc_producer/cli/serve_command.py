@@ -73,6 +73,14 @@ def serve(
         list[Allowed] | None,
         typer.Option("--allow", help="What posted scenarios may use; may be repeated."),
     ] = None,
+    attach: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--attach",
+            metavar="NAME=SOURCE",
+            help="A stream that the page may read: a sink URI, a folder or a file; may be repeated.",
+        ),
+    ] = None,
     max_seconds: Annotated[
         float, typer.Option("--max-seconds", min=1, metavar="S", help="Time of one run.")
     ] = 300,
@@ -91,6 +99,7 @@ def serve(
     which clients send. Posted scenarios cannot read this machine unless --allow permits it.
     """
     gc.set_threshold(*_USUAL_THRESHOLDS)  # a command postpones collections; a service must not grow
+    from ticdc_producer.serve.attachments import attachments_of
     from ticdc_producer.serve.settings import Limits, ServeSettings, check_kafka_ports, listen, url_of
 
     settings = ServeSettings(
@@ -104,6 +113,7 @@ def serve(
         kafka_properties=tuple(kafka_properties or ()),
         schema_registry=schema_registry,
         permissions=frozenset(permission.value for permission in allow or ()),
+        attachments=attachments_of(attach or ()),
         limits=Limits(seconds=max_seconds, memory_bytes=max_memory << 20, queued=max_queued, runs=max_runs),
     )
     listener = listen(settings)  # first, so that Kafka cannot have its port

@@ -106,7 +106,9 @@ def parse_sink_uri(text: str) -> ParsedSinkURI:
     if parts.fragment:
         raise _error("it holds a '#'", hint="write %23")
     if parts.scheme in _KAFKA:
-        target = SinkURI(hosts=tuple(_hosts(parts.netloc)), topic=_topic(unquote(parts.path.strip("/"))))
+        target = SinkURI(
+            hosts=tuple(broker_addresses(parts.netloc)), topic=_topic(unquote(parts.path.strip("/")))
+        )
     else:
         target = _storage(parts.scheme, parts.netloc, unquote(parts.path))
     parameters = _parameters(parts.query, target.kind)
@@ -158,7 +160,11 @@ def _refuse_user(parts: SplitResult) -> None:
         raise _error("it holds user information before '@', which TiCDC does not read", hint="leave it out")
 
 
-def _hosts(netloc: str) -> Iterator[str]:
+def broker_addresses(netloc: str) -> Iterator[str]:
+    """Yield the addresses of brokers in a sink URI, ``HOST:PORT`` each.
+
+    :raises ChangefeedError: for one that is invalid.
+    """
     if not netloc:
         return
     for address in netloc.split(","):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 from ticdc_producer.errors import EnvironmentFailure, ReportError
-from ticdc_producer.installation import install_command
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,22 +25,6 @@ class Subject:
     seconds: float = 0.0
     created: str = ""
     source: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FaultOccurrence:
-    """The position of a fault that was injected into the stream.
-
-    :param trap: name of the fault in the trap catalogue.
-    :param offset: offset of the message with the fault, or of the message after a removed one.
-    :param commit_ts: commit-ts of the affected event; None if it has none.
-    """
-
-    trap: str
-    topic: str
-    partition: int
-    offset: int
-    commit_ts: int | None
 
 
 def check_target(path: Path) -> None:
@@ -73,17 +55,3 @@ def write_text(path: Path, text: str) -> None:
         what = f"the report cannot be written: {error.strerror}"
         hint = "free space there, or name another file"
         raise EnvironmentFailure(what, where=str(path), hint=hint) from None
-
-
-_LIBRARIES = ("jinja2", "matplotlib")
-
-
-def check_installed(path: Path) -> None:
-    """Check that an HTML report can be written, before the work that it reports on.
-
-    :raises ReportError: if a library is missing; the hint names the extra.
-    """
-    missing = [name for name in _LIBRARIES if find_spec(name) is None]
-    if missing:
-        hint = install_command("html")
-        raise ReportError(f"an HTML report needs {' and '.join(missing)}", path=str(path), hint=hint)

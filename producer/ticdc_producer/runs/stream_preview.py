@@ -58,6 +58,7 @@ class StreamPreview:
     """The stream of a job.
 
     :param messages: shape ``MESSAGES``, in the order of topic, partition and offset.
+    :param total: number of the messages of the stream.
     :param events: the events that the messages decode to, in the same order.
     :param options: those of the decoder.
     :param report: that of the run; its verdict is None if it was not verified.
@@ -67,6 +68,7 @@ class StreamPreview:
 
     job: Job
     messages: pa.Table
+    total: int
     events: list[DecodedRow]
     options: Options
     report: RunReport
@@ -80,10 +82,11 @@ class StreamPreview:
         return sorted({ts for ts in times if ts is not None})
 
 
-def preview_stream(job: Job, *, verify_output: bool) -> StreamPreview:
+def preview_stream(job: Job, *, verify_output: bool, change: str | None = None) -> StreamPreview:
     """Run a small job into memory.
 
     :param verify_output: whether the report has a verdict.
+    :param change: the messages of this change alone are decoded and returned; None: all are.
     :raises ArgumentError: if only Spark can run it.
     :raises ProducerError: for a job that a run rejects.
     """
@@ -94,19 +97,30 @@ def preview_stream(job: Job, *, verify_output: bool) -> StreamPreview:
     options = RunOptions(verify_output=verify_output, from_beginning=True)
     target = MemoryTarget(job, options)
     report = execute(Simulation.of(job, LocalEngine()), [target], options)
-    rows = LocalEngine().of_batches(target.messages.to_batches(), MESSAGES)
-    decode_options = _decode_options(job, rows)
+    causes, messages = _causes(job, target.carried), target.messages
+    decode_options = _decode_options(job, LocalEngine().of_batches(messages.to_batches(), MESSAGES))
+    if change is not None:
+        messages = _carrying(messages, causes, change)
+    rows = LocalEngine().of_batches(messages.to_batches(), MESSAGES)
     decode = event_decoder(job.changefeed.protocol, decode_options)
     events = [row for batch in decode(rows.batches()) for row in batch.to_pylist()]
     return StreamPreview(
         job=job,
-        messages=target.messages,
+        messages=messages,
+        total=target.messages.num_rows,
         events=events,
         options=decode_options,
         report=report,
         faults=target.faults,
-        causes=_causes(job, target.carried),
+        causes=causes,
     )
+
+
+def _carrying(messages: pa.Table, causes: Mapping[EventPosition, Cause], change: str) -> pa.Table:
+    """Return the messages of a change."""
+    offsets = {position[:3] for position, cause in causes.items() if cause.change == change}
+    rows = zip(*(messages.column(name).to_pylist() for name in ("topic", "partition", "offset")), strict=True)
+    return messages.filter(pa.array([row in offsets for row in rows], pa.bool_()))
 
 
 def _decode_options(job: Job, messages: Dataset) -> Options:

@@ -46,6 +46,8 @@ class VerifiedStream:
     :param scenario: name of the scenario it was compared with; empty without one.
     :param events: the decoded events (shape ``DECODED``), decoded whenever they are read.
     :param decode: from messages to events.
+    :param messages: the messages.
+    :param options: those of the decoder.
     :param seconds: how long reading and verifying it took; 0 if it was not measured.
     """
 
@@ -54,6 +56,8 @@ class VerifiedStream:
     events: Dataset
     verdict: Verdict
     decode: BatchFunction
+    messages: Messages
+    options: Options
     seconds: float = 0.0
 
 
@@ -118,7 +122,10 @@ def verify_messages(
     result = verdict(options, findings, checked.kinds, comparison, compared)
     scenario = "" if job is None else job.scenario.name
     stream = messages.rows.map(decode, DECODED)
-    return VerifiedStream(changefeed, scenario, stream, result, decode, perf_counter() - started)
+    seconds = perf_counter() - started
+    return VerifiedStream(
+        changefeed, scenario, stream, result, decode, messages, decode_options, seconds=seconds
+    )
 
 
 TIMESTAMPS = {"time stamps": "the wall clock when a message was sent"}

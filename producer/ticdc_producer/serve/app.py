@@ -18,12 +18,15 @@ from starlette.exceptions import HTTPException
 from ticdc_producer.errors import ProducerError, RefusedRequest
 from ticdc_producer.hints import closest, nearest
 from ticdc_producer.installation import own_version
+from ticdc_producer.page.page_files import page_files
 from ticdc_producer.serve import responses as results
 from ticdc_producer.serve.choices import choices_content
+from ticdc_producer.serve.disconnect import disconnected
 from ticdc_producer.serve.guard import Guard, error_content, status_of
 from ticdc_producer.serve.responses import case_content, listed_cases, refusal_of
 from ticdc_producer.serve.server import health_content, ready_answer
-from ticdc_producer.serve.static_page import FILES_PATH, HEADERS, PAGE_PATH, page_files
+from ticdc_producer.serve.static_page import FILES_PATH, HEADERS, PAGE_PATH
+from ticdc_producer.serve.stream_routes import add_streams
 from ticdc_producer.serve.submission import (
     DecodeRequest,
     PreviewRequest,
@@ -83,6 +86,7 @@ def create_app(service: Service, answer_command: AnswerCommand) -> ASGIApp:
     _add_runs(app, service)
     _add_results(app, service)
     _add_previews(app, service)
+    add_streams(app, service)
     _add_reading(app, service)
     _add_commands(app, service, answer_command)
     return Guard(app, service.settings)
@@ -213,7 +217,7 @@ async def _stays(task: Task, seconds: float, connection: Request) -> bool:
     """Wait until the task ends or the client disconnects; return whether it is still connected."""
     if not seconds:
         return True
-    gone = asyncio.ensure_future(_disconnected(connection))
+    gone = asyncio.ensure_future(disconnected(connection))
     ended = asyncio.ensure_future(task.ended_within(seconds))
     try:
         await asyncio.wait({gone, ended}, return_when=asyncio.FIRST_COMPLETED)
@@ -221,11 +225,6 @@ async def _stays(task: Task, seconds: float, connection: Request) -> bool:
     finally:
         gone.cancel()
         ended.cancel()
-
-
-async def _disconnected(connection: Request) -> None:
-    while (await connection.receive())["type"] != "http.disconnect":
-        pass
 
 
 class _TaskResponse(StreamingResponse):
@@ -340,7 +339,7 @@ def _add_previews(app: FastAPI, service: Service) -> None:
     @app.post("/v1/previews")
     async def preview(connection: Request, request: PreviewRequest) -> Response:
         """Return the messages of a small scenario in several protocols, which no Kafka gets."""
-        gone = asyncio.ensure_future(_disconnected(connection))  # a page that is typed in asks again
+        gone = asyncio.ensure_future(disconnected(connection))  # a page that is typed in asks again
         try:
             return await run_in_threadpool(lambda: JSONResponse(service.preview(request, gone.done)))
         finally:

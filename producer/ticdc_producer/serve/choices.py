@@ -39,8 +39,6 @@ def choices_content() -> dict[str, object]:
                 "id": trap.id,
                 "summary": trap.summary,
                 "legal": trap.legal,
-                "requires": trap.requires,
-                "consumer_action": trap.consumer_action,
                 "protocols": list(trap.protocols),
             }
             for trap in catalogue().values()
@@ -66,7 +64,6 @@ def _parameter(option: Parameter) -> dict[str, object]:
     return {
         "name": option.name,
         "schema": option.value.schema(),
-        "allowed": option.value.allowed,
         "default": option.default,
         "effect": option.effect,
         "profiles": list(option.profiles),

@@ -32,6 +32,9 @@ CONTENT_TYPES = frozenset({
     "application/json", "application/yaml", "application/sql", "application/x-ticdc-producer-command",
 })  # fmt: skip
 """Not those of HTML forms, which pages of other origins can send."""
+POSTED_STREAMS_PATH = "/v1/posted-streams"
+"""A file is posted there, which is larger than other requests, and is not held in memory."""
+_FILE_TYPES = frozenset({"application/octet-stream"})
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _CHECKED = ("host", "origin", "authorization", "content-length", "content-type")
 
@@ -56,6 +59,9 @@ class Guard:
             return
         try:
             self._check(scope)
+            if scope["path"] == POSTED_STREAMS_PATH:
+                await self._app(scope, self._limited(receive), send)
+                return
             body = await self._body(scope, receive)
             if _is_json(scope):
                 _check_json(body, self._values(scope["path"]))
@@ -75,7 +81,7 @@ class Guard:
         if self._settings.token and scope["path"] not in WITHOUT_TOKEN and not is_of_page(scope["path"]):
             self._check_token(headers.get("authorization", ""))
         if scope["method"] in _WITH_BODY:
-            self._check_content(headers)
+            self._check_content(headers, is_file=scope["path"] == POSTED_STREAMS_PATH)
 
     def _check_token(self, authorization: str) -> None:
         scheme, _, token = authorization.partition(" ")
@@ -84,19 +90,42 @@ class Guard:
             hint = "send the header Authorization: Bearer TOKEN"
             raise RefusedRequest("the token is missing or wrong", status=401, hint=hint)
 
-    def _check_content(self, headers: Mapping[str, str]) -> None:
-        most = self._settings.limits.body_bytes
+    def _check_content(self, headers: Mapping[str, str], *, is_file: bool) -> None:
+        limits = self._settings.limits
+        most, types = (limits.file_bytes, _FILE_TYPES) if is_file else (limits.body_bytes, CONTENT_TYPES)
         length = headers.get("content-length", "0")
         if length.isascii() and length.isdecimal() and int(length[:20]) > most:
             raise _too_large(most)
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind not in CONTENT_TYPES:
-            hint = f"send one of {', '.join(sorted(CONTENT_TYPES))}"
+        if kind not in types:
+            hint = f"send one of {', '.join(sorted(types))}"
             raise RefusedRequest(f"the content type {kind[:80]!r} is not accepted", status=415, hint=hint)
 
     def _values(self, path: str) -> int | None:
         """Return the most values that the JSON of a request has; None: any number, for rows to compare."""
         return None if path.endswith("/comparison") else self._settings.limits.body_values
+
+    def _limited(self, receive: Receive) -> Receive:
+        """Return the function that receives a body in parts, up to the limits of a file."""
+        limits, size, ended = self._settings.limits, 0, False
+
+        async def limited() -> Message:
+            nonlocal size, ended
+            if ended:
+                return await receive()
+            try:
+                async with asyncio.timeout(limits.body_seconds):
+                    message = await receive()
+            except TimeoutError:
+                what = f"no part of the file has arrived for {limits.body_seconds:g} s"
+                raise RefusedRequest(what, status=408) from None
+            size += len(message.get("body", b""))
+            if size > limits.file_bytes:
+                raise _too_large(limits.file_bytes)
+            ended = not message.get("more_body", False)
+            return message
+
+        return limited
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         if scope["method"] not in _WITH_BODY:

@@ -41,6 +41,17 @@ def changefeed_of_run(
     :raises RefusedRequest: for a changefeed that this service does not allow.
     :raises ProducerError: for one that is invalid.
     """
+    traced, _ = with_traps(scenario, request.traps)
+    return changefeed_of_traced_run(request, traced, topic, settings)
+
+
+def changefeed_of_traced_run(
+    request: RunRequest, scenario: ScenarioFile, topic: str, settings: ServeSettings
+) -> Changefeed:
+    """Return the changefeed of a run, as ``changefeed_of_run``.
+
+    :param scenario: with the changefeed options that its traps require.
+    """
     content = posted_config(request.config, settings)
     if request.dispatch is not None:
         rule = {"matcher": ["*.*"], "partition": request.dispatch}
@@ -50,12 +61,11 @@ def changefeed_of_run(
     with restricted(settings):
         uri = _uri(request, scenario, topic)
         check_sink_uri(uri, settings, "sink URI")
-        traced, _ = with_traps(scenario, request.traps)
         uri = on_kafka(uri, settings)
         return resolve(
             uri,
             content,
-            scenario=traced.changefeed,
+            scenario=scenario.changefeed,
             name=scenario.name,
             kafka_properties=properties_for(uri, settings),
         )
@@ -109,7 +119,8 @@ def properties_for(uri: str, settings: ServeSettings) -> list[str]:
 
     Their variables were substituted when the service started.
     """
-    own = urlsplit(uri).netloc == settings.kafka
+    netloc = urlsplit(uri).netloc
+    own = bool(netloc) and settings.names_own_kafka(netloc)
     return [value.replace("${", "$${") for value in settings.kafka_properties] if own else []
 
 

@@ -12,17 +12,18 @@ from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import EnvironmentFailure, ProducerError, ScenarioError, ScenarioProblems
 from ticdc_producer.faults.trap import TrapSetting
 from ticdc_producer.model.event_line import DecodedRow
+from ticdc_producer.page.stream_content import exact, message_objects, table_objects
 from ticdc_producer.protocols.registry import annotate
 from ticdc_producer.protocols.spans import ByteSpan
+from ticdc_producer.reports.verdict_content import verdict_content
 from ticdc_producer.runs.stream_preview import StreamPreview, preview_stream, statements_of, tables_at
 from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.scenario_file import ScenarioFile
 from ticdc_producer.scenario.sql.dml.statement_cache import shared_statements
 from ticdc_producer.serve.guard import error_content
-from ticdc_producer.serve.posted import changefeed_of_run, restricted
+from ticdc_producer.serve.posted import changefeed_of_traced_run, restricted
 from ticdc_producer.serve.settings import Limits, ServeSettings
-from ticdc_producer.serve.stream_content import exact, message_objects, table_objects
 from ticdc_producer.serve.submission import PreviewRequest
 from ticdc_producer.serve.tasks.child_messages import Result, Tell
 from ticdc_producer.serve.tasks.limits import first_excess, size_check
@@ -74,7 +75,7 @@ class Preview:
             job = histories.job(protocol)
             if (ts := self.request.state_at) is not None:
                 return {"protocol": job.changefeed.protocol, "tables": table_objects(tables_at(job, ts))}
-            preview = preview_stream(job, verify_output=self.request.verify)
+            preview = preview_stream(job, verify_output=self.request.verify, change=self.request.change)
             content = preview_content(preview, self.settings.limits)
         except (ScenarioError, EnvironmentFailure):
             raise
@@ -101,7 +102,7 @@ class _Histories:
     """Executes the SQL of a scenario once for all changefeeds that see the same history."""
 
     def __init__(self, request: PreviewRequest, scenario: ScenarioFile, settings: ServeSettings) -> None:
-        self._request, self._loaded, self._settings = request, scenario, _without_servers(settings)
+        self._request, self._settings = request, _without_servers(settings)
         timed = with_times(
             scenario, seed=request.seed, start_ts=request.start_ts, target_ts=request.target_ts
         )
@@ -113,8 +114,8 @@ class _Histories:
 
         :raises RefusedRequest: for a stream that is too large.
         """
-        changefeed = changefeed_of_run(
-            self._request.run_request(protocol), self._loaded, _TOPIC, self._settings
+        changefeed = changefeed_of_traced_run(
+            self._request.run_request(protocol), self._scenario, _TOPIC, self._settings
         )
         limits = _preview_limits(self._settings.limits)
         job = self._planned(changefeed, self._traps, limits)
@@ -161,7 +162,7 @@ def _preview_limits(limits: Limits) -> Limits:
 def preview_content(preview: StreamPreview, limits: Limits) -> dict[str, object]:
     """Return the preview of one protocol."""
     messages = preview.messages.slice(0, limits.preview_messages).to_pylist()
-    report = preview.report.to_json()
+    report, verdict = preview.report.to_json(), preview.report.verdict
     job = preview.job
 
     def spans_of(key: bytes | None, value: bytes | None) -> list[ByteSpan]:
@@ -175,14 +176,15 @@ def preview_content(preview: StreamPreview, limits: Limits) -> dict[str, object]
 
     return {
         "protocol": job.changefeed.protocol,
-        "total": preview.messages.num_rows,
+        "total": preview.total,
         "messages": [*message_objects(messages, preview.events, spans_of, extra)],
         "times": _times(job, preview.resolved),
         "resolved": bool(preview.resolved),
         "faults": preview.faults,
         "ok": None if preview.report.verdict is None else preview.report.ok,
         "not_injected": preview.report.not_injected,
-        **{name: report[name] for name in ("warnings", "discarded", "skipped", "verdict")},
+        "verdict": None if verdict is None else verdict_content(verdict, preview.report.requested_faults),
+        **{name: report[name] for name in ("warnings", "discarded", "skipped")},
     }
 
 

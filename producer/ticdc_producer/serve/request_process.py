@@ -79,6 +79,11 @@ class RequestProcess:
         finally:
             self._slots.release()
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether it does a work."""
+        return self._turn.locked()
+
     def start(self) -> None:
         """Start the process before the first work."""
         with suppress(ProducerError), self._turn:  # the first work reports it

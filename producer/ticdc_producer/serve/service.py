@@ -24,6 +24,7 @@ from ticdc_producer.serve.request_process import (
     RequestProcess,
 )
 from ticdc_producer.serve.settings import ServeSettings
+from ticdc_producer.serve.streams import Streams
 from ticdc_producer.serve.submission import DecodeRequest, PreviewRequest, RunRequest, VerifyRequest
 from ticdc_producer.serve.tasks.child_messages import TopicsNews
 from ticdc_producer.serve.tasks.child_process import Children
@@ -75,9 +76,16 @@ class Service:
         self._decodes = RequestProcess(
             self._folder, limits.seconds, limits.memory_bytes, "decoding the topic"
         )
-        self._previews = RequestProcess(
-            self._folder, limits.check_seconds, limits.memory_bytes, "the preview", texts
+        # The second one starts if a preview is requested while the first one makes another.
+        self._previews = [
+            RequestProcess(self._folder, limits.check_seconds, limits.memory_bytes, "the preview", warm_up)
+            for warm_up in (texts, None)
+        ]
+        reads = RequestProcess(self._folder, limits.check_seconds, limits.memory_bytes, "reading the stream")
+        self.streams = Streams(
+            self._folder, lambda: self.settings, lambda: self._own_settings, self._decodes, reads
         )
+        self._requests = (self._checks, self._decodes, *self._previews, reads)
         self._written: set[str] = set()
         self.worker = Worker(
             self._folder,
@@ -92,12 +100,12 @@ class Service:
     def start(self) -> None:
         """Start the processes, Kafka and the worker, in the background; ``ready`` is set when they run."""
         self.worker.start(self._prepare)
-        threading.Thread(target=self._previews.start, name="previews", daemon=True).start()
+        threading.Thread(target=self._previews[0].start, name="previews", daemon=True).start()
 
     def stop(self) -> None:
         """End the tasks, the processes and the Kafka of the service."""
         self._stopping = True
-        for process in (self._checks, self._decodes, self._previews):
+        for process in self._requests:
             process.stop()
         if self.ready.is_set():
             self.worker.stop(STOP_SECONDS)
@@ -164,7 +172,8 @@ class Service:
         if scenario is None:
             raise RefusedRequest("a preview requires a scenario", status=422)
         work = Preview(request=request, scenario=scenario, settings=self._own_settings)
-        return self._previews.do(work, is_abandoned).content
+        process = next((process for process in self._previews if not process.is_busy), self._previews[0])
+        return process.do(work, is_abandoned).content
 
     def upload(self, name: str, text: bytes) -> None:
         """Store a scenario, with the errors of ``run``.
@@ -233,8 +242,8 @@ class Service:
 
     @property
     def _own_settings(self) -> ServeSettings:
-        """The settings for other processes, without the token that clients have to send."""
-        return replace(self.settings, host="127.0.0.1", token="")
+        """The settings for other processes: without the token of clients, and without attached streams."""
+        return replace(self.settings, host="127.0.0.1", token="", attachments={})
 
     def _context(self, reports: MakeReports, task: Task) -> WorkContext:
         settings = self._own_settings

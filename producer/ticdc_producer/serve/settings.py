@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import socket
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Literal, TypeAlias
 
-from ticdc_producer.errors import ArgumentError, EnvironmentFailure
+from ticdc_producer.errors import ArgumentError, ChangefeedError, EnvironmentFailure
 
 Permission: TypeAlias = Literal["environment", "expression", "files"]
 """``environment``: ``${NAME}``; ``expression``: columns with Spark SQL; ``files``: ``data`` steps, storages,
@@ -39,6 +39,9 @@ class Limits:
     :param preview_events: events of a preview in one protocol.
     :param preview_bytes: bytes of its row images, and of its messages in one protocol.
     :param preview_messages: messages of a preview in one protocol that are returned.
+    :param file_bytes: size of a file of messages.
+    :param copied_messages: messages of a stream that is opened; of a topic the newest.
+    :param streams: streams that are open; the oldest are closed.
     """
 
     body_bytes: int = 4 << 20
@@ -58,6 +61,9 @@ class Limits:
     preview_events: int = 10_000
     preview_bytes: int = 8 << 20
     preview_messages: int = 500
+    file_bytes: int = 256 << 20
+    copied_messages: int = 300_000
+    streams: int = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +80,7 @@ class ServeSettings:
     :param kafka_properties: ``name=value`` each: properties of the clients of ``kafka``.
     :param schema_registry: URL of the registry for Avro; posted changefeeds may not name one.
     :param permissions: permissions of posted scenarios.
+    :param attachments: the streams that requests may read: sink URIs and paths by their names.
     :raises ArgumentError: for an address that other machines reach, without a token, and for addresses of
         Kafka that it cannot have.
     """
@@ -88,6 +95,7 @@ class ServeSettings:
     kafka_properties: tuple[str, ...] = field(default=(), repr=False)
     schema_registry: str = field(default="", repr=False)
     permissions: frozenset[Permission] = frozenset()
+    attachments: Mapping[str, str] = field(default_factory=dict, repr=False)
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
@@ -120,8 +128,9 @@ class ServeSettings:
         return next(iter(self.kafka_addresses), self.kafka)
 
     def names_own_kafka(self, netloc: str) -> bool:
-        """Return whether the brokers of a sink URI are the service's Kafka."""
-        return not netloc or netloc in (self.kafka, *self.kafka_addresses)
+        """Return whether the brokers of a sink URI, or some of them, are the service's Kafka."""
+        own = {part for address in (self.kafka, *self.kafka_addresses) for part in address.split(",")}
+        return not netloc or {*netloc.split(",")} <= own - {""}
 
     @property
     def allowed_brokers(self) -> frozenset[str]:
@@ -146,20 +155,22 @@ class ServeSettings:
         return frozenset(name.lower() for name in names)
 
 
-_ADDRESS = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\]):([0-9]{1,5})")
-
-
 def _port(address: str) -> int:
     """Return the port of an address.
 
     :raises ArgumentError: if it is not HOST:PORT.
     """
-    match = _ADDRESS.fullmatch(address)
-    if match is None or not 1 <= int(match[1]) <= 65_535:
+    from ticdc_producer.config.sink_uri import broker_addresses  # the service begins to listen without it
+
+    hint = "write the name by which clients reach this machine or container, such as localhost:9092"
+    try:
+        addresses = [*broker_addresses(address)]
+    except ChangefeedError:
+        addresses = []
+    if len(addresses) != 1:
         what = f"`kafka_address` {address!r} is not HOST:PORT"
-        hint = "write the name by which clients reach this machine or container, such as localhost:9092"
         raise ArgumentError(what, argument="kafka_address", hint=hint).about("kafka_address")
-    return int(match[1])
+    return int(address.rpartition(":")[2])
 
 
 def check_kafka_ports(settings: ServeSettings) -> None:

@@ -1,4 +1,4 @@
-"""The files of the page, and the headers with which they are served.
+"""The paths of the page and its files, and the headers with which they are served.
 
 The page loads nothing from other servers. Its policy forbids inline scripts and styles, and with trusted
 types each way by which text could become markup.
@@ -6,13 +6,8 @@ types each way by which text could become markup.
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.resources import files
-
 PAGE_PATH = "/"
 FILES_PATH = "/page/"
-_FOLDER = files("ticdc_producer.serve") / "page"
-_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _POLICY = "; ".join((
     "default-src 'none'",
     "script-src 'self'",
@@ -33,16 +28,6 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-cache",
 }
-
-
-@cache
-def page_files() -> dict[str, tuple[bytes, str]]:
-    """Return the content and the media type of each file by its name."""
-    return {
-        entry.name: (entry.read_bytes(), f"{_TYPES[entry.name.rpartition('.')[2]]}; charset=utf-8")
-        for entry in _FOLDER.iterdir()
-        if entry.name.rpartition(".")[2] in _TYPES
-    }
 
 
 def is_of_page(path: str) -> bool:

@@ -148,6 +148,9 @@ class PreviewRequest(ScenarioOf):
         default=None, ge=1, lt=1 << 63, description="Also return the rows of all tables at this TSO."
     )
     verify: bool = Field(default=False, description="Also verify the messages.")
+    change: _Name | None = Field(
+        default=None, description="Return the messages of this `change` of an event alone."
+    )
 
     @model_validator(mode="after")
     def _fits_together(self) -> PreviewRequest:
@@ -157,7 +160,7 @@ class PreviewRequest(ScenarioOf):
 
     def run_request(self, protocol: str | None) -> RunRequest:
         """Return the run of one protocol, to the topic that the scenario names."""
-        others = {"protocols", "options", "state_at", "verify"}
+        others = {"protocols", "options", "state_at", "verify", "change"}
         given = {name: getattr(self, name) for name in type(self).model_fields if name not in others}
         options = self.options.get(protocol or "", {})
         return RunRequest(**given, protocol=protocol, options=options, scenario_topic=True)
@@ -190,6 +193,15 @@ class DecodeRequest(_Body):
     sink_uri: _Name
     config: _Text | None = None
     protocol: _Name | None = None
+
+
+class StreamRequest(_Body):
+    """A stream that the service was started with."""
+
+    attachment: _Name = Field(description="Its name.", examples=["orders"])
+    protocol: _Name = Field(
+        default="", description="Default: that of the URI or folder; else it is detected."
+    )
 
 
 class TablesRequest(_Body):

@@ -107,7 +107,9 @@ def storage_verdict(
             else _comparison(engine, listing, expected, stream, Messages(rows), wire),
         )
         events = stream.select(*DECODED.names)
-        on_verdict(VerifiedStream(changefeed, scenario, events, verdict, decode))
+        on_verdict(
+            VerifiedStream(changefeed, scenario, events, verdict, decode, Messages(rows), options_of_rows)
+        )
         return verdict
 
 

@@ -1,0 +1,1 @@
+"""The page that shows a stream: its files, and its data as JSON."""

@@ -1,0 +1,1 @@
+"""Copies of small streams, which are read in windows."""

@@ -1,0 +1,147 @@
+"""The tables and the row histories of a copied stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.errors import ProducerError
+from ticdc_producer.model.column import ColumnFlag
+from ticdc_producer.model.event_line import DecodedRow
+from ticdc_producer.rows.changes import ChangeReader, sends_base64
+from ticdc_producer.rows.state import StateReader
+from ticdc_producer.runs.copies.stream_copy import StreamCopy
+from ticdc_producer.runs.copies.stream_location import StreamLocation, origin_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class CopiedTable:
+    """The rows of a table as of a time.
+
+    :param rows: the first ones, by handle key: columns with their values.
+    :param total: number of all rows.
+    :param error: why the rows are not known; empty: they are.
+    """
+
+    rows: Sequence[Sequence[tuple[str, bytes | None]]] = ()
+    total: int = 0
+    error: str = ""
+
+
+def table_names(copy: StreamCopy) -> list[tuple[str, str]]:
+    """Return schema and table of all tables with row events, in order."""
+    rows = copy.events.select(["kind", "schema", "table"]).filter(pc.field("kind") == "row")
+    distinct = rows.group_by(["schema", "table"]).aggregate([])
+    return sorted((row["schema"], row["table"]) for row in distinct.to_pylist())
+
+
+def times_of(copy: StreamCopy, most: int) -> tuple[list[int], bool]:
+    """Return the times at which tables can be compared, and whether they are resolved-ts.
+
+    They are the resolved-ts, else the commit-ts of the rows; if there are more, an even selection that ends
+    with the last.
+    """
+    for kind in ("resolved", "row"):
+        ts = copy.events.select(["kind", "commit_ts"]).filter(pc.field("kind") == kind).column("commit_ts")
+        times = np.unique(pc.drop_null(ts).to_numpy())
+        times = times[times > 0]
+        if len(times):
+            return times[::-1][:: -(-len(times) // most)][::-1].tolist(), kind == "resolved"
+    return [], False
+
+
+def tables_at(copy: StreamCopy, source: StreamLocation, ts: int | None, most: int) -> dict[str, CopiedTable]:
+    """Return the rows that a consumer of the stream has, by ``SCHEMA.TABLE``.
+
+    :param source: with its protocol.
+    :param ts: a TSO; None: the end.
+    :param most: number of rows that are returned of a table.
+    """
+    origin = origin_of(source)
+    kind = pa.string() if sends_base64(origin.fidelity) else pa.binary()
+    tables = {}
+    for schema, table in table_names(copy):
+        columns, key = _columns(copy, schema, table)
+        if not key:
+            tables[f"{schema}.{table}"] = CopiedTable(error="no handle key is known, which pairs the changes")
+            continue
+        fields = pa.schema([pa.field(name, kind) for name in columns])
+        try:
+            changes = ChangeReader.of(origin, (schema, table), fields, "fail", "")
+            state = StateReader(
+                changes=changes,
+                key=[fields.field(name) for name in key],
+                commit_ts=origin.fidelity.commit_ts,
+                expected=origin.expected,
+                at=ts,
+            )
+            rows = pa.Table.from_batches(state(iter(_of_schema(copy, schema, table))), fields)
+        except ProducerError as error:
+            tables[f"{schema}.{table}"] = CopiedTable(error=error.what)
+            continue
+        tables[f"{schema}.{table}"] = _first_rows(rows, key, most)
+    return tables
+
+
+def _columns(copy: StreamCopy, schema: str, table: str) -> tuple[list[str], list[str]]:
+    """Return the names of a table's columns in all its events, and those of its handle key."""
+    rows = copy.events.filter(
+        (pc.field("kind") == "row") & (pc.field("schema") == schema) & (pc.field("table") == table)
+    )
+    described = rows.column("columns").combine_chunks().flatten()
+    names, flags = (described.field(name) for name in ("name", "flag"))
+    is_key = np.bitwise_and(flags.to_numpy(zero_copy_only=False), int(ColumnFlag.HANDLE_KEY)) != 0
+    return names.unique().to_pylist(), names.filter(pa.array(is_key)).unique().to_pylist()
+
+
+def _of_schema(copy: StreamCopy, schema: str, table: str) -> list[pa.RecordBatch]:
+    """Return the row events of a table, and the DDLs of its schema."""
+    of_table = (pc.field("kind") == "row") & (pc.field("table") == table)
+    events = copy.events.filter((pc.field("schema") == schema) & (of_table | (pc.field("kind") == "ddl")))
+    return list(events.to_batches())
+
+
+def _first_rows(rows: pa.Table, key: Sequence[str], most: int) -> CopiedTable:
+    """Return the first rows: numbers come in the order of their digits."""
+    columns = {name: rows.column(name) for name in key}
+    lengths = {f"length of {name}": pc.binary_length(column) for name, column in columns.items()}
+    order = [(name, "ascending") for pair in zip(lengths, columns, strict=True) for name in pair]
+    first = pc.sort_indices(pa.table({**lengths, **columns}), order).slice(0, most)
+    table = rows.take(first)
+    return CopiedTable(
+        rows=[
+            [(name, value.encode() if isinstance(value, str) else value) for name, value in row.items()]
+            for row in table.to_pylist()
+        ],
+        total=rows.num_rows,
+    )
+
+
+def row_changes(
+    copy: StreamCopy, schema: str, table: str, key: Sequence[bytes | None], most: int
+) -> list[DecodedRow]:
+    """Return the first events (shape ``DECODED``) of one row, by commit-ts.
+
+    :param key: the values of the handle key, in the order of its columns.
+    """
+    _, names = _columns(copy, schema, table)
+    if len(names) != len(key):
+        return []
+    events = copy.events.filter(
+        (pc.field("kind") == "row") & (pc.field("schema") == schema) & (pc.field("table") == table)
+    )
+    matches = np.zeros(events.num_rows, bool)
+    for image in ("before", "after"):
+        same = np.ones(events.num_rows, bool)
+        values = events.column(image).combine_chunks()
+        for name, value in zip(names, key, strict=True):
+            own = pc.map_lookup(values, name, "first")
+            equal = pc.is_null(own) if value is None else pc.fill_null(pc.equal(own, value), False)
+            same &= equal.to_numpy(zero_copy_only=False)
+        matches |= same & pc.is_valid(values).to_numpy(zero_copy_only=False)
+    changes: list[DecodedRow] = events.filter(pa.array(matches)).sort_by("commit_ts")[:most].to_pylist()
+    return changes

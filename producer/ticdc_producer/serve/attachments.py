@@ -1,0 +1,95 @@
+"""The streams that the service may read, by the names that it was started with.
+
+A request names one of them and has no URI or path of its own. Names alone are in answers and errors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from ticdc_producer.errors import ArgumentError, ProducerError, RefusedRequest
+from ticdc_producer.hints import nearest
+
+if TYPE_CHECKING:
+    from ticdc_producer.runs.copies.stream_location import StreamLocation
+    from ticdc_producer.serve.settings import ServeSettings
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def attachments_of(values: Iterable[str]) -> dict[str, str]:
+    """Return the sources of ``--attach`` by their names.
+
+    :param values: ``NAME=SOURCE`` each: a sink URI, a folder, or a file of messages.
+    :raises ArgumentError: for another text, a name that occurs twice, and a path that does not exist.
+    """
+    sources: dict[str, str] = {}
+    for number, value in enumerate(values, 1):
+        name, _, source = value.partition("=")
+        if not _NAME.fullmatch(name) or not source:
+            what = f"value {number} of `attach` is not NAME=SOURCE"
+            raise _refused(what, "such as orders='kafka://localhost:9092/orders?protocol=canal-json'")
+        if name in sources:
+            raise _refused(f"`attach` names {name!r} twice", "give each source a name of its own")
+        if not is_uri(source) and not Path(source).exists():
+            raise _refused(f"the folder or file of `attach` {name!r} does not exist", "")
+        sources[name] = source if is_uri(source) else str(Path(source).absolute())
+    return sources
+
+
+def is_uri(source: str) -> bool:
+    """Return whether a source is a sink URI, and not a path."""
+    return "://" in source
+
+
+def _refused(what: str, hint: str) -> ArgumentError:
+    return ArgumentError(what, argument="attach", hint=hint).about("attach")
+
+
+def source_of(name: str, protocol: str, settings: ServeSettings) -> StreamLocation:
+    """Return the source of a name.
+
+    :param protocol: of its messages; empty: that of the URI or folder, or it is detected.
+    :raises RefusedRequest: for a name that the service was not started with.
+    """
+    from ticdc_producer.runs.copies.stream_location import StreamLocation
+    from ticdc_producer.serve.posted import on_kafka, properties_for
+
+    source = settings.attachments.get(name)
+    if source is None:
+        hint = nearest(name[:80], settings.attachments) or "start the service with --attach NAME=SOURCE"
+        raise RefusedRequest("the service has no such stream", status=404, where=name[:80], hint=hint)
+    if not is_uri(source):
+        registry = settings.schema_registry
+        return StreamLocation(path=source, protocol=protocol, name=name, schema_registry=registry)
+    uri = on_kafka(source, settings)
+    return StreamLocation(
+        sink_uri=uri, protocol=protocol, name=name, kafka_properties=tuple(properties_for(uri, settings))
+    )
+
+
+def listed_attachments(sources: Mapping[str, str]) -> list[dict[str, str]]:
+    """List the names, and what each is: a topic or storage, or a folder or file."""
+    return [
+        {"name": name, "kind": urlsplit(source).scheme if is_uri(source) else "path"}
+        for name, source in sources.items()
+    ]
+
+
+def without_source(error: ProducerError, source: StreamLocation) -> ProducerError:
+    """Return an error with the name of the source instead of its URI or path, and of its parts."""
+    hidden = [source.path, source.sink_uri]
+    if source.sink_uri:
+        with suppress(ValueError):
+            parts = urlsplit(source.sink_uri)
+            hidden += [part for part in (parts.netloc, parts.query) if part]
+    for text in filter(None, hidden):
+        error.where = error.where.replace(text, source.name)
+        error.what = error.what.replace(text, source.name)
+        error.hint = error.hint.replace(text, source.name)
+    return error
