@@ -224,6 +224,8 @@ OF_MESSAGES = tuple(
 """Options that determine which messages are written and where; a manifest holds all of them."""
 
 BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}
+OF_COMMIT_TS = ("enable-tidb-extension", "include-commit-ts")
+"""The parameters with which messages have a commit-ts, in protocols that have none otherwise."""
 
 
 def parameter(name: str) -> Parameter | None:

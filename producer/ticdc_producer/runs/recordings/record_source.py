@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ticdc_producer.config import Changefeed, ConfigSource, SinkKind
 from ticdc_producer.config.kafka_properties import parse_kafka_properties
-from ticdc_producer.config.parameters import BY_NAME, has_parameter
+from ticdc_producer.config.parameters import BY_NAME, OF_COMMIT_TS, has_parameter
 from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.engine.local import LocalEngine, local
 from ticdc_producer.errors import ChangefeedError, FolderError
@@ -23,9 +23,6 @@ from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
 from ticdc_producer.targets.kafka.read import OffsetRange, file_messages, file_ranges
 from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
 from ticdc_producer.targets.storage.read import listing_of
-
-_TIMES = ("enable-tidb-extension", "include-commit-ts")
-"""The options with which messages have a commit-ts."""
 
 
 @dataclass
@@ -49,7 +46,7 @@ def check_protocol(changefeed: Changefeed, fidelity: Fidelity) -> None:
     if has_commit_ts(fidelity.commit_ts) or fidelity.commit_ts == "not deletes":
         return
     hint = "record another protocol"
-    for name in _TIMES:
+    for name in OF_COMMIT_TS:
         if has_parameter(changefeed.spec, BY_NAME[name]):
             hint = f"record a topic of a changefeed with {name}=true"
     what = f"{changefeed.protocol} has rows without a commit-ts: the order of the changes is not known"
