@@ -123,7 +123,7 @@ OTHER_VECTORS = {
     *("java.py", "cli/conformance_command.py", "conformance/vector.py", "conformance/vectors.py"),
     "scenario/sql/functions/encryption.py",
 }
-"""Modules with other vectors than the type: instructions of the CPU, cases as files, the first block of AES."""
+"""Modules with other vectors: instructions of the CPU, cases as files, the first block of AES."""
 
 
 def test_a_column_type_is_in_the_modules_of_its_page() -> None:

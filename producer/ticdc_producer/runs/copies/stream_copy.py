@@ -110,7 +110,12 @@ def _limited(batches: Batches, name: str, limits: CopyLimits) -> Iterator[pa.Rec
 
 
 def _all_resolved(events: pa.RecordBatch, counts: Numbers) -> npt.NDArray[np.bool_]:
-    """Return which messages have resolved events, and no others."""
+    """Return which messages have resolved events, and no others.
+
+    >>> events = pa.record_batch({"kind": ["resolved", "row", "resolved"]})
+    >>> _all_resolved(events, np.array([1, 2, 0])).tolist()
+    [True, False, False]
+    """
     resolved = pc.equal(events.column("kind"), "resolved").to_numpy(zero_copy_only=False)
     sums = np.concatenate([[0], np.cumsum(resolved)])
     ends = np.cumsum(counts)
