@@ -101,6 +101,20 @@ def test_files_of_stored_programs_are_noted(tmp_path: Path) -> None:
     ]
 
 
+def test_a_name_with_a_newline_moves_no_file(tmp_path: Path) -> None:
+    folder = write(
+        tmp_path / "dump",
+        {
+            "metadata": "",
+            "x%0Ay-schema-create.sql": "CREATE DATABASE `x\ny`;\n",
+            "x%0Ay.a-schema.sql": "CREATE TABLE a (id INT PRIMARY KEY);",
+            "x%0Ay.b-schema.sql": "CREATE TABLE b (id INT PRIMARY KEY);",
+            "x%0Ay.b.sql": "INSERT INTO b VALUES (1);",
+        },
+    )
+    assert history_of(folder).state["x\ny", "b"].rows == ((b"1",),)
+
+
 def test_databases_that_exist_or_have_no_file(tmp_path: Path) -> None:
     folder = write(
         tmp_path / "dump",

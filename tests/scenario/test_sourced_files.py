@@ -13,6 +13,7 @@ from ticdc_producer.runs.validate import validate_scenario
 from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import load_scenario, parse_scenario
+from ticdc_producer.scenario.sql.text.lexer import sections
 
 TABLE = "CREATE TABLE t (id INT PRIMARY KEY);\n"
 
@@ -87,6 +88,27 @@ def test_a_step_of_yaml_sources_files(tmp_path: Path) -> None:
     assert error_of(main).where == f"{tmp_path}/rows.sql:3"
     main.write_text("version: 1\nsteps:\n  - txn: |\n      SOURCE rows.sql\n")
     assert str(error_of(main)).startswith(f"{main}:4: SOURCE is not allowed in a transaction step")
+
+
+@pytest.mark.parametrize(
+    ("steps", "line"),
+    [
+        ('[{sql: "SOURCE a.sql"}, {sql: "SOURCE b.sql"}]', 2),
+        ('\n  - sql: "SELECT 1;\\nSOURCE a.sql"\n  - sql: "SOURCE b.sql"', 4),
+    ],
+    ids=["flow style", "escapes"],
+)
+def test_two_commands_with_the_same_line_are_refused(tmp_path: Path, steps: str, line: int) -> None:
+    main = write(tmp_path, a="SELECT 1;", b="SELECT 2;").with_suffix(".yaml")
+    main.write_text(f"version: 1\nsteps: {steps}\n")
+    error = error_of(main)
+    assert error.what == "two SOURCE commands with different files have the same line"
+    assert error.where == f"{main}:{line}"
+
+
+def test_lines_that_look_like_commands_are_read_once() -> None:
+    text = "INSERT INTO t VALUES ('" + "\nsource of it\n" * 50_000 + "');\nSOURCE a.sql\n"
+    assert [section.source for section in sections(text)] == ["a.sql", None]
 
 
 def test_errors_have_their_line_in_the_sourced_file(tmp_path: Path) -> None:

@@ -88,9 +88,14 @@ class DumpFolder:
                 self._lines.append(f"CREATE DATABASE IF NOT EXISTS {name};")
             self._lines.append(f"USE {name};")
         self._lines.append(f"SOURCE {file.path.name}")
-        self.sourced[str(self.folder), self._lines_before + len(self._lines)] = SourcedFile(
+        self.sourced[str(self.folder), self._lines_before + self._line_count] = SourcedFile(
             str(file.path), text
         )
+
+    @property
+    def _line_count(self) -> int:
+        """The number of lines of the script so far; a quoted name may have several."""
+        return sum(line.count("\n") + 1 for line in self._lines)
 
     def add_rows(self, files: Sequence[_File]) -> None:
         """Add the rows of a large table, after the settings at the beginning of its files."""
@@ -112,7 +117,7 @@ class DumpFolder:
         """Make a step of the lines of the script so far."""
         if self._lines:
             self.steps.append(SQLStep(text="\n".join(self._lines), line=self._lines_before + 1))
-        self._lines_before += len(self._lines)
+        self._lines_before += self._line_count
         self._lines = []
 
 

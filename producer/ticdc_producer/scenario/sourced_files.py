@@ -69,9 +69,12 @@ class SourceReader:
                     self._texts[path] = sql_text(read_content(path), str(self.folder / name))
                 sourced = SourcedFile(str(self.folder / name), self._texts[path])
                 self._count(sourced)
+                # In YAML two steps may have the same line.
+                if self.files.setdefault((file, at), sourced) != sourced:
+                    what = "two SOURCE commands with different files have the same line"
+                    raise ScenarioError(what, hint="write each step on lines of its own")
             except ScenarioError as error:
                 raise error.at(file, at) from None
-            self.files[file, at] = sourced
             self._read(sourced.text, sourced.file, 1, (*above, path))
 
     def _path(self, name: str) -> Path:

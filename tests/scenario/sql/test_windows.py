@@ -27,6 +27,7 @@ DATES = (
         ("sum(id) over (w rows between 1 following and unbounded following)", "9 7 4 -"),
         ("sum(id) over (w rows between 2 preceding and 1 preceding)", "- 1 3 5"),
         ("sum(id) over v", "1 3 5 7"),
+        pytest.param(f"sum(id) over (w rows {'9' * 5000} preceding)", "1 3 6 10", id="far"),
         ("avg(id) over v", "1.0000 1.5000 2.5000 3.5000"),
         ("count(*) over (w range between 1 preceding and 1 following)", "2 3 3 2"),
         ("count(*) over (order by g desc range between 1 preceding and 1 preceding)", "1 1 0 1"),

@@ -22,6 +22,8 @@ from ticdc_producer.scenario.sql.query.scope import Combination, QueryScope
 
 State: TypeAlias = tuple[Combination, Mapping[int, SQLValue], int]
 """A row of a query before its SELECT list: rows of FROM, values of aggregate functions, number of keys."""
+_MOST_DIGITS = 18
+"""Digits of a number of rows, of which no table has that many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +111,14 @@ def _row_bound(
     side, distance = bound
     if side != "CURRENT ROW" and distance is None:
         return len(partition.rows) if side == "FOLLOWING" else 0
-    number = 0 if distance is None else int(str(distance.this))
+    number = 0 if distance is None else _rows_of(str(distance.this))
     return position + is_end + (-number if side == "PRECEDING" else number)
+
+
+def _rows_of(digits: str) -> int:
+    """Return a number of rows; a larger one than a table can have is as good as any."""
+    digits = digits.lstrip("0")
+    return int(digits or "0") if len(digits) <= _MOST_DIGITS else 10**_MOST_DIGITS
 
 
 def _range_bound(

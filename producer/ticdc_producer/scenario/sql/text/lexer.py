@@ -164,38 +164,70 @@ class Section:
             while (position := text.find(self.delimiter, searched, offset)) >= 0:
                 yield part, position
                 part = searched = position + len(self.delimiter)
+            searched = max(searched, offset - len(self.delimiter) + 1)
         yield part, self.end
 
 
-def sections(text: str, line: int) -> Iterator[Section]:
-    """Divide a script at its ``DELIMITER`` and ``SOURCE`` commands, which are in no section.
-
-    :param line: line of the file at which ``text`` starts.
-    """
+def sections(text: str) -> Iterator[Section]:
+    """Divide a script at its ``DELIMITER`` and ``SOURCE`` commands, which are in no section."""
     start, delimiter = 0, ";"
+    progress = _Progress(text)
     for command in _COMMAND.finditer(text):
+        if not progress.is_between_statements(command.start()):
+            continue
         source = None if command["source"] is None else command["source"].strip(" \t\r;")
-        section = Section(start, command.start(), delimiter, source)
-        if _ends_between_statements(text, line, section):
-            yield section
-            start, delimiter = command.end(), command["delimiter"] or delimiter
+        yield Section(start, command.start(), delimiter, source)
+        start, delimiter = command.end(), command["delimiter"] or delimiter
+        progress = _Progress(text, delimiter, start)
     yield Section(start, len(text), delimiter)
 
 
-def _ends_between_statements(text: str, line: int, section: Section) -> bool:
-    """Return whether no quote, comment or statement is open at the end of a section."""
-    try:
-        if section.delimiter != ";":
-            *_, (start, end) = section.parts(text, line)
-            return _is_blank(text, line, start, end)
-        rest = section.start
-        for kind, _, offset in lexemes(text, line, section.start, section.end):
-            rest = offset if kind == "end" else rest
-        return _is_blank(text, line, rest, section.end)
-    except ScenarioError:
-        return False
+@dataclass
+class _Progress:
+    """How far a section has been read. Each character is read once, however many lines look like commands.
 
+    :ivar offset: after the last lexeme.
+    """
 
-def _is_blank(text: str, line: int, start: int, end: int) -> bool:
-    parts = lexemes(text, line, start, end)
-    return all(kind in ("comment", "closing") or lexeme.isspace() for kind, lexeme, _ in parts)
+    text: str
+    delimiter: str = ";"
+    offset: int = 0
+    _is_blank: bool = True  # since the last delimiter
+
+    def __post_init__(self) -> None:
+        self._searched = self.offset
+
+    def is_between_statements(self, end: int) -> bool:
+        """Return whether no quote, comment or statement is open where a line begins.
+
+        :param end: offset of the line, not below that of a line before.
+        """
+        while self.offset < end:
+            lexeme = _LEXEME.match(self.text, self.offset, end)
+            if lexeme is None:  # open there; it ends later, or the script does not parse
+                lexeme = _LEXEME.match(self.text, self.offset)
+            if lexeme is None:
+                self.offset = len(self.text)
+                return False
+            self.offset = lexeme.end()
+            self._see(lexeme.lastgroup or "", lexeme.group())
+        return self.offset == end and self._is_blank
+
+    def _see(self, kind: str, lexeme: str) -> None:
+        part = self._part(kind)
+        if part >= 0:
+            self._is_blank = not self.text[part : self.offset].strip()
+        elif kind not in ("comment", "closing") and not lexeme.isspace():
+            self._is_blank = False
+
+    def _part(self, kind: str) -> int:
+        """Return the offset after the last delimiter in a lexeme; -1 if it has none."""
+        if self.delimiter == ";":  # others may be a part of a lexeme
+            return self.offset if kind == "end" else -1
+        if kind in _QUOTED:
+            self._searched = self.offset
+        part = -1
+        while (position := self.text.find(self.delimiter, self._searched, self.offset)) >= 0:
+            part = self._searched = position + len(self.delimiter)
+        self._searched = max(self._searched, self.offset - len(self.delimiter) + 1)
+        return part

@@ -74,7 +74,7 @@ def split_statements(
     [(1, 'USE a'), (2, "SELECT ''")]
     """
     draft = _Draft(text, line)
-    for section in sections(text, line):
+    for section in sections(text):
         for start, end in section.parts(text, line):
             yield from _split(draft, start, end, spelling, whole=section.delimiter != ";")
         draft.check_closed()
