@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 import pytest
+import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -289,6 +290,23 @@ def test_sql_between_two_dataframes_of_a_table() -> None:
                       {"id": 1, "v": "n", "x": 5}))  # fmt: skip
     between = "INSERT INTO t (v) VALUES ('n'); DELETE FROM t WHERE id = 1; ALTER TABLE t ADD x INT DEFAULT 4"
     same_on("local", [first, second], "INSERT INTO t (v) VALUES ('o')", between=between)
+
+
+def test_dataframes_of_one_line_are_different_ones(tmp_path: Path) -> None:
+    """All steps of a scenario in flow style are in its first line; SQL reads the rows of both DataFrames."""
+    first, other = records((START, T, None, None), (START + 1, None, None, A)), {"id": 2, "v": "c"}
+    second = records((START + SECOND, T.replace("TABLE t", "TABLE u"), None, None),
+                     (START + SECOND + 1, None, None, A), (START + SECOND + 2, None, None, other),
+                     table=[None, "u", "u"])  # fmt: skip
+    later = "UPDATE t SET v = 'x'; UPDATE u SET v = 'y'"
+    file = scenario(tmp_path, "s", [first, second], later, large=True)
+    flow = tmp_path / "flow.yaml"
+    steps = yaml.safe_load(file.read_text())
+    flow.write_text(yaml.safe_dump(steps, default_flow_style=True, width=10_000))
+    assert len(flow.read_text().splitlines()) == 1
+    options: dict[str, Any] = {"state_at": [START + 9 * SECOND]}
+    expected = written(file, tmp_path / "block", **options)
+    assert written(flow, tmp_path / "flow", **options) == expected
 
 
 @pytest.mark.slow

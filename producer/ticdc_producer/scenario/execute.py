@@ -62,7 +62,7 @@ def execute(
     :param check_size: called after each row change of SQL.
     :raises ScenarioError: with file and line, for SQL that fails and time stamps that do not increase.
     """
-    readings = FrameReadings()
+    readings = [FrameReadings() for _ in scenario.steps]
     history = _execute_steps(
         scenario,
         force_replicate,
@@ -130,7 +130,8 @@ def _execute_steps(
     statements: StatementCache | None = None,
     check_size: CheckSize | None = None,
     defined_after: int | None = None,
-    readings: FrameReadings | None = None,
+    *,
+    readings: Sequence[FrameReadings],
 ) -> History:
     times = CommitTimes(scenario)
 
@@ -154,9 +155,9 @@ def _execute_steps(
     )
     for file, plural in scenario.unread:
         session.passed_over.note_file(file, plural)
-    run = _Run(scenario, times, session, refusals, readings=FrameReadings() if readings is None else readings)
-    for step in scenario.steps:
-        run.add(step)
+    run = _Run(scenario, times, session, refusals)
+    for step, read in zip(scenario.steps, readings, strict=True):
+        run.add(step, read)
     return run.history()
 
 
@@ -166,7 +167,6 @@ class _Run:
 
     :ivar resolved: the resolved events of steps: the number of commits before each, and its TSO.
     :ivar generated, data: the plans of the steps that tasks carry out.
-    :ivar readings: what was read of large frames.
     :ivar frames: the large frames of ``changes`` steps by the number of their plan in ``data``.
     """
 
@@ -179,12 +179,12 @@ class _Run:
     generated: list[GeneratePlan] = field(default_factory=list)
     data: list[PlannedChanges] = field(default_factory=list)
     frames: dict[int, BoundFrame] = field(default_factory=dict)
-    readings: FrameReadings = field(default_factory=FrameReadings)
     warnings: list[str] = field(default_factory=list)
 
-    def add(self, step: ScenarioStep) -> None:
+    def add(self, step: ScenarioStep, readings: FrameReadings) -> None:
         """Run a step.
 
+        :param readings: what was read of its frame.
         :raises ScenarioError: for a step that fails, unless errors are collected.
         """
         if isinstance(step, ResolvedStep):
@@ -197,11 +197,11 @@ class _Run:
             before = self.session.commits
             if step.commit_ts is not None:
                 self.times.pinned[before] = step.commit_ts
-            self._commit(step)
+            self._commit(step, readings)
             if step.commit_ts is not None:
                 self.times.check_step(step.commit_ts, step.line, before, self.session.commits)
 
-    def _commit(self, step: _CommittingStep) -> None:
+    def _commit(self, step: _CommittingStep, readings: FrameReadings) -> None:
         if isinstance(step, GenerateStep):
             # A scenario without such a step, as most are, does not load what it needs.
             from ticdc_producer.scenario.generate.binding.run_step import run_generate_step
@@ -211,19 +211,19 @@ class _Run:
         elif isinstance(step, DataStep):
             self.data.append(_bind_data_step(self.session, step, self.scenario))
         elif isinstance(step, ChangesStep):
-            self._change(step)
+            self._change(step, readings)
         elif isinstance(step, DumpStep):
             self.data.append(_bind_dump_step(self.session, step, self.scenario, self.times.clock))
         else:
             _run_sql(self.session, step)
 
-    def _change(self, step: ChangesStep) -> None:
+    def _change(self, step: ChangesStep, readings: FrameReadings) -> None:
         from ticdc_producer.scenario.frames.bind import bind_rows, run_rows
 
         if step.frame.rows is not None:
             self.warnings += run_rows(self.session, step, step.frame.rows, self.times, self.resolved)
             return
-        bound = bind_rows(self.session, step, self.times, self.frames.values(), self.readings)
+        bound = bind_rows(self.session, step, self.times, self.frames.values(), readings)
         if bound is not None:
             self.frames[len(self.data)] = bound
             self.data.append(bound.plan)

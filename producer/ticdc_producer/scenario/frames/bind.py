@@ -85,6 +85,7 @@ def bind_frame(
     :param pin: sets the commit-ts of the next commit; called with the commit-ts of the first row and of each
         statement, if the frame has them.
     :param earlier: the frames before.
+    :param readings: of the step.
     :return: None if the frame has no rows.
     :raises ScenarioError: for a statement that fails or is no DDL, and for tables that it cannot change.
     """
@@ -94,10 +95,10 @@ def bind_frame(
             if spec.table is None
             else _columns_of(session, frame, spec, spec.table, line)
         )
-        if line not in readings.summaries:
+        if readings.summary is None:
             with translate_worker_errors():
-                readings.summaries[line] = summary_of(summary_engine(frame), frame, columns)
-        summary = readings.summaries[line]
+                readings.summary = summary_of(summary_engine(frame), frame, columns)
+        summary = readings.summary
         if summary.first is None or summary.last is None:
             return None
         first = summary.first if spec.table is None else 0
@@ -202,7 +203,7 @@ class _Binding:
 
     def _load(self, bound: BoundFrame, table: Table) -> None:
         """Store the rows of a table in the session."""
-        key, rows = (self._line, table.info.table_id, self._session.commits), self._readings.rows
+        key, rows = (table.info.table_id, self._session.commits), self._readings.rows
         if key not in rows:
             with translate_worker_errors():
                 engine = summary_engine(self._frame)
@@ -315,6 +316,7 @@ def bind_rows(
     """Run the DDL of a large frame; return its plan, and None if it has no rows.
 
     :param earlier: the frames before.
+    :param readings: of the step.
     """
     pinned: list[int] = []
 

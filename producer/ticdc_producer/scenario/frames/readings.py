@@ -1,4 +1,4 @@
-"""What this process has read of the large frames of a scenario."""
+"""What this process has read of a large frame of a scenario."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 @dataclass
 class FrameReadings:
-    """The results of reading large frames; a scenario is executed again for the rows at a time.
+    """What reading the frame of one step gave: a scenario is executed again for the rows at a time.
 
-    :ivar summaries: by the line of the step.
-    :ivar rows: by the line of the step, the table and the number of commits.
+    :ivar summary: None before it was read.
+    :ivar rows: by the table and the number of commits.
     """
 
-    summaries: dict[int, FrameSummary] = field(default_factory=dict)
-    rows: dict[tuple[int, int, int], LoadedRows] = field(default_factory=dict)
+    summary: FrameSummary | None = None
+    rows: dict[tuple[int, int], LoadedRows] = field(default_factory=dict)
