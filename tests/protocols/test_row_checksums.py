@@ -211,6 +211,25 @@ def test_what_cannot_be_verified_is_no_error(old: bytes, new: bytes) -> None:
     assert errors([replace_bytes(messages[0], old, new)], decoder) == [None]
 
 
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"2021-12-20 01:00:00.250", b"2021-02-30 01:00:00.250"),
+        (b"2021-12-20 01:00:00.250", b"0001-01-01 00:00:00.000"),
+        (b"2021-12-20 01:00:00.250", b"9999-12-31 23:00:00.000"),
+        (b"[1,2.5]", b"[1e300]"),
+    ],
+)
+def test_a_value_that_no_column_has_is_an_error_of_its_row(old: bytes, new: bytes, zone: str) -> None:
+    encoder = SimpleEncoder(SimpleOptions(**{**ON, **BOOTSTRAP, "time_zone": zone}))
+    messages = messages_of(encoder, TABLE, [(Op.INSERT, TS + number, (), ROW) for number in range(3)])
+    described = [message.value or b"" for message in messages if not message.events]
+    rows = [message for message in messages if message.events]
+    rows[1] = replace_bytes(rows[1], old, new)
+    assert errors(rows, SimpleDecoder(described)) == [None, "CHECKSUM", None]
+
+
 def test_rows_without_values_have_no_checksum() -> None:
     table = replace(
         TABLE, columns=tuple(replace(column, nullable=True) for column in TABLE.columns), indexes=()

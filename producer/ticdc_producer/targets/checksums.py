@@ -10,13 +10,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.errors import ChangefeedError, DecodeError
 from ticdc_producer.model.event import WRONG_CHECKSUM, Image, RowChecksum, RowEvent
 from ticdc_producer.model.values.temporal_text import zone_of
-from ticdc_producer.protocols.avro.row_checksum import row_checksums
+from ticdc_producer.protocols.avro.row_checksum import Checksums, row_checksums
 
 _T = TypeVar("_T")
 
@@ -58,16 +57,31 @@ def _wrong(rows: Sequence[tuple[int, RowEvent]]) -> Iterator[tuple[int, DecodeEr
             continue
         numbers, events, images, stored = zip(*known, strict=True)
         try:
-            computed = _checksums(events[0], events[0].checksum, images)
+            checksums = _checksums(events[0], events[0].checksum, images)
         except ChangefeedError as error:
             yield from ((number, _error(error.what)) for number in numbers)
             return
-        for index in np.flatnonzero(computed != np.array(stored, np.uint32)).tolist():
-            what = f"{stored[index]} as checksum of the columns, not {computed[index]}"
-            yield numbers[index], _error(what + _zone_note(events[0]))
+        for number, expected, computed in zip(numbers, stored, checksums, strict=True):
+            if computed is None:
+                yield number, _error("values that the columns of the checksum can have")
+            elif computed != expected:
+                what = f"{expected} as checksum of the columns, not {computed}"
+                yield number, _error(what + _zone_note(events[0]))
 
 
-def _checksums(event: RowEvent, checksum: RowChecksum, images: Sequence[Image]) -> np.ndarray:
+def _checksums(event: RowEvent, checksum: RowChecksum, images: Sequence[Image]) -> Sequence[int | None]:
+    """Return the checksum of each row; None for one with a value that its column cannot have."""
+    try:
+        computed: list[int | None] = _computed(event, checksum, images).tolist()
+    except ValueError:
+        if len(images) == 1:
+            return [None]
+        half = len(images) // 2
+        return [each for part in (images[:half], images[half:]) for each in _checksums(event, checksum, part)]
+    return computed
+
+
+def _computed(event: RowEvent, checksum: RowChecksum, images: Sequence[Image]) -> Checksums:
     types = {column.name: column.type for column in event.columns}
     columns = [
         (types[name], pa.array([image[name] for image in images], pa.binary())) for name in checksum.columns

@@ -60,8 +60,12 @@ def row_checksums(columns: Iterable[tuple[str, pa.Array]], rows: int, zone: tzin
 
     :param columns: SQL type name and canonical values of each column, in the order of the checksum.
     :param zone: the time zone of TIMESTAMP values.
+    :raises ValueError: for a value that its type does not have, such as February 30.
     """
-    encoded = [fragment for kind, values in columns for fragment in _encoded(kind, values, zone)]
+    try:
+        encoded = [fragment for kind, values in columns for fragment in _encoded(kind, values, zone)]
+    except (OverflowError, struct.error, msgspec.MsgspecError) as error:
+        raise ValueError(str(error)) from None
     texts = concat(encoded, rows, null=b"").to_pylist()
     return np.fromiter(map(crc32, texts), np.uint32, rows)
 
