@@ -292,6 +292,34 @@ def test_sql_between_two_dataframes_of_a_table() -> None:
     same_on("local", [first, second], "INSERT INTO t (v) VALUES ('o')", between=between)
 
 
+def test_unsigned_numbers_above_those_of_int64() -> None:
+    """The columns are UINT64. The ids of AUTO_RANDOM go on as after SQL, which ignores one of 64 bits."""
+    create = (
+        "CREATE TABLE t (id BIGINT UNSIGNED PRIMARY KEY CLUSTERED AUTO_RANDOM(5), b BIT(64), d DECIMAL(20,0))"
+    )
+    numbers = [(1 << 63) + 5, (1 << 64) - 1, 7]
+    image = pa.StructArray.from_arrays([pa.array(numbers, pa.uint64())] * 3, names=["id", "b", "d"])
+    rows = pa.table({
+        "commit_ts": [START + number for number in range(4)], "statement": [create, None, None, None],
+        "table": [None, "t", "t", "t"], "after": image.take(pa.array([None, 0, 1, 2])),
+    })  # fmt: skip
+    same_on("local", rows, "")
+    same_on("local", rows.slice(0, 2), "INSERT INTO t (b) VALUES (1)")
+
+
+@pytest.mark.parametrize(("column", "number"), [("BIGINT", 1 << 63), ("BIT(63)", 1 << 63), ("INT", 1 << 40)])
+def test_an_unsigned_number_that_no_column_has_is_refused(column: str, number: int, tmp_path: Path) -> None:
+    image = pa.StructArray.from_arrays([pa.array([1, number], pa.uint64())] * 2, names=["id", "v"])
+    create = f"CREATE TABLE t (id BIGINT UNSIGNED PRIMARY KEY, v {column})"
+    rows = pa.table({
+        "commit_ts": [START, START + 1], "statement": [create, None], "table": [None, "t"],
+        "after": image.take(pa.array([None, 1])),
+    })  # fmt: skip
+    file = scenario(tmp_path, "s", rows, large=True)
+    with pytest.raises(ProducerError, match=f"for column 'v': '{number}'"):
+        ticdc_producer.run(file, out=tmp_path / "out", engine="local")
+
+
 def test_dataframes_of_one_line_are_different_ones(tmp_path: Path) -> None:
     """All steps of a scenario in flow style are in its first line; SQL reads the rows of both DataFrames."""
     first, other = records((START, T, None, None), (START + 1, None, None, A)), {"id": 2, "v": "c"}

@@ -29,6 +29,10 @@ def never() -> bool:
     return False
 
 
+class TooManyRows(Exception):
+    """A dataset that has more rows than a process takes."""
+
+
 @dataclass(frozen=True)
 class Part:
     """The part of a dataset that a function works on.
@@ -200,7 +204,7 @@ class Dataset(ABC):
         """Return all rows in this process.
 
         :param limit: most rows.
-        :raises ValueError: if there are more.
+        :raises TooManyRows: if there are more.
         """
 
 

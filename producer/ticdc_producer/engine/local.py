@@ -32,6 +32,7 @@ from ticdc_producer.engine.dataset import (
     Sides,
     Stored,
     TaggedFunction,
+    TooManyRows,
 )
 from ticdc_producer.engine.spool import MemoryLimit, OrderedRows, Sort, Spool, divided_rows, empty, joined
 
@@ -162,7 +163,7 @@ class LocalDataset(Dataset):
             rows.append(batch)
             count += batch.num_rows
             if count > limit:
-                raise ValueError(f"more than {limit} rows, which was the most that was expected")
+                raise TooManyRows(f"more than {limit} rows, which was the most that was expected")
         return pa.Table.from_batches(rows, self.schema)
 
 

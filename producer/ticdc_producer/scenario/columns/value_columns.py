@@ -131,6 +131,8 @@ def _in_range(column: ColumnInfo, values: pa.Array) -> pa.Array:
         low, high = integer_range(column.type, unsigned=column.unsigned)
     if pa.types.is_decimal(values.type):
         return _between(values.cast(pa.decimal128(_MOST_DIGITS, 0)), Decimal(low), Decimal(high))
+    if pa.types.is_uint64(values.type):
+        return _between(values, max(low, 0), high)
     return _between(values.cast(pa.int64()), low, min(high, _LARGEST_SIGNED))
 
 
@@ -146,7 +148,7 @@ def _decimal_texts(column: ColumnInfo, values: pa.Array) -> Texts:
     """Print numbers with the digits of a DECIMAL; halves are rounded away from zero."""
     scale = max(column.decimal, 0)
     if pa.types.is_integer(values.type):
-        values = values.cast(pa.int64()).cast(pa.decimal128(19, 0))
+        values = values.cast(pa.decimal128(20, 0))
     kind = values.type
     if kind.scale <= scale and kind.precision - kind.scale + scale <= _MOST_DIGITS:
         exact = values.cast(pa.decimal128(_MOST_DIGITS, scale))
