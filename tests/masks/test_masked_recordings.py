@@ -189,6 +189,12 @@ def test_a_dump_that_cannot_be_masked_is_refused(tmp_path: Path, statement: str,
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dump.sql", "rules.yaml"]
 
 
+def test_an_empty_dump_is_empty(tmp_path: Path) -> None:
+    (tmp_path / "dump.sql").write_text("")
+    mask(tmp_path / "dump.sql", rules=rules(tmp_path), out=tmp_path / "masked.sql")
+    assert (tmp_path / "masked.sql").read_text() == ""
+
+
 def test_rules_are_proposed_by_names_and_values(tmp_path: Path) -> None:
     sql = """
     CREATE TABLE t (id INT PRIMARY KEY, contact VARCHAR(40), first_name VARCHAR(20), birthday DATE, n INT);

@@ -217,6 +217,15 @@ def test_a_large_one_has_the_messages_of_a_small_one(large: Path, tmp_path: Path
         assert (tmp_path / "large" / file).read_bytes() == (tmp_path / "small" / file).read_bytes(), file
 
 
+def test_empty_files_of_a_large_table_have_no_rows(large: Path, tmp_path: Path) -> None:
+    folder = write(tmp_path / "dump", {f"shop.items.000000000{n}000.sql": "" for n in (1, 5)})
+    for path in large.iterdir():
+        (folder / path.name.replace("0000000000000", "0000000002000")).hardlink_to(path)
+    [plan] = execute(load_scenario(folder)).data
+    assert isinstance(plan, DumpPlan)
+    assert plan.step.statements == 2
+
+
 def test_files_of_a_large_table_have_inserts_only(large: Path, tmp_path: Path) -> None:
     files = {path.name: path.read_bytes() for path in large.iterdir()}
     name = "shop.items.0000000010000.sql"

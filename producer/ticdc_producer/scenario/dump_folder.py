@@ -101,6 +101,8 @@ class DumpFolder:
         """Add the rows of a large table, after the settings at the beginning of its files."""
         header, spans = b"", list[StatementSpan]()
         for file in files:
+            if not file.path.stat().st_size:
+                continue
             if file.packed:
                 what = f"a packed file of a dump of more than {MAX_BYTES >> 20} MiB is not supported"
                 raise UnsupportedSQL(what, file=str(file.path), hint="unpack it")

@@ -72,7 +72,9 @@ class DumpPart:
 
 
 def divide_dump(path: Path) -> Iterator[DumpPart]:
-    """Divide a dump, in file order."""
+    """Divide a dump, in file order; an empty file, which cannot be mapped, has no parts."""
+    if not path.stat().st_size:
+        return
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         spans = [*_spans(data)]
     sizes: Counter[Name | None] = Counter()
@@ -84,7 +86,7 @@ def divide_dump(path: Path) -> Iterator[DumpPart]:
 def divide_inserts(
     path: Path, table: str, before: Sequence[StatementSpan]
 ) -> tuple[bytes, list[StatementSpan]]:
-    """Divide a file with INSERTs of one table, which settings may precede.
+    """Divide a file with INSERTs of one table, which settings may precede; it is not empty.
 
     :param before: the INSERTs of the table's files before this one.
     :return: the settings, and the INSERTs with those before them.
