@@ -190,6 +190,31 @@ def test_a_topic_is_followed_until_silence_and_from_its_checkpoint(
     assert len((tmp_path / "findings").read_text().splitlines()) == len(reported)
 
 
+def garbage(like: pa.RecordBatch, number: int, *, offset: int = 0) -> pa.RecordBatch:
+    """Messages of partition 0 that no protocol has, with the columns of another batch."""
+    (message,) = like.slice(0, 1).to_pylist()
+    rows = [
+        {**message, "partition": 0, "offset": offset + at, "key": b"\xff", "value": b"garbage"}
+        for at in range(number)
+    ]
+    return pa.RecordBatch.from_pylist(rows, schema=like.schema)
+
+
+@pytest.mark.parametrize("window", [20_000, 4])
+def test_messages_that_do_not_decode_are_reported(tmp_path: Path, window: int) -> None:
+    folder = golden(tmp_path / "golden")
+    parts = batches(folder)
+    alone, reported = follower(folder, window=window)
+    for start in range(0, 10, 5):
+        alone.add(garbage(parts[0], 5, offset=start))
+    assert errors(reported) == {"INV-FRAME": 10}
+    assert not alone.verdict().ok
+    last, reported = follower(folder, window=window)
+    for batch in [*parts, garbage(parts[0], 5, offset=10_000)]:
+        last.add(batch)
+    assert errors(reported) == {"INV-FRAME": 5}
+
+
 def test_an_interruption_gives_the_verdict_so_far(tmp_path: Path, kafka: EmbeddedKafka) -> None:
     uri = f"kafka://{kafka.bootstrap}/interrupted?protocol=open-protocol&partition-num=2"
     run(Scenario("s").sql(SQL), sink_uri=uri, engine="local", inject=["early-resolved:times=1"])

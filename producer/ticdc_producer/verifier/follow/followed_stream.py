@@ -55,7 +55,7 @@ class FollowedStream:
 
     :param window: most events that stay for later comparisons.
     :ivar events: the window.
-    :ivar horizon: the highest commit-ts that has left the window.
+    :ivar horizon: the highest commit-ts that has left the window; -1: none has.
     :ivar reported: the violations that were reported and whose events are in the window.
     :ivar counts: number of reported violations by invariant and severity.
     :ivar undecided: number of violations by events below the window, which were not reported.
@@ -66,7 +66,7 @@ class FollowedStream:
     marks: PartitionMarks = field(default_factory=PartitionMarks)
     stats: StreamStats = field(init=False)
     events: Events | None = None
-    horizon: int = 0
+    horizon: int = NOTHING
     reported: set[_Key] = field(default_factory=set)
     counts: Counter[tuple[str, Severity]] = field(default_factory=Counter)
     undecided: int = 0
@@ -95,7 +95,7 @@ class FollowedStream:
         batch = _Batch(self, events, decoded)
         for invariant in self._invariants:
             if invariant.by_event:
-                batch.report(invariant, invariant.by_event(marked))
+                batch.report(invariant, invariant.by_event(marked), by_event=True)
         comparable = events.take(events.kind != EventKind.ERROR)
         self._check_keys(batch, comparable, new, before)
         self._evict(events)
@@ -212,8 +212,11 @@ class _Batch:
     decoded: pa.RecordBatch
     new: dict[tuple[str, Severity], list[Example]] = field(default_factory=dict)
 
-    def report(self, invariant: Invariant, violations: Violations) -> None:
-        """Add the violations that were not reported before."""
+    def report(self, invariant: Invariant, violations: Violations, *, by_event: bool = False) -> None:
+        """Add the violations that were not reported before.
+
+        :param by_event: they are of single new events, which no other event is needed for.
+        """
         if not len(violations) or not invariant.is_checked(self.stream.stats):
             return
         broadcast = invariant.id in _BROADCAST
@@ -229,7 +232,7 @@ class _Batch:
             if key in self.stream.reported:
                 continue
             self.stream.reported.add(key)
-            if self._commit_ts(own) <= self.stream.horizon:
+            if not by_event and self._commit_ts(own) <= self.stream.horizon:
                 self.stream.undecided += 1
                 continue
             self.stream.counts[invariant.id, severity] += 1
