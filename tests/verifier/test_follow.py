@@ -9,6 +9,7 @@ from socket import socket
 from urllib.request import urlopen
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from ticdc_producer import ProducerError, Scenario, follow, run, verify
@@ -57,10 +58,23 @@ def batches(folder: Path) -> list[pa.RecordBatch]:
     ]
 
 
-def follower(folder: Path, *, window: int = 20_000, **files: Path) -> tuple[Follower, list[Finding]]:
+def with_late_partition(folder: Path, partition: int) -> list[pa.RecordBatch]:
+    """The messages as a consumer gets them that reads one partition after the others."""
+    parts = batches(folder)
+    late = [batch.filter(pc.equal(batch.column("partition"), partition)) for batch in parts]
+    return [
+        *(batch.filter(pc.not_equal(batch.column("partition"), partition)) for batch in parts),
+        *(batch for batch in late if batch.num_rows),
+    ]
+
+
+def follower(
+    folder: Path, *, window: int = 20_000, from_beginning: bool = False, **files: Path
+) -> tuple[Follower, list[Finding]]:
     origin = golden_folder(folder)
     changefeed: Changefeed = origin.changefeed
-    options = verify_options(changefeed, origin.fidelity, [changefeed.sink_uri.topic], Strictness())
+    strictness = Strictness(from_beginning=from_beginning)
+    options = verify_options(changefeed, origin.fidelity, [changefeed.sink_uri.topic], strictness)
     reported: list[Finding] = []
     return Follower(changefeed, FollowedStream(options, window), {}, reported.append, **files), reported
 
@@ -155,6 +169,56 @@ def test_the_state_is_bounded_by_the_window(tmp_path: Path) -> None:
     assert max(sizes) <= 100
     assert not reported
     assert max(followed.stream.lags(0).values() or [0]) == 0
+
+
+@pytest.mark.parametrize("trap", ["early-resolved:times=2", "wrong-partition:times=2"])
+def test_violations_that_need_no_other_event_are_reported_from_a_late_partition(
+    tmp_path: Path, trap: str
+) -> None:
+    folder = golden(tmp_path / "golden", trap)
+    needs = {"INV-RESOLVED", "INV-ROW-PARTITION"}
+    expected = {name: n for name, n in errors([*verify(folder=folder).findings]).items() if name in needs}
+    assert expected
+    for partition in range(3):
+        followed, reported = follower(folder, window=60)
+        for batch in with_late_partition(folder, partition):
+            followed.add(batch)
+        assert {name: n for name, n in errors(reported).items() if name in needs} == expected
+
+
+def test_a_row_whose_insert_has_left_the_window_is_no_violation(tmp_path: Path) -> None:
+    folder = golden(tmp_path / "golden")
+    followed, reported = follower(folder, window=60, from_beginning=True)
+    for batch in batches(folder):
+        followed.add(batch)
+    assert followed.stream.horizon > 0
+    assert not reported
+
+
+def test_the_verdict_names_what_was_not_compared_after_events_left_the_window(tmp_path: Path) -> None:
+    folder = golden(tmp_path / "golden")
+    whole, _ = follower(folder)
+    rolled, reported = follower(folder, window=60)
+    for batch in with_late_partition(folder, 2):
+        whole.add(batch)
+        rolled.add(batch)
+    compare = {*whole.verdict().checked} - {*rolled.verdict().checked}
+    assert {"INV-KEY-PARTITION", "INV-ORDER-KEY", "INV-ROW-STATE", "INV-COLLAPSE"} < compare
+    assert not compare & {"INV-FRAME", "INV-ROW-PARTITION", "INV-RESOLVED", "INV-ORDER-TABLE"}
+    rows = rolled.verdict().kinds["row"]
+    assert all(0 < f.count < rows for f in rolled.verdict().findings if f.id in compare)
+    assert not reported
+    assert not rolled.stream.late.total()
+
+
+def test_repeated_events_whose_copies_have_left_the_window_are_not_reported(tmp_path: Path) -> None:
+    folder = golden(tmp_path / "golden", "replay-suffix:times=1,window=80")
+    followed, reported = follower(folder, window=60)
+    for batch in batches(folder):
+        followed.add(batch)
+    assert not reported
+    (late,) = (f for f in followed.verdict().findings if f.id == "INV-RESOLVED")
+    assert (late.severity, late.count) == ("not checked", followed.stream.late["INV-RESOLVED"])
 
 
 @pytest.mark.parametrize("content", [b"", b"ARROW1", b"x" * 1000])

@@ -18,7 +18,7 @@ from ticdc_producer.verifier.passes.partition_marks import PartitionState
 from ticdc_producer.verifier.stream_stats import KindStats
 from ticdc_producer.verifier.table_epochs import TableDDL
 
-VERSION = 1
+VERSION = 2
 _STATE = b"ticdc-producer"
 _MOST_BYTES = 1 << 30
 
@@ -92,7 +92,9 @@ def _state(stream: FollowedStream) -> dict[str, Any]:
     stats = stream.stats
     return {
         "horizon": stream.horizon,
-        "undecided": stream.undecided,
+        "left": [[*name, newest] for name, newest in stream.left.items()],
+        "left_rows": stream.left_rows,
+        "late": stream.late,
         "reported": sorted(stream.reported),
         "counts": [[*name, count] for name, count in stream.counts.items()],
         "examples": [
@@ -127,7 +129,9 @@ def _marks(state: PartitionState) -> dict[str, Any]:
 
 def _restore(stream: FollowedStream, state: dict[str, Any]) -> None:
     stats = stream.stats
-    stream.horizon, stream.undecided = state["horizon"], state["undecided"]
+    stream.horizon, stream.left_rows = state["horizon"], state["left_rows"]
+    stream.left = {(topic, partition): newest for topic, partition, newest in state["left"]}
+    stream.late.update(state["late"])
     stream.reported = {
         (name, severity, tuple(event), lacking) for name, severity, event, lacking in state["reported"]
     }

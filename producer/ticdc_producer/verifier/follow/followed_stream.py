@@ -1,8 +1,8 @@
 """Verifies a stream batch by batch, and reports each violation once.
 
 What the marks of partitions and the statistics carry is small. The checks of groups also need earlier events:
-those of a window of commit-ts stay, reduced to keys and fingerprints. An event below the window is not
-compared with events that have left it; such violations are counted, and not reported.
+those of a window of commit-ts stay, reduced to keys and fingerprints. Events are compared only if all events
+that decide are in the window; once events have left it, the verdict says how many were not compared.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from ticdc_producer.verifier.events import NOTHING, EventKind, Events, offset_an
 from ticdc_producer.verifier.finding import EventRef, Example, Finding, Severity, event_summary
 from ticdc_producer.verifier.findings import enabled_invariants
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
-from ticdc_producer.verifier.invariants import ddl, resolved, row_state
+from ticdc_producer.verifier.invariants import ddl, order, resolved, row_state
+from ticdc_producer.verifier.invariants.events import KEY_UPDATE_SPLIT
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.key_groups import KeyGroups
 from ticdc_producer.verifier.passes.key_pass import batch_groups, batch_suspected
@@ -38,11 +39,12 @@ _IN_PARTITION = {
     invariant.id
     for invariant in (
         resolved.RESOLVED, resolved.RESOLVED_DDL, resolved.RESOLVED_MONO, resolved.RESOLVED_STALL,
-        ddl.DDL_ORDER, ddl.DDL_BARRIER_BEFORE, ddl.DDL_BARRIER_AFTER,
+        ddl.DDL_ORDER, ddl.DDL_BARRIER_BEFORE, ddl.DDL_BARRIER_AFTER, order.ORDER_TABLE,
+        KEY_UPDATE_SPLIT,
     )
 }  # fmt: skip
-"""They follow from the events before in the partition. Others compare partitions, up to the resolved-ts that
-all partitions have."""
+"""They follow from the marks of the partition, and hold for first deliveries: an event violates them if no
+copy of it has left the window. Others compare events, up to the resolved-ts that all partitions have."""
 _BROADCAST = {ddl.DDL_BROADCAST.id, resolved.RESOLVED_BROADCAST.id}
 _REPORTED = ("error", "warning")
 _Key = tuple[str, str, EventID, int]
@@ -56,9 +58,12 @@ class FollowedStream:
     :param window: most events that stay for later comparisons.
     :ivar events: the window.
     :ivar horizon: the highest commit-ts that has left the window; -1: none has.
+    :ivar left: by topic and partition the highest commit-ts of its events that have left.
+    :ivar left_rows: number of rows that have left.
     :ivar reported: the violations that were reported and whose events are in the window.
     :ivar counts: number of reported violations by invariant and severity.
-    :ivar undecided: number of violations by events below the window, which were not reported.
+    :ivar late: by invariant of a partition the number of late events that violate it unless they are
+        repeated: an earlier copy may have left.
     """
 
     options: VerifyOptions
@@ -67,9 +72,11 @@ class FollowedStream:
     stats: StreamStats = field(init=False)
     events: Events | None = None
     horizon: int = NOTHING
+    left: dict[tuple[str, int], int] = field(default_factory=dict)
+    left_rows: int = 0
     reported: set[_Key] = field(default_factory=set)
     counts: Counter[tuple[str, Severity]] = field(default_factory=Counter)
-    undecided: int = 0
+    late: Counter[str] = field(default_factory=Counter)
     examples: dict[tuple[str, Severity], list[Example]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -132,12 +139,19 @@ class FollowedStream:
         if len(events) > self.window:
             keep = len(events) - self.window * 3 // 4
             self.horizon = max(self.horizon, int(np.partition(events.commit_ts, keep)[keep]))
-            events = events.take(events.commit_ts > self.horizon)
+            stays = events.commit_ts > self.horizon
+            self._leave(events.take(~stays))
+            events = events.take(stays)
         self.events = events
-        present = {(topic, partition): own for (topic, partition), own in _first_positions(events)}
+        present = dict(_first_positions(events))
         self.reported = {
-            key for key in self.reported if key[2][2:] >= present.get(key[2][:2], (NOTHING, NOTHING))
+            key for key in self.reported if key[2][:2] in present and key[2][2:] >= present[key[2][:2]]
         }
+
+    def _leave(self, events: Events) -> None:
+        self.left_rows += int((events.kind == EventKind.ROW).sum())
+        for name, rows in partitions_of(events):
+            self.left[name] = max(self.left.get(name, NOTHING), int(events.commit_ts[rows].max()))
 
     def lags(self, now_ms: int) -> dict[tuple[str, int], int | None]:
         """Return by partition the age of its resolved-ts in milliseconds; None: it has none.
@@ -166,19 +180,14 @@ class FollowedStream:
             reasons = [(unmet.rows, unmet.reason) for unmet in invariant.unmet(self.stats)]
             if invariant.id in _LATER:
                 reasons = [(0, "a stream that is followed has it checked by `verify` alone")]
+            elif self.left and (invariant.by_key or invariant.by_batch) and invariant.id not in _IN_PARTITION:
+                what = "later events are not compared with those that have left the window"
+                reasons += [(self.left_rows, what)]
+            elif self.late[invariant.id]:
+                what = "late, or repeated: earlier copies may have left the window; a larger one tells"
+                reasons += [(self.late[invariant.id], what)]
             for rows, reason in reasons:
                 yield _finding(invariant, "not checked", rows, [], reason)
-        if self.undecided:
-            what = (
-                "their events have left the window of the events that are compared; a larger one holds them"
-            )
-            yield Finding(
-                id="WINDOW",
-                severity="not checked",
-                count=self.undecided,
-                statement="Events are compared with all earlier ones.",
-                hint=what,
-            )
 
 
 def _first_positions(events: Events) -> Iterator[tuple[tuple[str, int], tuple[int, int]]]:
@@ -210,7 +219,8 @@ class _Batch:
     stream: FollowedStream
     events: Events
     decoded: pa.RecordBatch
-    new: dict[tuple[str, Severity], list[Example]] = field(default_factory=dict)
+    counts: Counter[tuple[str, Severity]] = field(default_factory=Counter)
+    examples: dict[tuple[str, Severity], list[Example]] = field(default_factory=dict)
 
     def report(self, invariant: Invariant, violations: Violations, *, by_event: bool = False) -> None:
         """Add the violations that were not reported before.
@@ -231,24 +241,42 @@ class _Batch:
             key = invariant.id, severity, own, lacking
             if key in self.stream.reported:
                 continue
-            self.stream.reported.add(key)
-            if not by_event and self._commit_ts(own) <= self.stream.horizon:
-                self.stream.undecided += 1
+            is_decided = by_event or self._is_decided(invariant, own, ids)
+            if is_decided or invariant.id in _IN_PARTITION:
+                self.stream.reported.add(key)
+            if not is_decided:
+                self.stream.late[invariant.id] += invariant.id in _IN_PARTITION
                 continue
-            self.stream.counts[invariant.id, severity] += 1
-            examples = self.new.setdefault((invariant.id, severity), [])
-            examples.append(Example(tuple(map(self._ref, ids)), violations.detail(number)))
+            self.counts[invariant.id, severity] += 1
+            examples = self.examples.setdefault((invariant.id, severity), [])
+            if len(examples) < self.stream.options.examples:
+                examples.append(Example(tuple(map(self._ref, ids)), violations.detail(number)))
+
+    def _is_decided(self, invariant: Invariant, own: EventID, ids: tuple[EventID, ...]) -> bool:
+        """Return whether no event that has left the window could show that there is no violation.
+
+        An event without a previous one may have had it before.
+        """
+        stream = self.stream
+        if stream.horizon == NOTHING or invariant.id == KEY_UPDATE_SPLIT.id:  # copies violate it, too
+            return True
+        if invariant.id in _IN_PARTITION:
+            return self._commit_ts(own) > stream.left.get(own[:2], NOTHING)
+        if invariant.id in _BROADCAST:
+            return self._commit_ts(own) > stream.horizon
+        return len(ids) > 1 and all(self._commit_ts(event) > stream.horizon for event in ids)
 
     def findings(self) -> list[Finding]:
         """Return the new violations, by invariant."""
         stream = self.stream
         by_id = {invariant.id: invariant for invariant in enabled_invariants(stream.options)}
-        for name, examples in self.new.items():
+        stream.counts += self.counts
+        for name, examples in self.examples.items():
             examples_so_far = stream.examples.setdefault(name, [])
             examples_so_far += examples[: stream.options.examples - len(examples_so_far)]
         return [
-            _finding(by_id[name], severity, len(examples), examples[: stream.options.examples])
-            for (name, severity), examples in sorted(self.new.items())
+            _finding(by_id[name], severity, count, self.examples[name, severity])
+            for (name, severity), count in sorted(self.counts.items())
         ]
 
     def _row(self, event: EventID) -> int:
