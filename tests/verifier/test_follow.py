@@ -229,6 +229,36 @@ def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path, content: bytes)
         follower(folder, checkpoint=tmp_path / "checkpoint")
 
 
+def test_a_file_of_something_else_is_not_overwritten_with_findings(tmp_path: Path) -> None:
+    folder = golden(tmp_path / "golden", sql="CREATE TABLE t (id INT PRIMARY KEY)")
+    (tmp_path / "notes").write_text("precious")
+    follower(folder, checkpoint=tmp_path / "checkpoint", findings=tmp_path / "findings")
+    for files in ({}, {"checkpoint": tmp_path / "new"}, {"checkpoint": tmp_path / "checkpoint"}):
+        with pytest.raises(ProducerError, match="notes: the file is not empty"):
+            follower(folder, findings=tmp_path / "notes", **files)
+    assert (tmp_path / "notes").read_text() == "precious"
+
+
+def test_a_run_that_was_killed_before_its_first_checkpoint_writes_its_findings_once(tmp_path: Path) -> None:
+    folder = golden(tmp_path / "golden", "early-resolved:times=1")
+    files = {"findings": tmp_path / "findings", "checkpoint": tmp_path / "checkpoint"}
+    for _ in range(2):
+        life, _ = follower(folder, **files)
+        for batch in batches(folder):
+            life.add(batch)
+    lines = (tmp_path / "findings").read_text().splitlines()
+    assert len(lines) == len({*lines}) > 0
+
+
+@pytest.mark.parametrize("name", ["checkpoint", "findings"])
+def test_files_that_cannot_be_used_are_refused(tmp_path: Path, name: str) -> None:
+    folder = golden(tmp_path / "golden", sql="CREATE TABLE t (id INT PRIMARY KEY)")
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / "missing" / "file", tmp_path / "folder"):
+        with pytest.raises(ProducerError, match="the file cannot be used: "):
+            follower(folder, **{name: path})
+
+
 def test_findings_are_json_lines(tmp_path: Path) -> None:
     followed, reported = follower(
         golden(tmp_path / "golden", "early-resolved:times=1"), findings=tmp_path / "f"
@@ -288,7 +318,9 @@ def test_an_interruption_gives_the_verdict_so_far(tmp_path: Path, kafka: Embedde
 
     verdict = follow(sink_uri=uri, on_finding=interrupt, checkpoint=tmp_path / "checkpoint")
     assert not verdict.ok
-    assert not (tmp_path / "checkpoint").exists()  # the batch is not whole
+    reported: list[Finding] = []  # the batch was not whole: it is verified again
+    follow(sink_uri=uri, idle=1, on_finding=reported.append, checkpoint=tmp_path / "checkpoint")
+    assert errors(reported)["INV-RESOLVED"] == 1
 
 
 def test_lags_and_counts_are_read_by_prometheus(tmp_path: Path) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic, time_ns
@@ -40,6 +40,8 @@ CHECKPOINT_SECONDS = 5.0
 class Follower:
     """A topic that is followed.
 
+    Files that cannot be read or written, and those of another run, raise ``ArgumentError``.
+
     :param offsets: by topic and partition the offset that is read next.
     :param checkpoint: the file with the state; None: there is none.
     :param findings: a file that gets the findings as JSON lines; None: there is none.
@@ -57,18 +59,31 @@ class Follower:
 
     def __post_init__(self) -> None:
         self._descriptions = TableDescriptions(self.changefeed.spec)
+        source = SourceState(offsets={})
         if self.checkpoint is not None and self.checkpoint.exists():
-            source = restore(self.stream, self.checkpoint.read_bytes(), str(self.checkpoint))
+            with _usable(self.checkpoint, "checkpoint"):
+                content = self.checkpoint.read_bytes()
+            source = restore(self.stream, content, str(self.checkpoint))
             self.offsets |= source.offsets
             self._written = source.findings
             self._descriptions.add(source.descriptions)
         if self.findings is not None:
-            self._cut(self.findings)
+            self._cut(self.findings, source)
         self._decode = self._decoder()
+        self.save()  # a file that cannot be written is refused now; and it names that of the findings
 
-    def _cut(self, path: Path) -> None:
-        """Remove what was written after the checkpoint: it is found again."""
-        with path.open("ab") as file:
+    def _cut(self, path: Path, source: SourceState) -> None:
+        """Remove what was written after the checkpoint: it is found again.
+
+        :param source: of the checkpoint. A file that it does not name is not of this run, and stays as it is.
+        """
+        with _usable(path, "findings"), path.open("ab") as file:
+            if file.tell() and source.findings_file != str(path.resolve()):
+                what = "the file is not empty, and no checkpoint says that it continues"
+                hint = "name a new file; or the checkpoint of the run that wrote it, as `checkpoint`"
+                raise ArgumentError(what, argument="findings", where=str(path), hint=hint).about(
+                    "findings", "checkpoint"
+                )
             if file.tell() < self._written:
                 what = "the file has less than the checkpoint says"
                 hint = "name the file of the run that wrote the checkpoint"
@@ -102,7 +117,7 @@ class Follower:
     def _report(self, finding: Finding) -> None:
         if self.findings is not None:
             line = f"{json.dumps(finding.to_json(), ensure_ascii=False)}\n".encode()
-            with self.findings.open("ab") as file:
+            with _usable(self.findings, "findings"), self.findings.open("ab") as file:
                 file.write(line)
             self._written += len(line)
         self.on_finding(finding)
@@ -115,11 +130,15 @@ class Follower:
         if self.checkpoint is None or not self._is_whole:
             return
         source = SourceState(
-            offsets=self.offsets, findings=self._written, descriptions=self._descriptions.values
+            offsets=self.offsets,
+            findings=self._written,
+            findings_file="" if self.findings is None else str(self.findings.resolve()),
+            descriptions=self._descriptions.values,
         )
         partial = self.checkpoint.with_name(f"{self.checkpoint.name}.partial")
-        partial.write_bytes(checkpoint_bytes(self.stream, source))
-        partial.replace(self.checkpoint)
+        with _usable(self.checkpoint, "checkpoint"):
+            partial.write_bytes(checkpoint_bytes(self.stream, source))
+            partial.replace(self.checkpoint)
 
     def verdict(self) -> Verdict:
         """Return the verdict so far."""
@@ -135,6 +154,16 @@ class Follower:
         if self._descriptions.values:
             options["table_descriptions"] = tuple(self._descriptions.values)
         return event_decoder(self.changefeed.protocol, options, self.changefeed.claim_check_storage_uri)
+
+
+@contextmanager
+def _usable(path: Path, argument: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        what = f"the file cannot be used: {error.strerror or error}"
+        hint = "name a file in a folder that exists and can be written"
+        raise ArgumentError(what, argument=argument, where=str(path), hint=hint) from error
 
 
 def follow(

@@ -29,11 +29,13 @@ class SourceState:
 
     :param offsets: by topic and partition the offset that is read next.
     :param findings: number of bytes of the file with the findings.
+    :param findings_file: its path; empty: there is none.
     :param descriptions: the values of messages that describe tables.
     """
 
     offsets: Mapping[tuple[str, int], int]
     findings: int = 0
+    findings_file: str = ""
     descriptions: Sequence[bytes] = ()
 
     def to_json(self) -> dict[str, object]:
@@ -41,6 +43,7 @@ class SourceState:
         return {
             "offsets": [[*partition, offset] for partition, offset in self.offsets.items()],
             "findings": self.findings,
+            "findings_file": self.findings_file,
             "descriptions": [base64.b64encode(value).decode() for value in self.descriptions],
         }
 
@@ -79,6 +82,7 @@ def restore(stream: FollowedStream, content: bytes, path: str) -> SourceState:
         source = SourceState(
             offsets={(topic, partition): offset for topic, partition, offset in saved["offsets"]},
             findings=saved["findings"],
+            findings_file=saved["findings_file"],
             descriptions=[base64.b64decode(value) for value in saved["descriptions"]],
         )
     except (pa.ArrowInvalid, LookupError, TypeError, ValueError):
