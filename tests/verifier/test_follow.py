@@ -229,6 +229,20 @@ def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path, content: bytes)
         follower(folder, checkpoint=tmp_path / "checkpoint")
 
 
+def test_a_checkpoint_with_a_changed_byte_is_refused(tmp_path: Path) -> None:
+    folder, path = golden(tmp_path / "golden"), tmp_path / "checkpoint"
+    followed, _ = follower(folder, checkpoint=path)
+    followed.add(batches(folder)[0])
+    followed.save()
+    content = path.read_bytes()
+    for at in range(0, len(content), len(content) // 40):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        with pytest.raises(ProducerError, match="checkpoint: the file is no checkpoint"):
+            follower(folder, checkpoint=path)
+    path.write_bytes(content)
+    assert follower(folder, checkpoint=path)[0].offsets == followed.offsets
+
+
 def test_a_file_of_something_else_is_not_overwritten_with_findings(tmp_path: Path) -> None:
     folder = golden(tmp_path / "golden", sql="CREATE TABLE t (id INT PRIMARY KEY)")
     (tmp_path / "notes").write_text("precious")

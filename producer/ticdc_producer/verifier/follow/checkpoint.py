@@ -1,4 +1,7 @@
-"""The state of a followed stream as one Arrow file: the window as rows, and the rest as JSON beside them."""
+"""The state of a followed stream as one Arrow file: the window as rows, and the rest as JSON beside them.
+
+Before it is its SHA-256: a file that was changed is no checkpoint.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import base64
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +25,7 @@ from ticdc_producer.verifier.table_epochs import TableDDL
 VERSION = 2
 _STATE = b"ticdc-producer"
 _MOST_BYTES = 1 << 30
+_CHECKSUM_BYTES = sha256().digest_size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +63,7 @@ def checkpoint_bytes(stream: FollowedStream, source: SourceState) -> bytes:
     with pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
     content: bytes = sink.getvalue().to_pybytes()
-    return content
+    return sha256(content).digest() + content
 
 
 def restore(stream: FollowedStream, content: bytes, path: str) -> SourceState:
@@ -68,9 +73,10 @@ def restore(stream: FollowedStream, content: bytes, path: str) -> SourceState:
     :raises ArgumentError: for a file that is no checkpoint of this version.
     """
     try:
-        if len(content) > _MOST_BYTES:
+        checksum, file = content[:_CHECKSUM_BYTES], content[_CHECKSUM_BYTES:]
+        if len(content) > _MOST_BYTES or sha256(file).digest() != checksum:
             raise ValueError
-        with pa.ipc.open_file(pa.BufferReader(content)) as reader:
+        with pa.ipc.open_file(pa.BufferReader(file)) as reader:
             table = reader.read_all()
         state = json.loads(table.schema.metadata[_STATE])
         if state["version"] != VERSION:
@@ -85,7 +91,7 @@ def restore(stream: FollowedStream, content: bytes, path: str) -> SourceState:
             findings_file=saved["findings_file"],
             descriptions=[base64.b64decode(value) for value in saved["descriptions"]],
         )
-    except (pa.ArrowInvalid, LookupError, TypeError, ValueError):
+    except (pa.ArrowException, OSError, LookupError, TypeError, ValueError):
         what = "the file is no checkpoint of this version of the tool"
         hint = "name another file, or remove it to begin anew"
         raise ArgumentError(what, argument="checkpoint", where=path, hint=hint).about("checkpoint") from None
