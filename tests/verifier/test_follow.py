@@ -24,16 +24,16 @@ from ticdc_producer.verifier.follow.followed_stream import FollowedStream
 from ticdc_producer.verifier.options import Strictness
 
 BATCH = 20
+OPEN = "kafka:///t?partition-num=3&protocol=open-protocol"
 SQL = "CREATE TABLE t (id INT PRIMARY KEY, v INT);" + "".join(
     f"INSERT INTO t VALUES ({number}, 0); UPDATE t SET v = v + 1 WHERE id = {number // 2};"
     for number in range(40)
 )
 
 
-def golden(folder: Path, *traps: str, sql: str = SQL) -> Path:
+def golden(folder: Path, *traps: str, sql: str = SQL, sink: str = OPEN) -> Path:
     rules = "changefeed.sink.dispatchers=[{matcher: ['*.*'], partition: index-value}]"
-    uri = "kafka:///t?partition-num=3&protocol=open-protocol"
-    run(Scenario("s").sql(sql), sink_uri=uri, out=folder, engine="local", inject=traps, overrides=[rules])
+    run(Scenario("s").sql(sql), sink_uri=sink, out=folder, engine="local", inject=traps, overrides=[rules])
     return folder
 
 
@@ -241,6 +241,28 @@ def test_a_checkpoint_with_a_changed_byte_is_refused(tmp_path: Path) -> None:
             follower(folder, checkpoint=path)
     path.write_bytes(content)
     assert follower(folder, checkpoint=path)[0].offsets == followed.offsets
+
+
+@pytest.mark.parametrize(
+    ("sink", "differs"),
+    [
+        (OPEN.replace("/t?", "/u?"), "topics"),
+        (OPEN.replace("num=3", "num=2"), "numbers of partitions"),
+        (OPEN.replace("open-protocol", "simple"), "protocol"),
+        (f"{OPEN}&compression=lz4&max-message-bytes=4096", "options"),
+    ],
+)
+def test_a_checkpoint_of_another_stream_is_refused(tmp_path: Path, sink: str, differs: str) -> None:
+    sql = "CREATE TABLE t (id INT PRIMARY KEY)"
+    path = tmp_path / "checkpoint"
+    follower(golden(tmp_path / "first", sql=sql), checkpoint=path)
+    content = path.read_bytes()
+    other = golden(tmp_path / "other", sql=sql, sink=sink)
+    with pytest.raises(ProducerError, match=f"the checkpoint is of a stream with other .*{differs}"):
+        follower(other, checkpoint=path)
+    with pytest.raises(ProducerError, match="with other options"):
+        follower(tmp_path / "first", checkpoint=path, from_beginning=True)
+    assert path.read_bytes() == content
 
 
 def test_a_file_of_something_else_is_not_overwritten_with_findings(tmp_path: Path) -> None:

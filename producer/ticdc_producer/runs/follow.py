@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from time import monotonic, time_ns
 from typing import Any
@@ -59,11 +60,12 @@ class Follower:
 
     def __post_init__(self) -> None:
         self._descriptions = TableDescriptions(self.changefeed.spec)
-        source = SourceState(offsets={})
+        source = SourceState(stream={}, offsets={})
         if self.checkpoint is not None and self.checkpoint.exists():
             with _usable(self.checkpoint, "checkpoint"):
                 content = self.checkpoint.read_bytes()
             source = restore(self.stream, content, str(self.checkpoint))
+            self._compare(self.checkpoint, source.stream)
             self.offsets |= source.offsets
             self._written = source.findings
             self._descriptions.add(source.descriptions)
@@ -71,6 +73,32 @@ class Follower:
             self._cut(self.findings, source)
         self._decode = self._decoder()
         self.save()  # a file that cannot be written is refused now; and it names that of the findings
+
+    def _compare(self, path: Path, saved: Mapping[str, object]) -> None:
+        """Refuse the checkpoint of another stream, or of one that was read in another way."""
+        differing = [name for name, value in self._identity().items() if saved.get(name) != value]
+        if differing:
+            what = f"the checkpoint is of a stream with other {' and '.join(differing)}"
+            hint = "name another file, or remove it to begin anew"
+            raise ArgumentError(what, argument="checkpoint", where=str(path), hint=hint).about("checkpoint")
+
+    def _identity(self) -> dict[str, object]:
+        """Return what two runs that continue each other share.
+
+        The URI of the claim-check storage is not part of it: it may have secrets, and moves.
+        """
+        changefeed, options = self.changefeed, self.stream.options
+        settings = (
+            {**changefeed.codec_options(), "claim_check_storage_uri": ""},
+            [rule.model_dump(mode="json") for rule in changefeed.dispatchers],
+            (options.strict_table_order, options.from_beginning, options.resolved_gap_ms),
+        )
+        text = json.dumps(settings, sort_keys=True, default=repr)
+        return {
+            "topics or numbers of partitions": dict(options.partitions),
+            "protocol": changefeed.protocol,
+            "options": sha256(text.encode()).hexdigest(),
+        }
 
     def _cut(self, path: Path, source: SourceState) -> None:
         """Remove what was written after the checkpoint: it is found again.
@@ -130,6 +158,7 @@ class Follower:
         if self.checkpoint is None or not self._is_whole:
             return
         source = SourceState(
+            stream=self._identity(),
             offsets=self.offsets,
             findings=self._written,
             findings_file="" if self.findings is None else str(self.findings.resolve()),

@@ -32,12 +32,14 @@ _CHECKSUM_BYTES = sha256().digest_size
 class SourceState:
     """The state of the reader of the messages, from which it continues.
 
+    :param stream: by name what identifies the stream and how it is read, as JSON values.
     :param offsets: by topic and partition the offset that is read next.
     :param findings: number of bytes of the file with the findings.
     :param findings_file: its path; empty: there is none.
     :param descriptions: the values of messages that describe tables.
     """
 
+    stream: Mapping[str, object]
     offsets: Mapping[tuple[str, int], int]
     findings: int = 0
     findings_file: str = ""
@@ -46,6 +48,7 @@ class SourceState:
     def to_json(self) -> dict[str, object]:
         """Return the fields as a JSON object."""
         return {
+            "stream": dict(self.stream),
             "offsets": [[*partition, offset] for partition, offset in self.offsets.items()],
             "findings": self.findings,
             "findings_file": self.findings_file,
@@ -86,6 +89,7 @@ def restore(stream: FollowedStream, content: bytes, path: str) -> SourceState:
         _restore(stream, state)
         saved = state["source"]
         source = SourceState(
+            stream={**saved["stream"]},
             offsets={(topic, partition): offset for topic, partition, offset in saved["offsets"]},
             findings=saved["findings"],
             findings_file=saved["findings_file"],
