@@ -153,3 +153,13 @@ def test_other_keys_give_other_values() -> None:
 def test_null_stays_null_and_the_method_null_leaves_nothing() -> None:
     assert masked("format", TEXT, [None, "a"])[0] is None
     assert masked("null", TEXT, ["a", None]) == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [(T.LONG, "Alice"), (T.LONGLONG, "-0"), (T.DATE, "Alice"), (T.JSON, '{"Alice'), (T.YEAR, "9999")],
+)
+def test_a_value_that_is_none_of_its_type_is_refused_without_it(kind: T, value: str) -> None:
+    with pytest.raises(RecordingError, match="a value is no") as error:
+        masked("format", column(kind), [value])
+    assert value not in str(error.value)

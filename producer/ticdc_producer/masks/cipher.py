@@ -98,11 +98,14 @@ def permuted_in(key: CipherKey, numbers: Words, bounds: Sequence[int], tweak: in
     :param numbers: from the first bound to below the last one.
     :param bounds: the first number of each class, ascending, and the number after the last class.
     :param tweak: equal numbers of different tweaks have unrelated results.
+    :raises ValueError: for a number outside of all classes.
 
     >>> key = CipherKey(bytes(16))
     >>> sorted(permuted_in(key, np.arange(10, dtype=np.uint64), (0, 4, 10)).tolist()[:4])
     [0, 1, 2, 3]
     """
+    if len(numbers) and not bounds[0] <= int(numbers.min()) <= int(numbers.max()) < bounds[-1]:
+        raise ValueError("a number is outside of all classes")
     results = numbers.copy()
     starts = np.array(bounds[:-1], np.uint64)
     classes = np.searchsorted(starts, numbers, side="right") - 1

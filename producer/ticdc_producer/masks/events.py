@@ -123,7 +123,12 @@ class EventMasks:
                     image.stays[at] = False
                 continue
             values = pa.concat_arrays([image.images.values.take(pa.array(at)) for image, _, at in sides])
-            masked = masked_values(mask, column, values)
+            try:
+                masked = masked_values(mask, column, values)
+            except RecordingError as error:
+                what = f"{_label(layout, name)}: {error.what}"
+                where = _location(batch, int(layout.rows[0]))
+                raise RecordingError(what, where=f"at or after {where}", hint=error.hint) from None
             rows = np.concatenate([rows for _, rows, _ in sides])
             if masked.ambiguous.any() and self._is_key(layout, name):
                 row = int(rows[int(np.argmax(masked.ambiguous))])

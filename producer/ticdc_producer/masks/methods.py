@@ -55,7 +55,7 @@ def masked_values(mask: ColumnMask, column: ColumnInfo, values: pa.Array) -> Mas
     """Mask values of a column.
 
     :param values: canonical, binary.
-    :raises RecordingError: if the method does not know the type.
+    :raises RecordingError: for a value that is none of the type; the text does not have it.
     """
     if mask.method == "null":
         return MaskedValues(pa.nulls(len(values), pa.binary()), np.zeros(len(values), np.bool_))
@@ -63,7 +63,11 @@ def masked_values(mask: ColumnMask, column: ColumnInfo, values: pa.Array) -> Mas
     distinct = encoded.dictionary
     ambiguous = np.zeros(len(distinct), np.bool_)
     if len(distinct):
-        distinct, ambiguous = _masked(mask, column, distinct)
+        try:
+            distinct, ambiguous = _masked(mask, column, distinct)
+        except (ValueError, OverflowError, pa.ArrowException):
+            what = f"a value is no {column.type_name}, so that it cannot be masked"
+            raise RecordingError(what, hint="null the column, or leave its table out") from None
     flags = pa.array(ambiguous).take(encoded.indices)
     return MaskedValues(
         distinct.cast(pa.binary()).take(encoded.indices),

@@ -14,6 +14,8 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.replica.versions import ColumnMapping, Version
 
 _AMBIGUOUS = ("fake", "null")
+_TEXT_FAMILIES = ("string", "lob")
+_VERSIONS_HINT = "null or keep the column, or record what is before or after the DDL"
 _GENERATED_HINT = "keep the columns that it is computed of, or leave the table out"
 
 
@@ -28,12 +30,16 @@ class MaskedTables:
     :ivar columns: the last definition of each column, by schema, table and name in lower case.
     :ivar names: schema and table of each of these columns, as they are spelled.
     :ivar unique: the columns of unique keys.
+    :ivar recast: tables with a column that is generated in some definitions only.
+    :ivar members: the names of the columns, by schema and table, all in lower case.
     """
 
     rules: MaskRules
     columns: dict[tuple[str, ...], ColumnInfo] = field(default_factory=dict)
     names: dict[tuple[str, ...], tuple[str, str]] = field(default_factory=dict)
     unique: set[tuple[str, ...]] = field(default_factory=set)
+    recast: set[tuple[str, ...]] = field(default_factory=set)
+    members: dict[tuple[str, ...], set[str]] = field(default_factory=dict)
 
     def see_versions(self, versions: Iterable[Version]) -> None:
         """Note and check the definitions of tables, and the DDLs between them.
@@ -57,6 +63,8 @@ class MaskedTables:
         """
         schema, own = name or (table.schema, table.name)
         for column in table.columns:
+            self._check_earlier(schema, own, column)
+            self.members.setdefault(_key(schema, own), set()).add(column.name.lower())
             self.columns[_key(schema, own, column.name)] = column
             self.names[_key(schema, own, column.name)] = schema, own
         for index in table.indexes:
@@ -65,6 +73,9 @@ class MaskedTables:
         handle = table.handle_index
         in_handle = set() if handle is None else set(handle.offsets)
         masks = [self.mask_of(schema, own, column) for column in table.columns]
+        if any(masks) and _key(schema, own) in self.recast:
+            what = f"{schema}.{own} has masked columns, and another that is generated at some times only"
+            raise RecordingError(what, hint=_VERSIONS_HINT)
         for offset, (column, mask) in enumerate(zip(table.columns, masks, strict=True)):
             label = f"{schema}.{own}.{column.name}"
             if column.generated:
@@ -73,10 +84,26 @@ class MaskedTables:
                     raise RecordingError(what, hint=_GENERATED_HINT)
             elif mask is not None:
                 check_method(mask, column, label)
-                self._check_key(mask, column, label, offset in in_handle)
+                is_unique = self.is_unique(schema, own, column.name)
+                self._check_key(mask, column, label, is_unique, offset in in_handle)
 
-    def _check_key(self, mask: ColumnMask, column: ColumnInfo, label: str, in_handle: bool) -> None:
-        is_unique = _key(*label.split(".")) in self.unique if label.count(".") == 2 else False
+    def _check_earlier(self, schema: str, table: str, column: ColumnInfo) -> None:
+        """Check that a column is masked as by its earlier definition: its last one serves all values."""
+        earlier = self.columns.get(_key(schema, table, column.name))
+        if earlier is None:
+            return
+        if bool(earlier.generated) != bool(column.generated):
+            self.recast.add(_key(schema, table))
+        masks = [self.mask_of(schema, table, definition) for definition in (earlier, column)]
+        kinds = {_masked_kind(definition) for definition in (earlier, column)}
+        if masks[0] != masks[1] or (masks[0] and masks[0].method != "null" and len(kinds) > 1):
+            what = f"{schema}.{table}.{column.name} has definitions that are masked differently"
+            raise RecordingError(f"{what}: {earlier.type_name} and {column.type_name}", hint=_VERSIONS_HINT)
+
+    @staticmethod
+    def _check_key(
+        mask: ColumnMask, column: ColumnInfo, label: str, is_unique: bool, in_handle: bool
+    ) -> None:
         what = ""
         if mask.method == "null" and (in_handle or not column.nullable):
             what = f"null does not mask {label}, which is NOT NULL"
@@ -106,9 +133,9 @@ class MaskedTables:
         """Return the names, in lower case, of the known columns of a table that are masked."""
         own = _key(schema, table)
         return {
-            key[2]
-            for key, column in self.columns.items()
-            if key[:2] == own and self.mask_of(schema, table, column)
+            name
+            for name in self.members.get(own, ())
+            if self.mask_of(schema, table, self.columns[(*own, name)])
         }
 
     def _check_mapping(self, before: Version, after: Version, mapping: ColumnMapping) -> None:
@@ -130,6 +157,14 @@ class MaskedTables:
             raise RecordingError(
                 what, hint="keep or null the column, or record what is before or after the DDL"
             )
+
+
+def _masked_kind(column: ColumnInfo) -> tuple[object, ...]:
+    """Return what decides, beside the rule, how values of a column are masked."""
+    family = TYPES[column.type].family
+    if family in _TEXT_FAMILIES:
+        return "text", column.binary
+    return (family,) if family == "integer" else (family, column.type)
 
 
 def _unchanged(version: Version) -> Iterator[ColumnMapping]:
