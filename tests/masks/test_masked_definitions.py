@@ -7,9 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.masks.test_masked_recordings import SECRET, T, rules
-from tests.recording.test_record import golden
-from ticdc_producer import ProducerError, record
-from ticdc_producer.masks.rules import KEY_VARIABLE
+from tests.recording.test_record import golden, rows
+from ticdc_producer import ProducerError, mask, record
+from ticdc_producer.masks.rules import KEY_VARIABLE, read_rules
+from ticdc_producer.masks.statements import StatementMasks
+from ticdc_producer.masks.tables import MaskedTables
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.table import TableInfo
 
 
 @pytest.fixture(autouse=True)
@@ -48,3 +53,44 @@ def test_definitions_of_a_name_that_are_masked_alike_are_recorded(tmp_path: Path
     assert record(
         folder=folder, out=tmp_path / "r", mask=rules(tmp_path, "rules: [{columns: [a], method: format}]")
     )
+
+
+RANGES = "CREATE TABLE t (a VARCHAR(20), b INT, PRIMARY KEY (a, b)) PARTITION BY RANGE COLUMNS"
+BOUND = "PARTITION q VALUES LESS THAN (4711)"
+
+
+@pytest.mark.parametrize("change", [f"ADD PARTITION ({BOUND})", f"REORGANIZE PARTITION p INTO ({BOUND})"])
+def test_bounds_that_may_be_of_masked_columns_are_refused(tmp_path: Path, change: str) -> None:
+    given = read_rules(rules(tmp_path, "rules: [{columns: [t.a, t.b], method: format}]"))
+    masks, alter = StatementMasks(MaskedTables(given), given.text_mask), f"ALTER TABLE t {change}"
+    column = ColumnInfo(name="a", type=MySQLType.VARCHAR, charset="utf8mb4", collation="utf8mb4_bin")
+    masks.tables.see_table(TableInfo(table_id=1, schema="s", name="t", columns=(column,)))
+    with pytest.raises(ProducerError, match="has bounds, and its PARTITION BY is not known") as error:
+        masks.masked(alter, "s", "here")
+    assert "4711" not in str(error.value)
+    masks.see_partitions(f"{RANGES} (a) (PARTITION p VALUES LESS THAN ('b'))", "s")
+    with pytest.raises(ProducerError, match="has bounds of the masked column a"):
+        masks.masked(alter, "s", "here")
+
+
+def test_bounds_of_other_columns_stay(tmp_path: Path) -> None:
+    sql = f"{RANGES} (b) (PARTITION p VALUES LESS THAN (5)); ALTER TABLE t ADD PARTITION ({BOUND})"
+    given = rules(tmp_path, "rules: [{columns: [a], method: format}]")
+    record(folder=golden(tmp_path / "golden", "open-protocol", sql), out=tmp_path / "r", mask=given)
+    assert any("4711" in (row["statement"] or "") for row in rows(tmp_path / "r"))
+    (tmp_path / "dump.sql").write_text(f"CREATE DATABASE s; USE s; {sql};")
+    mask(tmp_path / "dump.sql", rules=given, out=tmp_path / "masked.sql")
+    assert "4711" in (tmp_path / "masked.sql").read_text()
+
+
+def test_bounds_are_refused_if_a_renamed_table_may_have_them(tmp_path: Path) -> None:
+    given = read_rules(rules(tmp_path, "rules: [{columns: [a], method: format}]"))
+    masks = StatementMasks(MaskedTables(given), given.text_mask)
+    column = ColumnInfo(name="a", type=MySQLType.VARCHAR, charset="utf8mb4", collation="utf8mb4_bin")
+    masks.tables.see_table(TableInfo(table_id=1, schema="s", name="t", columns=(column,)))
+    masks.see_partitions(f"{RANGES} (b) (PARTITION p VALUES LESS THAN (5))", "s")
+    masks.see_partitions(f"{RANGES} (a) (PARTITION p VALUES LESS THAN ('b'))".replace(" t ", " u "), "s")
+    assert masks.masked(f"ALTER TABLE t ADD PARTITION ({BOUND})", "s", "here")
+    masks.see_partitions("RENAME TABLE t TO v, u TO t", "s")
+    with pytest.raises(ProducerError, match="has bounds of the masked column a"):
+        masks.masked(f"ALTER TABLE t ADD PARTITION ({BOUND})", "s", "here")

@@ -95,10 +95,12 @@ class MaskedDump:
     def _definition(self, statement: Statement, where: str) -> str:
         self._session.run(statement.text, line=statement.line)
         schema, tree = self._session.database, parse_ddl(Cursor(statement))
+        masks = StatementMasks(self.tables, self.rules.text_mask)
+        masks.see_partitions(statement.text, schema)
         if isinstance(tree, CreateTable | AlterTable | CreateIndex):
             database, name = tree.table.within(schema)
             self.tables.see_table(self._session.table(_joined(database, name), line=statement.line))
-        return StatementMasks(self.tables, self.rules.text_mask).masked(statement.text, schema, where)
+        return masks.masked(statement.text, schema, where)
 
     def _insert(self, statement: Statement) -> str:
         """Return an INSERT whose masked columns have other literals; the others stay as they are."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import pyarrow as pa
 
@@ -27,7 +27,8 @@ from ticdc_producer.scenario.sql.syntax.alter import AlterColumn, Setting, read_
 from ticdc_producer.scenario.sql.syntax.column import Column, Default, GeneratedAs
 from ticdc_producer.scenario.sql.syntax.key import Check, ForeignKey, KeyPart, References
 from ticdc_producer.scenario.sql.syntax.names import TableName
-from ticdc_producer.scenario.sql.syntax.partition import PartitionBy
+from ticdc_producer.scenario.sql.syntax.partition import PartitionBy, PartitionMethod
+from ticdc_producer.scenario.sql.syntax.partition_change import ChangePartitions
 from ticdc_producer.scenario.sql.syntax.statement import DDL, AlterTable, CreateIndex, CreateTable
 from ticdc_producer.scenario.sql.syntax.view import CreateView
 from ticdc_producer.scenario.sql.text.cursor import Cursor, SourceText
@@ -39,6 +40,8 @@ _TEXT = ColumnInfo(name="", type=MySQLType.VARCHAR, charset="utf8mb4", collation
 _FREE_TEXTS = ("COMMENT", "CONNECTION", "PASSWORD", "SECONDARY_ENGINE_ATTRIBUTE")
 _STRINGS = (TokenType.STRING, TokenType.NATIONAL_STRING)
 _LITERALS = (*_STRINGS, TokenType.NUMBER, TokenType.HEX_STRING, TokenType.BIT_STRING)
+_Part = TypeVar("_Part", Column, PartitionBy)
+_PARTITION_HINT = "keep the column: masked values have other partitions"
 _EXPRESSION_HINT = "`expressions: keep` in the rules lets literals of expressions stay"
 
 
@@ -60,6 +63,22 @@ class StatementMasks:
         :raises RecordingError: if it has literals that cannot be masked; the text has none of them.
         """
         return "; ".join(self._statement(statement, schema, where) for statement in split_statements(query))
+
+    def see_partitions(self, query: str, schema: str) -> None:
+        """Note by what the tables of a DDL are partitioned, so that later bounds may be known as unmasked."""
+        upper = query.upper()
+        self.tables.moves |= any(word in upper for word in ("RENAME", "LIKE"))
+        if "PARTITION" not in upper:
+            return
+        try:
+            trees = [parse_ddl(Cursor(statement)) for statement in split_statements(query)]
+        except ProducerError:  # ``masked`` refuses it
+            return
+        for tree in trees:
+            if isinstance(tree, CreateTable | AlterTable):
+                for partitions in _parts(tree, PartitionBy):
+                    words = {word for method in _methods(partitions) for word in _words_of(method)}
+                    self.tables.see_partitions(*tree.table.within(schema), words)
 
     def _statement(self, statement: Statement, schema: str, where: str) -> str:
         try:
@@ -114,7 +133,7 @@ class _OfTable:
             return None
         self.name = tree.table.within(self.schema)
         self.names = self.masks.tables.masked_names(*self.name)
-        self.names |= {column.name[-1].lower() for column in _columns(tree) if self._mask(column)}
+        self.names |= {column.name[-1].lower() for column in _parts(tree, Column) if self._mask(column)}
         if not self.names:
             return None
         return cast(DDL, self._node(tree))
@@ -131,6 +150,8 @@ class _OfTable:
                 return replace(node, default=self._new_default(node.name[-1], node.default))
             case PartitionBy():
                 self._check_partitions(node)
+            case ChangePartitions():
+                self._check_bounds(node)
             case ForeignKey():
                 self._check_reference(node.columns, node.references)
             case Setting() if any(token.token_type in _STRINGS for token in _tokens(node.source)):
@@ -220,13 +241,23 @@ class _OfTable:
             raise RecordingError(what, hint=_EXPRESSION_HINT)
 
     def _check_partitions(self, partitions: PartitionBy) -> None:
-        for method in filter(None, (partitions.method, partitions.inner)):
-            words = {name[-1].lower() for name in method.columns}
-            if method.expression is not None:
-                words |= {str(token.text).lower() for token in _tokens(method.expression)}
-            if method.kind in ("RANGE", "LIST") and (names := sorted(words & self.names)):
+        for method in _methods(partitions):
+            if method.kind in ("RANGE", "LIST") and (names := sorted(_words_of(method) & self.names)):
                 what = f"{'.'.join(self.name)} has {method.kind} partitions by the masked column {names[0]}"
-                raise RecordingError(what, hint="keep the column: masked values have other partitions")
+                raise RecordingError(what, hint=_PARTITION_HINT)
+
+    def _check_bounds(self, change: ChangePartitions) -> None:
+        """Check that bounds of new partitions are none of masked columns."""
+        bounds = [bound for part in change.parts for values in part.bounds for bound in values]
+        if not any(map(_has_literal, [*bounds, *([change.bound] if change.bound else [])])):
+            return
+        words = self.masks.tables.words_of_partitions(*self.name)
+        if words is None:
+            what = f"{change.kind} of {'.'.join(self.name)} has bounds, and its PARTITION BY is not known"
+            raise RecordingError(what, hint="keep all its columns, or leave the table out")
+        if names := sorted(words & self.names):
+            what = f"{change.kind} of {'.'.join(self.name)} has bounds of the masked column {names[0]}"
+            raise RecordingError(what, hint=_PARTITION_HINT)
 
     def _check_reference(
         self, columns: tuple[KeyPart, ...], references: References, info: ColumnInfo | None = None
@@ -244,15 +275,28 @@ class _OfTable:
                 raise RecordingError(what, hint="give both columns the same rule")
 
 
-def _columns(node: Any) -> Iterator[Column]:
-    if isinstance(node, Column):
+def _parts(node: Any, kind: type[_Part]) -> Iterator[_Part]:
+    """Yield the parts of a tree of a kind."""
+    if isinstance(node, kind):
         yield node
     elif isinstance(node, tuple):
         for element in node:
-            yield from _columns(element)
+            yield from _parts(element, kind)
     elif is_dataclass(node) and not isinstance(node, SourceText):
         for part in fields(node):
-            yield from _columns(getattr(node, part.name))
+            yield from _parts(getattr(node, part.name), kind)
+
+
+def _methods(partitions: PartitionBy) -> list[PartitionMethod]:
+    return [method for method in (partitions.method, partitions.inner) if method is not None]
+
+
+def _words_of(method: PartitionMethod) -> set[str]:
+    """Return the words of a partition function, in lower case."""
+    words = {name[-1].lower() for name in method.columns}
+    if method.expression is not None:
+        words |= {str(token.text).lower() for token in _tokens(method.expression)}
+    return words
 
 
 def _without_checks(element: Any) -> Any:

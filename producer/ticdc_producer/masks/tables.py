@@ -31,6 +31,8 @@ class MaskedTables:
     :ivar names: schema and table of each of these columns, as they are spelled.
     :ivar unique: the columns of unique keys.
     :ivar recast: tables with a column that is generated in some definitions only.
+    :ivar partition_words: the words of the partition functions of each table whose PARTITION BY is known.
+    :ivar moves: whether a table may have got the partitions of another one, by RENAME or LIKE.
     :ivar members: the names of the columns, by schema and table, all in lower case.
     """
 
@@ -39,6 +41,8 @@ class MaskedTables:
     names: dict[tuple[str, ...], tuple[str, str]] = field(default_factory=dict)
     unique: set[tuple[str, ...]] = field(default_factory=set)
     recast: set[tuple[str, ...]] = field(default_factory=set)
+    partition_words: dict[tuple[str, ...], set[str]] = field(default_factory=dict)
+    moves: bool = False
     members: dict[tuple[str, ...], set[str]] = field(default_factory=dict)
 
     def see_versions(self, versions: Iterable[Version]) -> None:
@@ -54,6 +58,15 @@ class MaskedTables:
                 target = by_number.get(migration.target)
                 for mapping in () if target is None else migration.columns or _unchanged(version):
                     self._check_mapping(version, target or version, mapping)
+
+    def see_partitions(self, schema: str, table: str, words: set[str]) -> None:
+        """Note what distributes the rows of a table, in lower case."""
+        self.partition_words.setdefault(_key(schema, table), set()).update(words)
+
+    def words_of_partitions(self, schema: str, table: str) -> set[str] | None:
+        """Return the words of the partition functions of a table; None: they are not known."""
+        words = self.partition_words.get(_key(schema, table))
+        return set().union(*self.partition_words.values()) if words is not None and self.moves else words
 
     def see_table(self, table: TableInfo, name: tuple[str, str] | None = None) -> None:
         """Note and check the definition of a table.

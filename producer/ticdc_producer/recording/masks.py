@@ -49,9 +49,13 @@ def event_masks(
 
     sent = {ddl for ddls in messages.results(ddls_of) for ddl in ddls}
     tables = MaskedTables(rules)
-    versions = apply_ddls([*_definitions(source), *sent], fidelity, profile)
+    ddls = [*_definitions(source), *sent]
+    versions = apply_ddls(ddls, fidelity, profile)
     tables.see_versions(version for version in versions if accepts(*version.name))
-    return EventMasks(tables)
+    masks = EventMasks(tables)
+    for ddl in ddls:
+        masks.statements.see_partitions(ddl.query, ddl.schema)
+    return masks
 
 
 def _ddls(batch: pa.RecordBatch) -> Iterator[StreamDDL]:
