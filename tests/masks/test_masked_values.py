@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from ticdc_producer.errors import RecordingError
 from ticdc_producer.masks.cipher import CipherKey
 from ticdc_producer.masks.methods import check_method, masked_values
-from ticdc_producer.masks.rules import ColumnMask, Method
+from ticdc_producer.masks.rules import ColumnMask, MaskRule, MaskRules, Method
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType as T
 from ticdc_producer.model.values.coerce import coerce, read
@@ -163,3 +164,26 @@ def test_a_value_that_is_none_of_its_type_is_refused_without_it(kind: T, value: 
     with pytest.raises(RecordingError, match="a value is no") as error:
         masked("format", column(kind), [value])
     assert value not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names", "fits"),
+    [
+        ("*", ("my.db", "t", "a"), True),
+        ("a", ("my.db", "t.u", "a"), True),
+        ("t*u.a", ("my.db", "t.u", "A"), True),
+        ("*.a*b", ("s", "t", "a.b"), True),
+        ("t.a", ("s", "x.t", "a"), False),
+        ("s.t.*", ("s", "t", "a.b"), True),
+    ],
+)
+def test_patterns_match_names_with_dots(pattern: str, names: tuple[str, str, str], fits: bool) -> None:
+    given = MaskRules((MaskRule(columns=[pattern], method="format"),), b"a key of the tests")
+    schema, table, name = names
+    own = replace(TEXT, name=name)
+    assert (given.mask_of(schema, table, own) is not None) == fits
+
+
+def test_a_pattern_of_more_than_three_parts_is_refused() -> None:
+    with pytest.raises(ValueError, match="three parts"):
+        MaskRule(columns=["my.db.t.a"], method="format")

@@ -53,6 +53,8 @@ class MaskRule(StrictModel):
     def _check(self) -> MaskRule:
         if self.method == "fake" and not self.provider:
             raise ValueError("fake requires a provider, such as name, email or address")
+        if any(pattern.count(".") >= _PARTS for pattern in self.columns):
+            raise ValueError("a pattern has three parts; write * for a dot in a name")
         return self
 
 
@@ -115,17 +117,20 @@ class MaskRules:
 
     def rule_of(self, schema: str, table: str, column: ColumnInfo) -> int | None:
         """Return the number of the first rule that matches a column, from 0; None: none does."""
-        name = f"{schema}.{table}.{column.name}".lower()
+        names = schema.lower(), table.lower(), column.name.lower()
         types = {column.type_name, column.type_name.partition(" ")[0]}
-        for number, (rule, pattern) in enumerate(zip(self.rules, self._patterns, strict=True)):
+        for number, (rule, patterns) in enumerate(zip(self.rules, self._patterns, strict=True)):
             fits = not rule.types or not types.isdisjoint(map(str.lower, rule.types))
-            if fits and pattern.fullmatch(name):
+            if fits and any(
+                all(part.fullmatch(name) for part, name in zip(pattern, names, strict=True))
+                for pattern in patterns
+            ):
                 return number
         return None
 
     @cached_property
-    def _patterns(self) -> list[re.Pattern[str]]:
-        return [re.compile("|".join(map(_pattern, rule.columns))) for rule in self.rules]
+    def _patterns(self) -> list[list[tuple[re.Pattern[str], ...]]]:
+        return [[*map(_pattern, rule.columns)] for rule in self.rules]
 
 
 @lru_cache(maxsize=256)
@@ -133,11 +138,11 @@ def _derived(key: bytes, purpose: str) -> CipherKey:
     return CipherKey.derived(key, purpose)
 
 
-def _pattern(text: str) -> str:
-    """Return the regular expression of a pattern; the parts that it lacks match any name."""
+def _pattern(text: str) -> tuple[re.Pattern[str], ...]:
+    """Return the regular expressions of database, table and column; parts that are left out match any name."""
     parts = text.lower().split(".")
-    escaped = (re.escape(part).replace(r"\*", "[^.]*") for part in [*["*"] * (_PARTS - len(parts)), *parts])
-    return r"\.".join(escaped)
+    whole = [*["*"] * (_PARTS - len(parts)), *parts]
+    return tuple(re.compile(re.escape(part).replace(r"\*", ".*"), re.DOTALL) for part in whole)
 
 
 def read_rules(path: Path, environ: Mapping[str, str] = os.environ) -> MaskRules:

@@ -82,7 +82,7 @@ class Suggestions:
         for name, kind in sorted(self.columns.items()):
             if kind:
                 rule = tuple(_rule(kind, unique=name in self.unique).items())
-                by_rule.setdefault(rule, []).append(".".join(name))
+                by_rule.setdefault(rule, []).append(_pattern(name))
         rules = [{"columns": names, **dict(rule)} for rule, names in by_rule.items()]
         clear = sorted(".".join(name) for name, kind in self.columns.items() if not kind)
         text: str = yaml.safe_dump({"rules": rules}, sort_keys=False, width=100)
@@ -91,6 +91,11 @@ class Suggestions:
             "# These columns stay in clear:",
         ]
         return "\n".join([*comments, *(f"#   {name}" for name in clear), text])
+
+
+def _pattern(name: tuple[str, str, str]) -> str:
+    """Return the pattern of a column: a dot in a name would divide it."""
+    return ".".join(part.replace(".", "*") for part in name)
 
 
 def _by_name(column: ColumnInfo) -> str:
