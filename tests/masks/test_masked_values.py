@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import string
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -187,3 +189,73 @@ def test_patterns_match_names_with_dots(pattern: str, names: tuple[str, str, str
 def test_a_pattern_of_more_than_three_parts_is_refused() -> None:
     with pytest.raises(ValueError, match="three parts"):
         MaskRule(columns=["my.db.t.a"], method="format")
+
+
+def test_a_zero_with_a_sign_stays_and_no_other_decimal_becomes_it() -> None:
+    own = column(T.NEW_DECIMAL, length=9, decimal=1)
+    values = ["-0.0", *(f"-0.{digit}" for digit in range(1, 10))]
+    results = masked("format", own, [*values])
+    assert results[0] == b"-0.0"
+    assert len({*results}) == len(values)
+
+
+def test_hashes_of_texts_that_are_no_utf8_are_different() -> None:
+    first, second = masked("hash", TEXT, [b"M\xfcller", b"M\xe9ller"])
+    assert first != second
+
+
+def test_texts_stay_different_where_spaces_at_the_end_do_not_count() -> None:
+    words = [a + b for a in string.ascii_lowercase for b in string.ascii_lowercase]
+    values = [word + " " * (number % 3) for number, word in enumerate(words)]
+    results = [(value or b"").decode() for value in masked("format", TEXT, [*values])]
+    assert len({result.rstrip() for result in results}) == len(values)
+    assert [len(result) for result in results] == [len(value) for value in values]
+
+
+def test_days_that_do_not_exist_are_not_sure_to_stay_different() -> None:
+    values = pa.array([b"2024-00-01", b"0000-00-00", b"2024-01-01", None], pa.binary())
+    result = masked_values(ColumnMask("format", secret=KEY), column(T.DATE), values)
+    assert result.ambiguous.tolist() == [True, False, False, False]
+
+
+@pytest.mark.parametrize(("kind", "greatest"), [(T.FLOAT, 3.4028235e38), (T.DOUBLE, 1.7976931348623157e308)])
+def test_floats_stay_in_the_range_of_their_type(kind: T, greatest: float) -> None:
+    whole = "1" + "0" * (308 if kind == T.DOUBLE else 38)
+    for number in range(40):
+        (result,) = masked("format", column(kind), [str(int(whole) + number * int(whole) // 100)])
+        assert 0 < float(result or b"") <= greatest
+        (tiny,) = masked("format", column(kind), [f"0.{'0' * (44 if kind == T.FLOAT else 322)}{number}"])
+        assert tiny == b"0" or number == 0
+
+
+@pytest.mark.parametrize("hours", [-12, 0, 8])
+def test_timestamps_stay_in_their_range_in_every_time_zone(hours: int) -> None:
+    shift = np.timedelta64(hours, "h")
+    first, last = (np.datetime64(text) + shift for text in ("1970-01-01T00:00:01", "2038-01-19T03:14:07"))
+    texts = [str(moment).replace("T", " ") for end in (first, last) for moment in end + _NEAR]
+    inside = [text for text in texts if str(first) <= text.replace(" ", "T") <= str(last)]
+    results = [(value or b"").decode() for value in masked("format", column(T.TIMESTAMP), [*inside])]
+    assert len({*results}) == len(inside)
+    assert all(str(first) <= result.replace(" ", "T") <= str(last) for result in results)
+
+
+_NEAR = np.concatenate([np.arange(-3000, 3000, 97), np.arange(-3, 4)]).astype("m8[s]")
+
+
+def test_a_text_of_more_bytes_than_its_column_is_refused() -> None:
+    tiny = column(T.TINY_BLOB, charset="utf8mb4", collation="utf8mb4_bin")
+    with pytest.raises(RecordingError, match="more bytes than tinytext holds"):
+        masked("format", tiny, ["я" * 127])
+    assert masked("format", tiny, ["я" * 85])
+
+
+def test_documents_with_the_largest_numbers_and_halves_of_surrogate_pairs_are_masked() -> None:
+    (result,) = masked("format", column(T.JSON), ['{"a": [1.7e308, -1.7e308], "b": "\\ud800x"}'])
+    (number, _), text = json.loads(result or b"").values()
+    assert 0 < number < float("inf")
+    assert len(text) == 2
+    integers = [*range(2000), (1 << 64) - 1, -(1 << 63)]
+    (result,) = masked("format", column(T.JSON), [json.dumps(integers)])
+    assert json.loads(result or b"") == [
+        int(value or b"") for value in masked("format", column(T.LONGLONG), [*map(str, integers)])
+    ]

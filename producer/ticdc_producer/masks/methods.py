@@ -23,7 +23,7 @@ from ticdc_producer.masks.cipher import (
 )
 from ticdc_producer.masks.rules import ColumnMask
 from ticdc_producer.masks.symbols import masked_bytes, masked_decimals, masked_texts
-from ticdc_producer.masks.temporal import masked_times
+from ticdc_producer.masks.temporal import become_zero, masked_times
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import TYPES, MySQLType
 from ticdc_producer.model.values.json_document import JsonValue, parse_json, print_json
@@ -35,6 +35,8 @@ _YEARS = (1901, 2156)
 _TRIES = 10
 _FLOAT_DIGITS = {MySQLType.FLOAT: 6, MySQLType.DOUBLE: 15}
 """Significant digits that every value of the type keeps."""
+_FLOAT_LIMITS = {MySQLType.FLOAT: (1e-36, 3.4e38), MySQLType.DOUBLE: (1e-306, 1.79e308)}
+"""Where values have all of these digits."""
 DATES = (MySQLType.DATE, MySQLType.NEW_DATE, MySQLType.DATETIME, MySQLType.TIMESTAMP)
 """The types that date-shift masks."""
 
@@ -106,17 +108,27 @@ def _masked(mask: ColumnMask, column: ColumnInfo, values: pa.Array) -> tuple[pa.
         case "decimal":
             return masked_decimals(key, values.cast(pa.string())), sure
         case "float":
-            digits = _FLOAT_DIGITS[column.type]
-            floats = [_float(key, value, digits) for value in values.to_pylist()]
+            floats = [_float(key, value, column.type) for value in values.to_pylist()]
             return pa.array(floats, pa.binary()), ~sure
         case "temporal":
-            shift = _shift(mask) if mask.method == "date-shift" else 0
-            return masked_times(key, values.cast(pa.string()), column.type, shift=shift), sure
+            shift, texts = _shift(mask) if mask.method == "date-shift" else 0, values.cast(pa.string())
+            return masked_times(key, texts, column.type, shift=shift), become_zero(texts, column.type)
         case "json":
             return _documents(mask, values), ~sure
     if column.binary:
         return masked_bytes(key, values), sure
-    return _texts(mask, _valid_texts(values))
+    texts, ambiguous = _texts(mask, values)
+    _check_size(column, texts)
+    return texts, ambiguous
+
+
+def _check_size(column: ColumnInfo, texts: pa.StringArray) -> None:
+    """Check that masked texts fit: a letter may become one of more bytes, and the types TEXT count bytes."""
+    kind = TYPES[column.type]
+    size = column.length if column.length >= 0 else kind.length
+    if kind.family == "lob" and pc.max(pc.binary_length(texts)).as_py() > size:
+        what = f"a masked value has more bytes than {column.type_name} holds"
+        raise RecordingError(what, hint="use hash, or null")
 
 
 def _valid_texts(values: pa.Array) -> pa.StringArray:
@@ -126,15 +138,26 @@ def _valid_texts(values: pa.Array) -> pa.StringArray:
         return pa.array([value.decode("utf-8", "replace") for value in values.to_pylist()], pa.string())
 
 
-def _texts(mask: ColumnMask, texts: pa.StringArray) -> tuple[pa.Array, Flags]:
-    sure = np.zeros(len(texts), np.bool_)
+def _texts(mask: ColumnMask, values: pa.BinaryArray) -> tuple[pa.Array, Flags]:
+    """Mask the bytes of different texts."""
+    sure = np.zeros(len(values), np.bool_)
     if mask.method == "hash":
-        digests = (mask.secret.digest(text.encode(), HASH_DIGITS // 2).hex() for text in texts.to_pylist())
+        digests = (mask.secret.digest(value, HASH_DIGITS // 2).hex() for value in values.to_pylist())
         return pa.array(digests, pa.string()), sure
+    texts = _valid_texts(values)
     if mask.method == "fake":
         fake = seeded_fake(mask.provider, mask.locale)
         return pa.array([_fake(mask.secret, fake, text) for text in texts.to_pylist()], pa.string()), ~sure
-    return masked_texts(mask.secret, texts)
+    # Spaces at the end stay apart: collations with PAD SPACE ignore them.
+    words = pc.utf8_rtrim(texts, " ")
+    masked, ambiguous = masked_texts(mask.secret, words)
+    return pc.binary_join_element_wise(masked, _spaces(texts, words), ""), ambiguous
+
+
+def _spaces(texts: pa.StringArray, words: pa.StringArray) -> pa.StringArray:
+    """Return the spaces at the end of texts."""
+    counts = pc.subtract(pc.binary_length(texts), pc.binary_length(words)).cast(pa.int64())
+    return pc.binary_repeat(pa.array([" "] * len(texts)), counts)
 
 
 def _fake(key: CipherKey, fake: Callable[[int], str], text: str) -> str:
@@ -167,14 +190,21 @@ def _numbered(key: CipherKey, column: ColumnInfo, values: pa.Array) -> pa.Array:
     return pa.array(permuted_in(key, numbers, bounds)).cast(pa.string())
 
 
-def _float(key: CipherKey, value: bytes, digits: int) -> bytes:
-    """Mask a floating-point number: sign and size stay, and at most the digits that every value keeps."""
+def _float(key: CipherKey, value: bytes, kind: MySQLType) -> bytes:
+    """Mask a floating-point number: sign and size stay, and at most the digits that every value keeps.
+
+    Numbers that the type does not hold with all of these digits become zero.
+    """
+    digits = _FLOAT_DIGITS[kind]
+    least, greatest = _FLOAT_LIMITS[kind]
     text = value.decode()
     sign, number = text[: text.startswith("-")], text.removeprefix("-")
     whole, _, fraction = number.partition(".")
     plain = (whole + fraction).lstrip("0")
     if not plain:
         return value
+    if abs(float(number)) < least:
+        return b"0"
     zeros = len(whole + fraction) - len(plain)
     stream = int.from_bytes(key.digest(value, 32), "little")
     drawn = [str(1 + stream % 9)]
@@ -182,6 +212,8 @@ def _float(key: CipherKey, value: bytes, digits: int) -> bytes:
         stream //= 10
         drawn.append(str(stream % 10))
     masked = "0" * zeros + "".join(drawn).ljust(len(plain), "0")
+    if abs(float(f"{masked[: len(whole)]}.{masked[len(whole) :]}")) > greatest:
+        masked = "10" + masked[2:]
     head, tail = masked[: len(whole)], masked[len(whole) :].rstrip("0")
     return f"{sign}{head}{f'.{tail}' if tail else ''}".encode()
 
@@ -198,36 +230,64 @@ def _documents(mask: ColumnMask, values: pa.Array) -> pa.Array:
         digests = (mask.secret.digest(value, HASH_DIGITS // 2).hex() for value in values.to_pylist())
         return pa.array([f'"{digest}"' for digest in digests], pa.string())
     documents = [parse_json(value.decode("utf-8", "replace")) for value in values.to_pylist()]
-    texts = sorted({text for document in documents for text in _strings(document)})
-    masked = dict(zip(texts, _texts(mask, pa.array(texts, pa.string()))[0].to_pylist(), strict=True))
-    return pa.array(
-        [print_json(_document(mask.secret, document, masked)) for document in documents], pa.string()
+    scalars = {scalar for document in documents for scalar in _scalars(document)}
+    texts = sorted(scalar for scalar in scalars if isinstance(scalar, str))
+    numbers = sorted(scalar for scalar in scalars if isinstance(scalar, int))
+    encoded = pa.array([_utf8(text) for text in texts], pa.binary())
+    masked = _JsonMasks(
+        mask.secret,
+        dict(zip(texts, _texts(mask, encoded)[0].to_pylist() if texts else (), strict=True)),
+        dict(zip(numbers, _json_integers(mask.secret, numbers), strict=True)),
     )
+    return pa.array([print_json(masked(document)) for document in documents], pa.string())
 
 
-def _strings(document: JsonValue) -> Iterator[str]:
+def _utf8(text: str) -> bytes:
+    """Return a string of JSON in UTF-8; half of a surrogate pair is U+FFFD, as TiDB stores it."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def _json_integers(key: CipherKey, numbers: list[int]) -> list[int]:
+    if not numbers:
+        return []
+    masked = _integers(key, pa.array(map(str, numbers), pa.string()), keeps_digits=True)
+    return [*map(int, masked.to_pylist())]
+
+
+def _scalars(document: JsonValue) -> Iterator[str | int]:
+    """Yield the texts and integers of a document."""
     match document:
-        case str():
+        case bool():
+            return
+        case str() | int():
             yield document
         case list():
             for element in document:
-                yield from _strings(element)
+                yield from _scalars(element)
         case dict():
             for element in document.values():
-                yield from _strings(element)
+                yield from _scalars(element)
 
 
-def _document(key: CipherKey, document: JsonValue, texts: dict[str, str]) -> JsonValue:
-    match document:
-        case list():
-            return [_document(key, element, texts) for element in document]
-        case dict():
-            return {name: _document(key, element, texts) for name, element in document.items()}
-        case str():
-            return texts[document]
-        case bool() | None:
-            return document
-        case float():
-            return float(_float(key, np.format_float_positional(document, trim="0").encode(), 15))
-    numbers = _integers(key, pa.array([str(document)]), keeps_digits=True)
-    return int(numbers[0].as_py())
+@dataclass(frozen=True)
+class _JsonMasks:
+    """Replaces texts and numbers of documents."""
+
+    key: CipherKey
+    texts: dict[str, str]
+    integers: dict[int, int]
+
+    def __call__(self, document: JsonValue) -> JsonValue:
+        match document:
+            case list():
+                return [self(element) for element in document]
+            case dict():
+                return {name: self(element) for name, element in document.items()}
+            case str():
+                return self.texts[document]
+            case bool() | None:
+                return document
+            case int():
+                return self.integers[document]
+        text = np.format_float_positional(document, trim="0").encode()
+        return float(_float(self.key, text, MySQLType.DOUBLE))

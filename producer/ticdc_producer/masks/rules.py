@@ -139,7 +139,7 @@ def _derived(key: bytes, purpose: str) -> CipherKey:
 
 
 def _pattern(text: str) -> tuple[re.Pattern[str], ...]:
-    """Return the regular expressions of database, table and column; parts that are left out match any name."""
+    """Return the expressions of database, table and column; parts that are left out match any name."""
     parts = text.lower().split(".")
     whole = [*["*"] * (_PARTS - len(parts)), *parts]
     return tuple(re.compile(re.escape(part).replace(r"\*", ".*"), re.DOTALL) for part in whole)

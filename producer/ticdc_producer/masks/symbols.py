@@ -150,7 +150,10 @@ def masked_texts(key: CipherKey, texts: pa.StringArray) -> tuple[pa.StringArray,
 
 
 def masked_decimals(key: CipherKey, texts: pa.StringArray) -> pa.StringArray:
-    """Permute DECIMALs among those with the same sign and as many digits before and after the point."""
+    """Permute DECIMALs among those with the same sign and as many digits before and after the point.
+
+    A zero with a sign stays, and nothing becomes one.
+    """
     codes, lengths = _code_points(texts)
     rows = np.repeat(np.arange(len(lengths)), lengths)
     digit = (codes >= ord("0")) & (codes <= ord("9"))
@@ -161,10 +164,13 @@ def masked_decimals(key: CipherKey, texts: pa.StringArray) -> pa.StringArray:
     radices = np.where(moving, 10 - first.astype(np.int64), _FIXED).astype(np.uint64)
     symbols = Symbols(lengths, codes - bases, radices, bases)
     signed = pc.starts_with(texts, "-").to_numpy(zero_copy_only=False)
+    stays = signed & _are_zero(symbols)
     result = symbols.permuted(key)
-    while (rest := signed & _are_zero(result)).any():  # there is no -0
+    while (rest := signed & ~stays & _are_zero(result)).any():
         again = np.repeat(rest, lengths)
         result = Symbols(lengths, np.where(again, result.permuted(key).values, result.values), radices, bases)
+    values = np.where(np.repeat(stays, lengths), symbols.values, result.values)
+    result = Symbols(lengths, values, radices, bases)
     return symbol_texts(result)
 
 

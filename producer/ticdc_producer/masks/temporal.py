@@ -14,6 +14,11 @@ from ticdc_producer.model.mysql_type import MySQLType
 
 _SECONDS = 86400
 _DAY_TWEAK, _CLOCK_TWEAK, _FRACTION_TWEAK = range(1, 4)
+_LOWER_TWEAK, _UPPER_TWEAK = 16, 17
+_EDGES = "1969-12-31", "1970-01-01", "1970-01-02", "2038-01-18", "2038-01-19", "2038-01-20"
+"""The days on which the range of TIMESTAMP may begin and end, and the days after these."""
+_QUARTER = 900
+_FIRST_SECOND, _LAST_SECOND = 1, 3 * 3600 + 14 * 60 + 7  # 1970-01-01 00:00:01, 2038-01-19 03:14:07
 _DATE_WIDTH = len("2024-01-01")
 
 
@@ -45,17 +50,40 @@ def masked_times(key: CipherKey, texts: pa.StringArray, kind: MySQLType, *, shif
         return _joined(masked, exist, pc.utf8_slice_codeunits(texts, _DATE_WIDTH, None))
     bounds = (
         0,
-        *map(_day, ("1000-01-01", "1970-01-01", "1970-01-02", "2038-01-18", "2038-01-20", "9999-12-31")),
+        *map(_day, ("1000-01-01", *_EDGES, "9999-12-31")),
     )
     numbers = np.where(exist, days, 0).astype(np.uint64)
     masked = permuted_in(key, numbers, (*bounds, _day("9999-12-31") + 1), _DAY_TWEAK).astype(np.int64)
     if kind in (MySQLType.DATE, MySQLType.NEW_DATE):
         return _joined(masked, exist, pa.repeat("", len(texts)))
-    clocks = permuted_in(key, _clock(pc.utf8_slice_codeunits(texts, 11, 19)), (0, _SECONDS), _CLOCK_TWEAK)
+    clocks = _clocks(key, days, _clock(pc.utf8_slice_codeunits(texts, 11, 19)))
     fractions = _fractions(key, pc.utf8_slice_codeunits(texts, 19, None), np.zeros(len(texts), np.bool_))
     rest = pc.binary_join_element_wise(" ", _clock_text(clocks), fractions, "")
     same = pc.utf8_slice_codeunits(texts, _DATE_WIDTH, None)
     return _joined(masked, exist, pc.if_else(pa.array(_is_zero(texts)), same, rest))
+
+
+def become_zero(texts: pa.StringArray, kind: MySQLType) -> Flags:
+    """Return which values become the zero date, and are not: days that do not exist."""
+    if kind == MySQLType.DURATION:
+        return np.zeros(len(texts), np.bool_)
+    return ~_days(texts)[1] & ~_is_zero(texts)
+
+
+def _clocks(key: CipherKey, days: Numbers, clocks: Words) -> Words:
+    """Permute the times of a day: on the first and last days of TIMESTAMP within a quarter of an hour.
+
+    Where its range ends depends on the time zone, by quarters of an hour.
+    """
+    results = clocks.copy()
+    lower, upper = (np.isin(days, [*map(_day, ends)]) for ends in (_EDGES[:2], _EDGES[3:5]))
+    for side, bounds, tweak in (
+        (~lower & ~upper, (0, _SECONDS), _CLOCK_TWEAK),
+        (lower, (0, *range(_FIRST_SECOND, _SECONDS, _QUARTER), _SECONDS), _LOWER_TWEAK),
+        (upper, (0, *range(_LAST_SECOND % _QUARTER + 1, _SECONDS, _QUARTER), _SECONDS), _UPPER_TWEAK),
+    ):
+        results[side] = permuted_in(key, clocks[side], bounds, tweak)
+    return results
 
 
 def _is_zero(texts: pa.StringArray) -> Flags:
