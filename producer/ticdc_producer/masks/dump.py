@@ -80,8 +80,10 @@ class MaskedDump:
             if statement.verb in _INSERTS:
                 return self._insert(statement)
             if statement.verb in _SETTINGS:
+                if (statement.verb, statement.word(1)) == ("SET", "PASSWORD"):
+                    raise RecordingError("SET PASSWORD has a secret", hint="leave it out of the dump")
                 self._session.run(statement.text, line=statement.line)
-                return " ".join(statement.sql.split()) if "/*" in statement.text else statement.text
+                return without_comments(statement)
             if is_ddl(statement.verb):
                 return self._definition(statement, where)
         except RecordingError as error:
@@ -96,11 +98,12 @@ class MaskedDump:
         self._session.run(statement.text, line=statement.line)
         schema, tree = self._session.database, parse_ddl(Cursor(statement))
         masks = StatementMasks(self.tables, self.rules.text_mask)
-        masks.see_partitions(statement.text, schema)
+        text = without_comments(statement)
+        masks.see_partitions(text, schema)
         if isinstance(tree, CreateTable | AlterTable | CreateIndex):
             database, name = tree.table.within(schema)
             self.tables.see_table(self._session.table(_joined(database, name), line=statement.line))
-        return masks.masked(statement.text, schema, where)
+        return masks.masked(text, schema, where)
 
     def _insert(self, statement: Statement) -> str:
         """Return an INSERT whose masked columns have other literals; the others stay as they are."""
@@ -112,7 +115,7 @@ class MaskedDump:
                 if self.tables.is_unique(table.schema, table.name, column.name):
                     self.suggestions.unique.add((table.schema, table.name, column.name))
         masks = [self.tables.mask_of(table.schema, table.name, column) for column in columns]
-        if not any(masks):
+        if not any(masks) and not _may_have_comments(statement):
             return statement.text
         head, texts = literal_texts(statement.shape, statement.literals)
         for number, (column, mask) in enumerate(zip(columns, masks, strict=True)):
@@ -134,6 +137,8 @@ class MaskedDump:
         if parsed is None:
             raise RecordingError(f"this {statement.verb} has not literals alone", hint=_LITERALS_ONLY)
         table, names = self._target(parsed.tree)
+        if not table.visible_offsets.keys() >= {*map(str.lower, names)}:
+            raise RecordingError(f"this {statement.verb} has a column that {table.qualified_name} has not")
         columns = [table.columns[table.visible_offsets[name.lower()]] for name in names]
         parsed.fill(statement.literals)
         rows: Sequence[Sequence[SQLValue]] = parsed.tree.args["expression"].args["rows"]
@@ -149,6 +154,24 @@ class MaskedDump:
         if isinstance(target, exp.Schema):
             return table, [column.name for column in target.expressions]
         return table, [column.name for column in table.columns if not column.hidden]
+
+
+def _may_have_comments(statement: Statement) -> bool:
+    return any(mark in statement.sql for mark in ("/*", "--", "#"))
+
+
+def without_comments(statement: Statement) -> str:
+    """Return the text of a statement without its comments; executable ones stay where it has no others."""
+    if not _may_have_comments(statement):
+        return statement.text
+    text, end, has_comments = "", 0, False
+    for token in statement.tokens:
+        between = statement.sql[end : token.start]
+        has_comments |= bool(between.strip())
+        text += between if between.isspace() or not between else " "
+        text += statement.sql[token.start : (end := token.end + 1)]
+    has_comments |= bool(statement.sql[end:].strip())
+    return text.strip() if has_comments else statement.text
 
 
 def _joined(*names: str) -> str:
@@ -168,9 +191,8 @@ def _masked_literals(
     table: TableInfo,
 ) -> list[str]:
     masked = masked_values(mask, column, canonical_values(column, values))
-    if masked.ambiguous.any() and tables.is_unique(table.schema, table.name, column.name):
-        what = f"{mask.method} does not keep a value of {table.qualified_name}.{column.name} unique"
-        raise RecordingError(what, hint="it has letters of other scripts than Latin and Chinese; use hash")
+    if masked.ambiguous.any():
+        tables.see_ambiguous(mask, table.schema, table.name, column.name)
     if column.elements:
         column = replace(column, elements=StatementMasks.members(mask, column.elements))
     return [value_text(column, value) for value in masked.values.to_pylist()]

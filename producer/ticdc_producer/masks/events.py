@@ -16,7 +16,7 @@ from ticdc_producer.masks.report import mask_notes
 from ticdc_producer.masks.rules import ColumnMask, MaskRules
 from ticdc_producer.masks.statements import StatementMasks
 from ticdc_producer.masks.symbols import Numbers
-from ticdc_producer.masks.tables import MaskedTables
+from ticdc_producer.masks.tables import AMBIGUOUS_HINT, MaskedTables
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
 from ticdc_producer.model.shapes import EVENT_IMAGE, DecodedBatch
 from ticdc_producer.verifier.event_layouts import DescribedColumn, EventLayout, Images, LayoutBatch
@@ -133,8 +133,7 @@ class EventMasks:
             if masked.ambiguous.any() and self._is_key(layout, name):
                 row = int(rows[int(np.argmax(masked.ambiguous))])
                 what = f"{mask.method} does not keep a value of {_label(layout, name)} unique"
-                hint = "it has letters of other scripts than Latin and Chinese; use hash"
-                raise RecordingError(what, where=_location(batch, row), hint=hint)
+                raise RecordingError(what, where=_location(batch, row), hint=AMBIGUOUS_HINT)
             start = 0
             for image, _, at in sides:
                 image.replace(at, masked.values.slice(start, len(at)))

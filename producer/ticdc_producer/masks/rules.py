@@ -106,6 +106,11 @@ class MaskRules:
         """The mask of comments, which belong to no column."""
         return ColumnMask("format", secret=_derived(self.key, "comment"))
 
+    @property
+    def masks_any(self) -> bool:
+        """Whether a rule masks the columns that it matches."""
+        return any(rule.method != "keep" for rule in self.rules)
+
     def mask_of(self, schema: str, table: str, column: ColumnInfo) -> ColumnMask | None:
         """Return what becomes of a column; None: its values stay."""
         number = self.rule_of(schema, table, column)

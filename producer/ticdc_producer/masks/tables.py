@@ -13,8 +13,10 @@ from ticdc_producer.model.mysql_type import TYPES
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.replica.versions import ColumnMapping, Version
 
-_AMBIGUOUS = ("fake", "null")
 _TEXT_FAMILIES = ("string", "lob")
+AMBIGUOUS_HINT = (
+    "use hash for letters of other scripts than Latin and Chinese, and keep days that do not exist"
+)
 _VERSIONS_HINT = "null or keep the column, or record what is before or after the DDL"
 _GENERATED_HINT = "keep the columns that it is computed of, or leave the table out"
 
@@ -33,6 +35,7 @@ class MaskedTables:
     :ivar recast: tables with a column that is generated in some definitions only.
     :ivar partition_words: the words of the partition functions of each table whose PARTITION BY is known.
     :ivar moves: whether a table may have got the partitions of another one, by RENAME or LIKE.
+    :ivar ambiguous: the columns with masked values that may be equal for different ones.
     :ivar members: the names of the columns, by schema and table, all in lower case.
     """
 
@@ -43,6 +46,7 @@ class MaskedTables:
     recast: set[tuple[str, ...]] = field(default_factory=set)
     partition_words: dict[tuple[str, ...], set[str]] = field(default_factory=dict)
     moves: bool = False
+    ambiguous: set[tuple[str, ...]] = field(default_factory=set)
     members: dict[tuple[str, ...], set[str]] = field(default_factory=dict)
 
     def see_versions(self, versions: Iterable[Version]) -> None:
@@ -82,7 +86,11 @@ class MaskedTables:
             self.names[_key(schema, own, column.name)] = schema, own
         for index in table.indexes:
             if index.unique or index.primary:
-                self.unique |= {_key(schema, own, table.columns[offset].name) for offset in index.offsets}
+                for offset in index.offsets:
+                    name_of = table.columns[offset].name
+                    self.unique.add(_key(schema, own, name_of))
+                    if _key(schema, own, name_of) in self.ambiguous:
+                        raise _ambiguous("its rule", f"{schema}.{own}.{name_of}")
         handle = table.handle_index
         in_handle = set() if handle is None else set(handle.offsets)
         masks = [self.mask_of(schema, own, column) for column in table.columns]
@@ -124,6 +132,15 @@ class MaskedTables:
             what = f"{mask.method} does not keep {label} unique"
         if what:
             raise RecordingError(what, hint="use format or hash, which keep keys unique")
+
+    def see_ambiguous(self, mask: ColumnMask, schema: str, table: str, name: str) -> None:
+        """Note that masked values of a column may be equal for different ones.
+
+        :raises RecordingError: if it is part of a unique key; ``see_table`` raises it for later keys.
+        """
+        self.ambiguous.add(_key(schema, table, name))
+        if self.is_unique(schema, table, name):
+            raise _ambiguous(mask.method, f"{schema}.{table}.{name}")
 
     def mask_of(self, schema: str, table: str, column: ColumnInfo) -> ColumnMask | None:
         """Return what becomes of a column; None: its values stay, or are computed anew."""
@@ -170,6 +187,11 @@ class MaskedTables:
             raise RecordingError(
                 what, hint="keep or null the column, or record what is before or after the DDL"
             )
+
+
+def _ambiguous(method: str, label: str) -> RecordingError:
+    what = f"{method} does not keep a value of {label} unique"
+    return RecordingError(what, hint=AMBIGUOUS_HINT)
 
 
 def _masked_kind(column: ColumnInfo) -> tuple[object, ...]:

@@ -49,6 +49,8 @@ def mask(dump: str | Path, *, rules: str | Path, out: str | Path) -> MaskReport:
     if target.exists():
         what = f"{target} exists already"
         raise ArgumentError(what, argument="out", hint="name a new file").about("out")
+    if not target.parent.is_dir():
+        raise ArgumentError(f"there is no folder {target.parent}", argument="out").about("out")
     masked = MaskedDump(_readable(source), read_rules(local_path(rules)))
     partial = target.with_name(f"{target.name}.partial")
     try:
