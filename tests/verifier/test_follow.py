@@ -359,6 +359,20 @@ def test_an_interruption_gives_the_verdict_so_far(tmp_path: Path, kafka: Embedde
     assert errors(reported)["INV-RESOLVED"] == 1
 
 
+def test_metrics_are_served_on_this_machine_only_and_a_used_port_is_refused() -> None:
+    pytest.importorskip("prometheus_client")
+    with closing(socket()) as used:
+        used.bind(("127.0.0.1", 0))
+        used.listen()
+        port = used.getsockname()[1]
+        with pytest.raises(ProducerError, match=f"127.0.0.1:{port}: `metrics_port` cannot be used"):
+            metrics_server(port)
+    metrics_server(port)
+    with closing(socket()) as here, closing(socket()) as other:
+        assert here.connect_ex(("127.0.0.1", port)) == 0
+        assert other.connect_ex(("127.0.0.2", port)) != 0
+
+
 def test_lags_and_counts_are_read_by_prometheus(tmp_path: Path) -> None:
     pytest.importorskip("prometheus_client")
     followed, _ = follower(golden(tmp_path / "golden", "early-resolved:times=1"))

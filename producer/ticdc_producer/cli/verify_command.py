@@ -132,8 +132,8 @@ def verify(context: typer.Context, **given: object) -> int:
 
 
 _OF_FOLLOW = (
-    "config", "checkpoint", "findings", "idle", "metrics_port", "window", "strict_table_order",
-    "from_beginning", "resolved_gap_ms", "examples",
+    "config", "checkpoint", "findings", "idle", "metrics_port", "metrics_host", "window",
+    "strict_table_order", "from_beginning", "resolved_gap_ms", "examples",
 )  # fmt: skip
 
 

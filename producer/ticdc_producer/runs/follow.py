@@ -35,6 +35,7 @@ from ticdc_producer.verifier.options import Strictness
 from ticdc_producer.verifier.verdict import Verdict
 
 CHECKPOINT_SECONDS = 5.0
+METRICS_HOST = "127.0.0.1"
 
 
 @dataclass
@@ -203,6 +204,7 @@ def follow(
     findings: str | Path | None = None,
     idle: float | None = None,
     metrics_port: int | None = None,
+    metrics_host: str = METRICS_HOST,
     window: int = DEFAULT_WINDOW,
     strict_table_order: bool = False,
     from_beginning: bool = False,
@@ -220,6 +222,7 @@ def follow(
     :param findings: a file that gets each finding once, as a JSON line, also after an interruption.
     :param idle: end after this number of seconds without a message; None: never.
     :param metrics_port: port on which Prometheus reads lags and counts; None: none.
+    :param metrics_host: address of the interface with this port.
     :param window: most events that later ones are compared with.
     :param strict_table_order, from_beginning, resolved_gap_ms, examples: as for ``verify``.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients.
@@ -249,7 +252,7 @@ def follow(
         None if checkpoint is None else local_path(checkpoint),
         None if findings is None else local_path(findings),
     )
-    metrics = None if metrics_port is None else metrics_server(metrics_port)
+    metrics = None if metrics_port is None else metrics_server(metrics_port, metrics_host)
     on_status(f"following {topic}")
     batches = growing_topics(brokers, follower.offsets)
     try:
@@ -296,8 +299,11 @@ def lag_text(lags: Mapping[tuple[str, int], int | None]) -> str:
 Metrics = Callable[[Follower], None]
 
 
-def metrics_server(port: int) -> Metrics:
-    """Serve metrics to Prometheus on a port, and return the function that updates them."""
+def metrics_server(port: int, host: str = METRICS_HOST) -> Metrics:
+    """Serve metrics to Prometheus on a port, and return the function that updates them.
+
+    :raises ArgumentError: if the port cannot be used.
+    """
     from prometheus_client import CollectorRegistry, Gauge, start_http_server
 
     own = CollectorRegistry()
@@ -309,7 +315,14 @@ def metrics_server(port: int) -> Metrics:
         "ticdc_violations", "Violations by invariant.", ("invariant", "severity"), registry=own
     )
     held = Gauge("ticdc_window_events", "Events that are held for later comparisons.", registry=own)
-    start_http_server(port, registry=own)
+    try:
+        start_http_server(port, addr=host, registry=own)
+    except (OSError, OverflowError) as error:
+        what = f"`metrics_port` cannot be used: {getattr(error, 'strerror', None) or error}"
+        hint = "give a free port, and an address of this machine"
+        raise ArgumentError(what, argument="metrics_port", where=f"{host}:{port}", hint=hint).about(
+            "metrics_port"
+        ) from error
 
     def update(follower: Follower) -> None:
         stream = follower.stream

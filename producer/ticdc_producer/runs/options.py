@@ -156,6 +156,8 @@ FOLLOW = (
         metavar="SECONDS", functions=_COMMAND, local=True),
     Option("metrics_port", int | None, None, "Port on which Prometheus reads lags and counts of `follow`.",
         metavar="PORT", minimum=1, functions=_COMMAND, local=True),
+    Option("metrics_host", str, "127.0.0.1", "Address of the interface with `metrics_port`.",
+        metavar="HOST", functions=_COMMAND, local=True),
     Option("window", int, 20_000, "Events that `follow` compares later ones with.",
         metavar="N", minimum=1000, functions=_COMMAND, local=True),
 )
@@ -376,6 +378,7 @@ RULES: dict[str, tuple[OptionRule, ...]] = {
         *_requires(
             ["start_ts", "target_ts", "state_at", "overrides", "inject"], "scenario", "add `scenario`"),
         *_requires(["checkpoint", "findings", "idle", "metrics_port", "window"], "follow", "add `follow`"),
+        *_requires(["metrics_host"], "metrics_port", "add `metrics_port`"),
         *_requires(["follow"], "sink_uri", "only a topic of a broker can be followed"),
         *_apart(["follow"], ["messages", "scenario", "junit_xml", "html", "server"],
             "the stream is verified without an end; verify it again when it is complete"),
