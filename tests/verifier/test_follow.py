@@ -211,6 +211,21 @@ def test_the_verdict_names_what_was_not_compared_after_events_left_the_window(tm
     assert not rolled.stream.late.total()
 
 
+def test_rows_that_leave_before_the_resolved_ts_covers_them_are_counted(tmp_path: Path) -> None:
+    folder = golden(tmp_path / "golden")
+    in_order, _ = follower(folder, window=60)
+    lagging, _ = follower(folder, window=60)
+    for batch in batches(folder):
+        in_order.add(batch)
+    for batch in with_late_partition(folder, 2):
+        lagging.add(batch)
+    reason = "rows left the window before all partitions had a resolved-ts that covers them"
+    assert reason not in {finding.hint for finding in in_order.verdict().findings}
+    counts = {finding.id: finding.count for finding in lagging.verdict().findings if finding.hint == reason}
+    assert 0 < counts["INV-KEY-PARTITION"] <= lagging.stream.left_rows
+    assert not counts.keys() & {"INV-RESOLVED", "INV-DDL-BROADCAST", "INV-FRAME"}
+
+
 def test_repeated_events_whose_copies_have_left_the_window_are_not_reported(tmp_path: Path) -> None:
     folder = golden(tmp_path / "golden", "replay-suffix:times=1,window=80")
     followed, reported = follower(folder, window=60)

@@ -108,6 +108,7 @@ def _state(stream: FollowedStream) -> dict[str, Any]:
         "horizon": stream.horizon,
         "left": [[*name, newest] for name, newest in stream.left.items()],
         "left_rows": stream.left_rows,
+        "uncovered_rows": stream.uncovered_rows,
         "late": stream.late,
         "reported": sorted(stream.reported),
         "counts": [[*name, count] for name, count in stream.counts.items()],
@@ -144,6 +145,7 @@ def _marks(state: PartitionState) -> dict[str, Any]:
 def _restore(stream: FollowedStream, state: dict[str, Any]) -> None:
     stats = stream.stats
     stream.horizon, stream.left_rows = state["horizon"], state["left_rows"]
+    stream.uncovered_rows = state["uncovered_rows"]
     stream.left = {(topic, partition): newest for topic, partition, newest in state["left"]}
     stream.late.update(state["late"])
     stream.reported = {

@@ -60,6 +60,7 @@ class FollowedStream:
     :ivar horizon: the highest commit-ts that has left the window; -1: none has.
     :ivar left: by topic and partition the highest commit-ts of its events that have left.
     :ivar left_rows: number of rows that have left.
+    :ivar uncovered_rows: number of those that left before the resolved-ts of all partitions had covered them.
     :ivar reported: the violations that were reported and whose events are in the window.
     :ivar counts: number of reported violations by invariant and severity.
     :ivar late: by invariant of a partition the number of late events that violate it unless they are
@@ -74,6 +75,7 @@ class FollowedStream:
     horizon: int = NOTHING
     left: dict[tuple[str, int], int] = field(default_factory=dict)
     left_rows: int = 0
+    uncovered_rows: int = 0
     reported: set[_Key] = field(default_factory=set)
     counts: Counter[tuple[str, Severity]] = field(default_factory=Counter)
     late: Counter[str] = field(default_factory=Counter)
@@ -149,7 +151,9 @@ class FollowedStream:
         }
 
     def _leave(self, events: Events) -> None:
-        self.left_rows += int((events.kind == EventKind.ROW).sum())
+        is_row = events.kind == EventKind.ROW
+        self.left_rows += int(is_row.sum())
+        self.uncovered_rows += int((is_row & (events.commit_ts > self.covered)).sum())
         for name, rows in partitions_of(events):
             self.left[name] = max(self.left.get(name, NOTHING), int(events.commit_ts[rows].max()))
 
@@ -183,8 +187,11 @@ class FollowedStream:
             elif self.left and (invariant.by_key or invariant.by_batch) and invariant.id not in _IN_PARTITION:
                 what = "later events are not compared with those that have left the window"
                 reasons += [(self.left_rows, what)]
+                if self.uncovered_rows and invariant.by_key and invariant.id not in _BROADCAST:
+                    what = "rows left the window before all partitions had a resolved-ts that covers them"
+                    reasons += [(self.uncovered_rows, what)]
             elif self.late[invariant.id]:
-                what = "late, or repeated: earlier copies may have left the window; a larger one tells"
+                what = "late, or repeated: earlier copies may have left the window"
                 reasons += [(self.late[invariant.id], what)]
             for rows, reason in reasons:
                 yield _finding(invariant, "not checked", rows, [], reason)
