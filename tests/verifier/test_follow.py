@@ -134,27 +134,28 @@ def test_what_is_reported_is_what_verify_finds(tmp_path: Path, traps: tuple[str,
     assert followed.verdict().kinds["row"] > 0
 
 
-def test_a_killed_run_continues_and_reports_everything_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("window", [20_000, 60])
+def test_a_killed_run_continues_and_reports_everything_once(tmp_path: Path, window: int) -> None:
     folder = golden(tmp_path / "golden", "early-resolved:times=2", "reordered-key:times=2")
     parts = batches(folder)
-    whole, _ = follower(folder, findings=tmp_path / "whole.jsonl")
+    whole, _ = follower(folder, window=window, findings=tmp_path / "whole.jsonl")
     for batch in parts:
         whole.add(batch)
     files = {"findings": tmp_path / "findings.jsonl", "checkpoint": tmp_path / "checkpoint"}
     for start in range(0, len(parts), 2):  # each life ends without a word, in the batch after its checkpoint
-        life, _ = follower(folder, **files)
+        life, _ = follower(folder, window=window, **files)
         life.add(parts[start])
         life.save()
         if start + 1 < len(parts):
             life.add(parts[start + 1])
             if start + 2 < len(parts):
-                again, _ = follower(folder, **files)
+                again, _ = follower(folder, window=window, **files)
                 again.add(parts[start + 1])
                 again.save()
     texts = [(tmp_path / name).read_text().splitlines() for name in ("whole.jsonl", "findings.jsonl")]
     assert texts[0] == texts[1]
     assert len(texts[0]) == len({*texts[0]}) > 0
-    last, _ = follower(folder, **files)
+    last, _ = follower(folder, window=window, **files)
     assert last.verdict().findings == whole.verdict().findings
     assert last.offsets == whole.offsets
 
