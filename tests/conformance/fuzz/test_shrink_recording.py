@@ -54,9 +54,33 @@ def test_the_command_records_and_shrinks(recording: Path, capsys: pytest.Capture
 
 @pytest.mark.parametrize(
     ("words", "what"),
-    [("true", "true does not fail with the history as SQL"), ("/nothing/here", "does not start")],
+    [
+        ("true", "true does not fail with the history as SQL"),
+        ("/nothing/here", "does not start"),
+        ("", "the command is empty"),
+        ("sh -c 'x", "a quote that is not closed"),
+    ],
 )
 def test_a_command_that_does_not_fail_is_refused(recording: Path, words: str, what: str) -> None:
     with pytest.raises(ProducerError, match=what):
         shrink_recording(recording, words, recording.parent / "out")
     assert not (recording.parent / "out").exists()
+
+
+GENERATED = """
+CREATE TABLE t (id INT PRIMARY KEY, v INT, g INT AS (v + 1) STORED);
+INSERT INTO t (id, v) VALUES (1, 2); UPDATE t SET v = 5; DELETE FROM t;
+"""
+BACKTICKS = """
+CREATE DATABASE `a``b`; USE `a``b`; CREATE TABLE `c``d` (id INT PRIMARY KEY, `e``f` INT);
+INSERT INTO `c``d` VALUES (1, 2); UPDATE `c``d` SET `e``f` = 3;
+"""
+
+
+@pytest.mark.parametrize("sql", [GENERATED, BACKTICKS])
+def test_generated_columns_and_names_with_backticks_run_as_sql(tmp_path: Path, sql: str) -> None:
+    uri = "kafka:///shop?partition-num=1&protocol=open-protocol"
+    run(Scenario("shop").sql(sql), sink_uri=uri, out=tmp_path / "golden", engine="local")
+    record(folder=tmp_path / "golden", out=tmp_path / "recording")
+    result = shrink_recording(tmp_path / "recording", "false", tmp_path / "out")
+    assert result.statements < result.before

@@ -29,11 +29,13 @@ from ticdc_producer.conformance.fuzz.topic import NAME, build_topic
 from ticdc_producer.conformance.restart.case import RestartCase
 from ticdc_producer.conformance.restart_case import restart_case_specs
 from ticdc_producer.errors import ConformanceError, ReportError
+from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, NUMBERED, MySQLType, type_names
 from ticdc_producer.reports.report import write_text
 from ticdc_producer.runs.targets.golden import write_small_folder
 from ticdc_producer.scenario.load import load_scenario
 from ticdc_producer.scenario.scenario_file import ScenarioFile, SQLStep
+from ticdc_producer.scenario.sql.text.spelling import quoted_name
 from ticdc_producer.simulate.scenario_changefeed import settings_of
 from ticdc_producer.targets.golden import read as golden
 
@@ -241,15 +243,21 @@ def _statements(folder: Path) -> Iterator[str]:
         for event in group:
             if event["kind"] == "ddl":
                 if event["table"]:  # the database of a DDL of a database may not exist before it
-                    yield f"USE `{event['schema']}`"
+                    yield f"USE {quoted_name(event['schema'])}"
                 yield str(event["query"])
 
 
 def _row_statement(event: Mapping[str, Any]) -> str:
-    table = f"`{event['schema']}`.`{event['table']}`"
+    """Return a row event as SQL, without generated columns: the table computes them."""
+    table = f"{quoted_name(event['schema'])}.{quoted_name(event['table'])}"
     types = {name: str(kind) for name, kind, _ in event["columns"]}
+    generated = {name for name, _, flag in event["columns"] if flag & ColumnFlag.GENERATED}
     before, after = (
-        {f"`{name}`": _literal(types.get(name, ""), value) for name, value in (event[image] or {}).items()}
+        {
+            quoted_name(name): _literal(types.get(name, ""), value)
+            for name, value in (event[image] or {}).items()
+            if name not in generated
+        }
         for image in ("before", "after")
     )
     where = " AND ".join(f"{name} <=> {value}" for name, value in before.items())

@@ -71,7 +71,7 @@ def shrink_recording(
     :param out: folder of the scenario to write; must not exist, or be empty.
     :raises ConformanceError: if the command cannot start, or does not fail.
     """
-    words = shlex.split(command)
+    words = _words(command)
     document = _document(recording)
     with golden_folder(out) as folder, TemporaryDirectory(prefix="ticdc-producer-shrink-") as temporary:
         example = _history(recording, document, Path(temporary))
@@ -84,6 +84,16 @@ def shrink_recording(
     return ShrunkRecording(
         folder=out, statements=len(smallest.sql), before=len(example.sql), tries=shrinker.tries
     )
+
+
+def _words(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        raise ConformanceError("the command has a quote that is not closed") from None
+    if not words:
+        raise ConformanceError("the command is empty", hint="it gets the folder of a scenario")
+    return words
 
 
 async def _smallest(shrinker: Shrinker, variants: _Variants, example: FuzzExample) -> FuzzExample:
