@@ -38,7 +38,7 @@ def test_no_statement_keeps_its_comments(tmp_path: Path) -> None:
     assert "'kept /* here */'" in text
 
 
-def test_executable_comments_stay_where_there_are_no_others(tmp_path: Path) -> None:
+def test_executable_comments_stay_in_statements_without_others(tmp_path: Path) -> None:
     text = masked(tmp_path, f"{T}); /*!40000 ALTER TABLE t DISABLE KEYS */;")
     assert "/*!40000 ALTER TABLE t DISABLE KEYS */;\n" in text
 
