@@ -6,7 +6,7 @@ column's length, nullability or table, so that equal values of all columns stay 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,12 +21,12 @@ from ticdc_producer.masks.cipher import (
     permuted_in,
     permuted_integers,
 )
+from ticdc_producer.masks.documents import masked_documents
 from ticdc_producer.masks.rules import ColumnMask
 from ticdc_producer.masks.symbols import masked_bytes, masked_decimals, masked_texts
 from ticdc_producer.masks.temporal import become_zero, masked_times
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import TYPES, MySQLType
-from ticdc_producer.model.values.json_document import JsonValue, parse_json, print_json
 from ticdc_producer.scenario.generate.binding.outside_values import seeded_fake
 
 HASH_DIGITS = 32
@@ -229,65 +229,9 @@ def _documents(mask: ColumnMask, values: pa.Array) -> pa.Array:
     if mask.method == "hash":
         digests = (mask.secret.digest(value, HASH_DIGITS // 2).hex() for value in values.to_pylist())
         return pa.array([f'"{digest}"' for digest in digests], pa.string())
-    documents = [parse_json(value.decode("utf-8", "replace")) for value in values.to_pylist()]
-    scalars = {scalar for document in documents for scalar in _scalars(document)}
-    texts = sorted(scalar for scalar in scalars if isinstance(scalar, str))
-    numbers = sorted(scalar for scalar in scalars if isinstance(scalar, int))
-    encoded = pa.array([_utf8(text) for text in texts], pa.binary())
-    masked = _JsonMasks(
-        mask.secret,
-        dict(zip(texts, _texts(mask, encoded)[0].to_pylist() if texts else (), strict=True)),
-        dict(zip(numbers, _json_integers(mask.secret, numbers), strict=True)),
+    return masked_documents(
+        values,
+        lambda texts: _texts(mask, texts)[0].to_pylist(),
+        lambda numbers: _integers(mask.secret, numbers, keeps_digits=True).to_pylist(),
+        lambda number: _float(mask.secret, number, MySQLType.DOUBLE),
     )
-    return pa.array([print_json(masked(document)) for document in documents], pa.string())
-
-
-def _utf8(text: str) -> bytes:
-    """Return a string of JSON in UTF-8; half of a surrogate pair is U+FFFD, as TiDB stores it."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
-
-
-def _json_integers(key: CipherKey, numbers: list[int]) -> list[int]:
-    if not numbers:
-        return []
-    masked = _integers(key, pa.array(map(str, numbers), pa.string()), keeps_digits=True)
-    return [*map(int, masked.to_pylist())]
-
-
-def _scalars(document: JsonValue) -> Iterator[str | int]:
-    """Yield the texts and integers of a document."""
-    match document:
-        case bool():
-            return
-        case str() | int():
-            yield document
-        case list():
-            for element in document:
-                yield from _scalars(element)
-        case dict():
-            for element in document.values():
-                yield from _scalars(element)
-
-
-@dataclass(frozen=True)
-class _JsonMasks:
-    """Replaces texts and numbers of documents."""
-
-    key: CipherKey
-    texts: dict[str, str]
-    integers: dict[int, int]
-
-    def __call__(self, document: JsonValue) -> JsonValue:
-        match document:
-            case list():
-                return [self(element) for element in document]
-            case dict():
-                return {name: self(element) for name, element in document.items()}
-            case str():
-                return self.texts[document]
-            case bool() | None:
-                return document
-            case int():
-                return self.integers[document]
-        text = np.format_float_positional(document, trim="0").encode()
-        return float(_float(self.key, text, MySQLType.DOUBLE))
