@@ -222,6 +222,23 @@ def test_a_table_whose_definition_is_not_known(tmp_path: Path) -> None:
     assert not (tmp_path / "recording").exists()
 
 
+@pytest.mark.parametrize(
+    ("columns", "values"),
+    [
+        ("a INT NOT NULL UNIQUE, `Key` INT UNIQUE, key_2 INT, KEY (key_2)", "1, 2, 3"),
+        ("a INT PRIMARY KEY, v VARCHAR(16383)", "1, REPEAT('ä', 9000)"),
+        ("a INT PRIMARY KEY, v VARCHAR(65535) CHARACTER SET latin1", "1, REPEAT('ä', 30000)"),
+        ("a INT PRIMARY KEY, v VARBINARY(65535)", "1, REPEAT(x'C3', 30000)"),
+    ],
+)
+def test_definitions_that_follow_from_rows(columns: str, values: str, tmp_path: Path) -> None:
+    sql = f"CREATE TABLE t ({columns}); INSERT INTO t VALUES ({values}); UPDATE t SET a = 9; DELETE FROM t"
+    start = str(stamps(golden(tmp_path / "whole", sql=sql))[0])
+    later = golden(tmp_path / "later", sql=sql, start_ts=start)
+    record(folder=later, out=tmp_path / "recording")
+    assert content(replayed(tmp_path / "recording", tmp_path / "again")) == content(later)
+
+
 def test_a_table_without_recorded_rows_needs_no_definition(tmp_path: Path) -> None:
     sql = (
         "CREATE TABLE e (id INT PRIMARY KEY, e ENUM('a', 'b')); CREATE TABLE t (id INT PRIMARY KEY);"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from typing import TypeAlias
 
 import numpy as np
@@ -25,9 +26,12 @@ from ticdc_producer.scenario.sql.definition.create_text import create_table_text
 from ticdc_producer.verifier.event_layouts import DescribedColumn
 from ticdc_producer.verifier.history.sides import described_column
 
-_DIGITS, _BITS, _LENGTH = 65, 64, 255
-Sizes: TypeAlias = dict[tuple[str, str, str], tuple[int, int]]
-"""The most digits of a fraction and bytes of a value, by schema, table and column."""
+_DIGITS, _BITS, _LENGTH, _LONGEST = 65, 64, 255, 16_383
+"""The last one is the length of the longest VARCHAR in utf8mb4."""
+Size: TypeAlias = tuple[int, int, int]
+"""The most digits of a fraction, bytes and characters of a value."""
+Sizes: TypeAlias = dict[tuple[str, str, str], Size]
+"""By schema, table and column."""
 
 
 @dataclass(frozen=True)
@@ -103,54 +107,59 @@ class RowTables:
                         _add(sizes, {(*name, column): size for column, size in _sizes_of(images)})
         return sizes
 
-    def _table(
-        self, name: TableName, row: FirstRow, sizes: Mapping[tuple[str, str, str], tuple[int, int]]
-    ) -> TableInfo:
+    def _table(self, name: TableName, row: FirstRow, sizes: Mapping[tuple[str, str, str], Size]) -> TableInfo:
         if sends_base64(self.fidelity):
             what = f"the rows of {'.'.join(name)} do not say which of its columns hold bytes"
             raise RecordingError(what, where=row.origin, hint=SCHEMA_HINT).about("schema")
         shows_null = bool(self.fidelity.visible_flag(ColumnFlag.NULLABLE))
         columns = tuple(
-            _column(name, row, column, *sizes.get((*name, column.name), (0, 0)), shows_null=shows_null)
+            _column(name, row, column, sizes.get((*name, column.name), (0, 0, 0)), shows_null=shows_null)
             for column in row.columns
         )
         flags = [column.flag for column in row.columns]
         key = tuple(offset for offset, flag in enumerate(flags) if flag & ColumnFlag.HANDLE_KEY)
         primary = any(flags[offset] & ColumnFlag.PRIMARY_KEY for offset in key)
-        first = IndexInfo(id=1, name="key", offsets=key, unique=True, primary=primary, clustered=primary)
-        others = (
+        others = tuple(
             IndexInfo(id=offset + 2, name=columns[offset].name, offsets=(offset,), unique=unique)
             for offset, flag in enumerate(flags)
             for unique in [bool(flag & ColumnFlag.UNIQUE_KEY)]
             if offset not in key and (unique or flag & ColumnFlag.MULTIPLE_KEY)
         )
+        taken = {index.name.lower() for index in others}
+        free = next(name for name in chain(["key"], map("key_{}".format, count(2))) if name not in taken)
+        first = IndexInfo(id=1, name=free, offsets=key, unique=True, primary=primary, clustered=primary)
         indexes = (*((first,) if key else ()), *others)
         return TableInfo(schema=name[0], name=name[1], table_id=0, columns=columns, indexes=indexes)
 
 
 def _add(sizes: Sizes, others: Sizes) -> None:
-    for column, (fraction, length) in others.items():
-        before = sizes.get(column, (0, 0))
-        sizes[column] = max(fraction, before[0]), max(length, before[1])
+    for column, size in others.items():
+        before = sizes.get(column, size)
+        sizes[column] = max(size[0], before[0]), max(size[1], before[1]), max(size[2], before[2])
 
 
-def _sizes_of(images: pa.MapArray) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Yield the columns of images, with the most digits of a fraction and bytes of a value."""
+def _sizes_of(images: pa.MapArray) -> Iterator[tuple[str, Size]]:
+    """Yield the columns of images, with the sizes of their values.
+
+    >>> images = pa.array([[("v", "1.25"), ("w", "ä")], None], pa.map_(pa.string(), pa.binary()))
+    >>> [*_sizes_of(images)]
+    [('v', (2, 4, 4)), ('w', (0, 2, 1))]
+    """
     flat = images.filter(images.is_valid())
     texts = flat.items
     lengths = pc.fill_null(pc.binary_length(texts), 0)
     points = pc.find_substring(texts, ".")
     fractions = pc.if_else(pc.greater_equal(points, 0), pc.subtract(pc.subtract(lengths, points), 1), 0)
-    table = pa.table({"name": flat.keys, "fraction": pc.fill_null(fractions, 0), "length": lengths})
-    grouped = table.group_by("name").aggregate([("fraction", "max"), ("length", "max")])
-    names, fractions, lengths = (
-        grouped.column(name).to_pylist() for name in ("name", "fraction_max", "length_max")
-    )
-    yield from zip(names, zip(fractions, lengths, strict=True), strict=True)
+    characters = pc.utf8_length(texts.cast(pa.string(), safe=False))  # may be bytes, which do not count
+    sizes = {"fraction": fractions, "bytes": lengths, "characters": characters}
+    table = pa.table({"name": flat.keys, **{name: pc.fill_null(size, 0) for name, size in sizes.items()}})
+    grouped = table.group_by("name").aggregate([(name, "max") for name in sizes])
+    of_name = zip(*(grouped.column(f"{name}_max").to_pylist() for name in sizes), strict=True)
+    yield from zip(grouped.column("name").to_pylist(), of_name, strict=True)
 
 
 def _column(
-    table: TableName, row: FirstRow, column: DescribedColumn, fraction: int, length: int, *, shows_null: bool
+    table: TableName, row: FirstRow, column: DescribedColumn, most: Size, *, shows_null: bool
 ) -> ColumnInfo:
     known = described_column(column)
     members = known is not None and known.type in (MySQLType.ENUM, MySQLType.SET) and not known.elements
@@ -159,19 +168,22 @@ def _column(
         what = f"no message creates {'.'.join(table)}, and its rows do not have {lacks}"
         raise RecordingError(what, where=row.origin, hint=SCHEMA_HINT).about("schema")
     code, in_key = known.type, bool(column.flag & ColumnFlag.HANDLE_KEY)
+    (fraction, nbytes, characters), charset = most, known.charset
     size, decimal = -1, -1
     if code == MySQLType.NEW_DECIMAL:
         size, decimal = _DIGITS, fraction
     elif code in WITH_FSP:
         decimal = fraction
     elif code in STRINGS:
-        size = max(length, 1 if known.binary else _LENGTH)
+        size = max(nbytes, 1) if known.binary else max(characters, _LENGTH)
+        charset = "latin1" if size > _LONGEST and not known.binary else charset  # TiDB's has any character
     elif code == MySQLType.BIT:
         size = _BITS
     return replace(
         known,
         length=size,
         decimal=decimal,
-        collation="binary" if known.binary else "utf8mb4_bin",
+        charset=charset,
+        collation="binary" if known.binary else f"{charset}_bin",
         nullable=not in_key and (not shows_null or bool(column.flag & ColumnFlag.NULLABLE)),
     )
