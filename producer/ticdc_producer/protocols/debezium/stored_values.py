@@ -65,10 +65,17 @@ def _read(read: Callable[[JSONValue], bytes], parse: Callable[[bytes], JSONValue
 
 
 def _decimal(column: ColumnInfo, value: bytes) -> bytes:
-    """Return the largest DECIMAL for a float64 above it."""
+    """Return the largest DECIMAL for a float64 above it.
+
+    >>> _decimal(ColumnInfo(name="d", type=T.NEW_DECIMAL, length=3, decimal=0), b"-1000")
+    b'-999'
+    >>> _decimal(ColumnInfo(name="d", type=T.NEW_DECIMAL, length=3, decimal=1), b"100.0")
+    b'99.9'
+    """
     digits = max(column.length - max(column.decimal, 0), 0)
     whole = value.lstrip(b"-").partition(b".")[0]
     if len(whole.lstrip(b"0")) <= digits:
         return value
     sign = b"-" * value.startswith(b"-")
-    return sign + (b"9" * digits or b"0") + b"." + b"9" * max(column.decimal, 0)
+    fraction = b"." + b"9" * column.decimal if column.decimal > 0 else b""
+    return sign + (b"9" * digits or b"0") + fraction
