@@ -262,8 +262,14 @@ def _same(left: pa.Array, right: pa.Array) -> Flags:
 
 
 def _without_blanks(values: pa.Array) -> pa.Array:
-    """Return texts without trailing blanks: statements do not see those of a DEFAULT of a CHAR column."""
-    return pc.utf8_rtrim(values.cast(pa.string()), " ").cast(pa.binary())
+    """Return texts without trailing blanks: statements do not see those of a DEFAULT of a CHAR column.
+
+    A text may have bytes that are no UTF-8.
+
+    >>> _without_blanks(pa.array([b"\\xff  ", None])).to_pylist()
+    [b'\\xff', None]
+    """
+    return pc.ascii_rtrim(values.cast(pa.string(), safe=False), " ").cast(pa.binary())
 
 
 _LEFT = pa.schema([
