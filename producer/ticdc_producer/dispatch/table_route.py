@@ -84,8 +84,10 @@ class TargetTables:
         :param where: the location that an error names.
         :raises ChangefeedError: if two tables would have one name: TiCDC stops the changefeed.
         """
-        gone = {*removed}
-        self._sources = {sent: own for sent, own in self._sources.items() if own not in gone}
+        for own in removed:
+            sent = self._route.table(*own)
+            if self._sources.get(sent) == own:
+                del self._sources[sent]
         for own in added:
             sent = self._route.table(*own)
             other = self._sources.setdefault(sent, own)
