@@ -29,10 +29,10 @@ from ticdc_producer.engine.dataset import (
     Part,
     PartFunction,
     Result,
+    RowLimitError,
     Sides,
     Stored,
     TaggedFunction,
-    TooManyRows,
 )
 from ticdc_producer.engine.spool import MemoryLimit, OrderedRows, Sort, Spool, divided_rows, empty, joined
 
@@ -163,7 +163,7 @@ class LocalDataset(Dataset):
             rows.append(batch)
             count += batch.num_rows
             if count > limit:
-                raise TooManyRows(f"more than {limit} rows, which was the most that was expected")
+                raise RowLimitError(f"more than {limit} rows, which was the most that was expected")
         return pa.Table.from_batches(rows, self.schema)
 
 

@@ -29,10 +29,10 @@ from ticdc_producer.engine.dataset import (
     Part,
     PartFunction,
     Result,
+    RowLimitError,
     Sides,
     Stored,
     TaggedFunction,
-    TooManyRows,
 )
 from ticdc_producer.engine.shuffle_codec import PACKED_ROWS, PART, packed, unpacked
 from ticdc_producer.engine.task_rows import ONLY_RESULT, TaskLayout, result_row, tagged_rows, task_results
@@ -169,7 +169,7 @@ class SparkDataset(Dataset):
     def small(self, limit: int) -> pa.Table:
         rows = self.map_parts(partial(_at_most, limit), self.schema).frame.toArrow()
         if rows.num_rows > limit:
-            raise TooManyRows(f"{rows.num_rows} rows, at most {limit} were expected")
+            raise RowLimitError(f"{rows.num_rows} rows, at most {limit} were expected")
         return rows.cast(self.schema)
 
 

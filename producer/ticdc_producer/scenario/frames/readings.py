@@ -1,4 +1,4 @@
-"""What this process has read of a large frame of a scenario."""
+"""The results of reading the large frames of a scenario."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class FrameReadings:
-    """What reading the frame of one step gave: a scenario is executed again for the rows at a time.
+    """The results of reading the frame of a step; a scenario is executed again for the rows at a time.
 
     :ivar summary: None before it was read.
     :ivar rows: by the table and the number of commits.

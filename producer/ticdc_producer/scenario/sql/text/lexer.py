@@ -184,7 +184,7 @@ def sections(text: str) -> Iterator[Section]:
 
 @dataclass
 class _Progress:
-    """How far a section has been read. Each character is read once, however many lines look like commands.
+    """The progress of reading a section, of which each character is read once.
 
     :ivar offset: after the last lexeme.
     """
