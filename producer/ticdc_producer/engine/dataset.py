@@ -29,7 +29,7 @@ def never() -> bool:
     return False
 
 
-class RowLimitError(Exception):
+class RowLimit(Exception):
     """A dataset that has more rows than a process takes."""
 
 
@@ -204,7 +204,7 @@ class Dataset(ABC):
         """Return all rows in this process.
 
         :param limit: most rows.
-        :raises RowLimitError: if there are more.
+        :raises RowLimit: if there are more.
         """
 
 

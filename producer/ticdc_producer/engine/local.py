@@ -29,7 +29,7 @@ from ticdc_producer.engine.dataset import (
     Part,
     PartFunction,
     Result,
-    RowLimitError,
+    RowLimit,
     Sides,
     Stored,
     TaggedFunction,
@@ -163,7 +163,7 @@ class LocalDataset(Dataset):
             rows.append(batch)
             count += batch.num_rows
             if count > limit:
-                raise RowLimitError(f"more than {limit} rows, which was the most that was expected")
+                raise RowLimit(f"more than {limit} rows, which was the most that was expected")
         return pa.Table.from_batches(rows, self.schema)
 
 

@@ -29,7 +29,7 @@ from ticdc_producer.engine.dataset import (
     Part,
     PartFunction,
     Result,
-    RowLimitError,
+    RowLimit,
     Sides,
     Stored,
     TaggedFunction,
@@ -169,7 +169,7 @@ class SparkDataset(Dataset):
     def small(self, limit: int) -> pa.Table:
         rows = self.map_parts(partial(_at_most, limit), self.schema).frame.toArrow()
         if rows.num_rows > limit:
-            raise RowLimitError(f"{rows.num_rows} rows, at most {limit} were expected")
+            raise RowLimit(f"{rows.num_rows} rows, at most {limit} were expected")
         return rows.cast(self.schema)
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine import SMALL_BYTES, SMALL_EVENTS
-from ticdc_producer.engine.dataset import Batches, Engine, Part, RowLimitError
+from ticdc_producer.engine.dataset import Batches, Engine, Part, RowLimit
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
@@ -54,7 +54,7 @@ def loaded_rows(engine: Engine, plan: FramePlan, table: TableInfo) -> LoadedRows
     changes = partial_changes(engine, plan)
     try:
         rows = stored_rows(changes, plan, table, None).small(SMALL_EVENTS)
-    except RowLimitError:
+    except RowLimit:
         rows = None
     if rows is None or rows.nbytes > SMALL_BYTES:
         hint = "put this before the step, or use another table"
