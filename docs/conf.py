@@ -26,6 +26,7 @@ MENU = {
     "Your consumer": {
         "verifying-your-consumer": "Finding a bug",
         "conformance": "Conformance",
+        "vectors": "Vectors",
         "testing": "pytest and Hypothesis",
         "serve": "The service: Java, Go, Node, curl",
         "real-topics": "Real topics in CI",

@@ -55,6 +55,7 @@ NOT_RUN = (
     NotRun("sql.md", "test_differential.py", "it is a slow test; tests/scenario/sql/test_differential.py"),
     NotRun("storage.md", "s3://", "no such bucket; see tests/runs/test_object_store.py"),
     NotRun("testing.md", "kafka.example.com", "no such host; see tests/testing/test_topics.py"),
+    NotRun("verifying.md", ":/lake/", "needs the extra lake; tests/consumer_state/test_table_formats.py"),
     NotRun("verifying.md", "orders.dump", "needs kcat; tests/cli/test_dumps.py has such a file"),
     NotRun("vectors.md", "", "tests/tools/test_vectors.py runs the whole page"),
     NotRun("verifying-your-consumer.md", "", "tests/docs/test_consumer_page.py runs the whole page"),
