@@ -42,10 +42,19 @@ def _sink(uri: str) -> dict[str, str]:
 os.environ["H_SECRET"] = SECRET
 
 
+SETTINGS = ServeSettings(limits=Limits(body_bytes=20_000, queued=2, body_seconds=0.05, scenarios=1))
+
+
 @pytest.fixture
 def app() -> Iterator[App]:
-    limits = Limits(body_bytes=20_000, queued=2, body_seconds=0.05, scenarios=1)
-    with application(ServeSettings(limits=limits)) as served:
+    with application(SETTINGS) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def idle() -> Iterator[App]:
+    """A service for requests that are all refused, and that therefore leave nothing in it."""
+    with application(SETTINGS) as served:
         yield served
 
 
@@ -212,16 +221,16 @@ BODIES: list[tuple[str, dict[str, Any], int, str]] = [
     ("body", "status", "what"), [case[1:] for case in BODIES], ids=[case[0] for case in BODIES]
 )
 def test_a_run_that_is_refused(
-    app: App, pem: str, tmp_path: Path, body: dict[str, Any], status: int, what: str
+    idle: App, pem: str, tmp_path: Path, body: dict[str, Any], status: int, what: str
 ) -> None:
     before = sorted(tmp_path.iterdir())
     content = _with_pem(body, pem)
-    answer = app("POST", "/v1/runs", content=content)
+    answer = idle("POST", "/v1/runs", content=content)
     assert (answer.status, answer.headers["content-type"]) == (status, "application/json")
     assert what in answer.what
     assert SECRET not in answer.body.decode()
     assert "BEGIN" not in answer.body.decode()
-    assert app("GET", "/v1/runs").json == []
+    assert idle("GET", "/v1/runs").json == []
     assert sorted(tmp_path.iterdir()) == before
     assert not Path("/tmp/h-out").exists()
 
@@ -312,8 +321,8 @@ HINTS: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("path", "body", "hint"), HINTS)
-def test_an_error_explains_what_to_write(app: App, path: str, body: Any, hint: str) -> None:
-    answer = app("POST", path, content=body)
+def test_an_error_explains_what_to_write(idle: App, path: str, body: Any, hint: str) -> None:
+    answer = idle("POST", path, content=body)
     assert answer.status in (404, 422)
     assert hint in answer.json["error"]["hint"]
 
@@ -357,12 +366,12 @@ def _with_pem(value: Any, pem: str) -> Any:
         ("", 422),
     ],
 )
-def test_a_topic_that_is_not_read(app: App, path: str, uri: str, status: int) -> None:
-    app.service.ready.set()
-    answer = app("POST", path, content={"sink_uri": uri})
+def test_a_topic_that_is_not_read(idle: App, path: str, uri: str, status: int) -> None:
+    idle.service.ready.set()
+    answer = idle("POST", path, content={"sink_uri": uri})
     assert answer.status == status
     assert SECRET not in answer.body.decode()
-    assert app("GET", "/v1/runs").json == []
+    assert idle("GET", "/v1/runs").json == []
 
 
 def _manifest_with(**keys: str) -> bytes:
@@ -441,34 +450,34 @@ FOLDERS = [
     ids=[case[0] for case in COMMANDS],
 )
 def test_a_command_line_that_is_refused(
-    app: App, arguments: list[str], files: bytes, status: int, what: str
+    idle: App, arguments: list[str], files: bytes, status: int, what: str
 ) -> None:
-    app.service.ready.set()
-    answer = _command(app, arguments, files)
+    idle.service.ready.set()
+    answer = _command(idle, arguments, files)
     assert answer.status == status
     frames = dict(read_frames([answer.body]))
     assert what in frames["err"].decode()
     assert set(frames) == {"err", "exit"}
     assert SECRET not in answer.body.decode()
-    assert app("GET", "/v1/runs").json == []
+    assert idle("GET", "/v1/runs").json == []
 
 
 @pytest.mark.parametrize(("files", "status", "what"), FOLDERS)
 def test_a_posted_folder_that_is_refused(
-    app: App, tmp_path: Path, files: bytes, status: int, what: str
+    idle: App, tmp_path: Path, files: bytes, status: int, what: str
 ) -> None:
-    app.service.ready.set()
-    answer = _command(app, ["decode", "--in", "in"], frame("prepared") + files)
+    idle.service.ready.set()
+    answer = _command(idle, ["decode", "--in", "in"], frame("prepared") + files)
     assert answer.status == status
     assert what in dict(read_frames([answer.body]))["err"].decode()
-    assert str(app.service.worker._folder) not in answer.body.decode()
-    left = [path.name for path in app.service.worker._folder.rglob("*")]
+    assert str(idle.service.worker._folder) not in answer.body.decode()
+    left = [path.name for path in idle.service.worker._folder.rglob("*")]
     assert [name for name in left if not name.startswith("process-")] == []
 
 
 @pytest.mark.parametrize("body", [b"nonsense", b"argument 9\nrun", b"argument -1\n", b"file 1\nx"])
-def test_a_body_without_frames(app: App, body: bytes) -> None:
-    assert _post(app, body).status == 400
+def test_a_body_without_frames(idle: App, body: bytes) -> None:
+    assert _post(idle, body).status == 400
 
 
 def _command(app: App, arguments: list[str], files: bytes) -> Answer:
@@ -498,11 +507,11 @@ def _post(app: App, body: bytes) -> Answer:
         ("127.0.0.1:8642", [("Content-Type", "application/json"), ("Content-Type", "text/plain")], 400),
     ],
 )
-def test_a_request_of_a_web_page(app: App, host: str, headers: list[tuple[str, str]], status: int) -> None:
-    answer = app("POST", "/v1/runs", content={"scenario": "seed_t1"}, host=host, headers=headers)
+def test_a_request_of_a_web_page(idle: App, host: str, headers: list[tuple[str, str]], status: int) -> None:
+    answer = idle("POST", "/v1/runs", content={"scenario": "seed_t1"}, host=host, headers=headers)
     assert answer.status == status
     assert answer.what
-    assert app("GET", "/v1/runs").json == []
+    assert idle("GET", "/v1/runs").json == []
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8642", "localhost:8642", "LOCALHOST", "[::1]:8642"])
@@ -560,11 +569,11 @@ def test_the_queue_is_limited(app: App) -> None:
         ("orders.sql", "\xff".encode("latin-1"), 422),
     ],
 )
-def test_an_upload_that_is_refused(app: App, name: str, text: str | bytes, status: int) -> None:
+def test_an_upload_that_is_refused(idle: App, name: str, text: str | bytes, status: int) -> None:
     body = text if isinstance(text, bytes) else text.encode()
-    answer = app("PUT", f"/v1/scenarios/{name}", content=body, headers=[("Content-Type", "application/sql")])
+    answer = idle("PUT", f"/v1/scenarios/{name}", content=body, headers=[("Content-Type", "application/sql")])
     assert answer.status == status
-    assert {scenario["source"] for scenario in app("GET", "/v1/scenarios").json} == {"shipped"}
+    assert {scenario["source"] for scenario in idle("GET", "/v1/scenarios").json} == {"shipped"}
 
 
 def test_uploads_are_limited(app: App) -> None:
@@ -578,8 +587,8 @@ def test_uploads_are_limited(app: App) -> None:
 
 
 @pytest.mark.parametrize("path", ["/v1/runs/x", "/v1/runs/..%2f..%2fetc", "/v1/runs/x/archive", "/nope"])
-def test_what_does_not_exist(app: App, path: str) -> None:
-    assert app("GET", path).status == 404
+def test_what_does_not_exist(idle: App, path: str) -> None:
+    assert idle("GET", path).status == 404
 
 
 def test_a_run_that_has_not_ended_has_no_results(app: App) -> None:

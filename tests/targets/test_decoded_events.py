@@ -89,7 +89,17 @@ def _reader(schema: str, table: str, described: list[list[dict[str, Any]]]) -> C
     )
 
 
-@pytest.mark.parametrize("file", FILES, ids=[path.name for path in FILES])
+_PLAIN = re.compile(r"\.(new-)?canal-json(\.tidb-extension)?\.jsonl$")
+"""The files of the variants that have all rows; the others are in the slow half."""
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param(path, id=path.name, marks=() if _PLAIN.search(path.name) else pytest.mark.slow)
+        for path in FILES
+    ],
+)
 def test_golden_rows_are_those_of_the_decoder(file: Path, compared: Compared) -> None:
     columns, events = _both_ways([(None, value) for value in _values(file)])
     _check(columns, events)
