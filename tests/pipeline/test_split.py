@@ -76,6 +76,13 @@ def test_the_halves_of_a_split_update_are_after_other_deletes_and_before_other_i
     ]
 
 
+@pytest.mark.parametrize("profile", ["classic", "new"])
+def test_the_halves_of_a_split_update_are_marked(profile: Any) -> None:
+    rows = split(mutations(*ROWS), [table()], profile=profile).to_pylist()
+    assert [(row["split"], row["after"]) for row in rows if row["split"]] == [(True, None), (True, NEW)]
+    assert [row["split"] for row in rows if not row["split"]] == [False] * 3
+
+
 def test_in_the_new_architecture_only_the_insert_moves_to_the_end() -> None:
     assert in_order(split(mutations(*ROWS), [table()], profile="new")) == [
         (TABLE_ID + b"\0d", Op.DELETE, OLD, None),

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import struct
+from base64 import b64decode
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
@@ -16,6 +18,7 @@ import pytest
 
 from tests.protocols.avro_golden import Registry
 from tests.protocols.encoding import messages_of
+from ticdc_producer import run
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.faults.message_traps import with_wrong_checksum
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
@@ -27,6 +30,7 @@ from ticdc_producer.protocols.row_options import AvroOptions, SimpleOptions
 from ticdc_producer.protocols.simple.decoder import SimpleDecoder
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
 from ticdc_producer.targets.decode import event_columns
+from ticdc_producer.testing.encoding import framed, row_batch
 
 T = MySQLType
 TS = 429918007904436226
@@ -230,6 +234,15 @@ def test_a_value_that_no_column_has_is_an_error_of_its_row(old: bytes, new: byte
     assert errors(rows, SimpleDecoder(described)) == [None, "CHECKSUM", None]
 
 
+def test_a_half_of_a_split_update_is_0_with_a_version() -> None:
+    batch = row_batch(Op.INSERT, (), [ROW], commit_ts=[TS], split=True)
+    for profile, text in (("classic", b"0"), ("new", b"%d" % OF_ROW)):
+        encoder = Registry().encoder(AvroOptions(**AVRO, profile=profile))
+        (message,) = framed(encoder, [encoder.rows(TABLE, batch)])
+        end = bytes([len(text) << 1]) + text + b"\x00" + b"\x04"
+        assert (message.value or b"").endswith(end)
+
+
 def test_rows_without_values_have_no_checksum() -> None:
     table = replace(
         TABLE, columns=tuple(replace(column, nullable=True) for column in TABLE.columns), indexes=()
@@ -262,3 +275,31 @@ def test_an_hour_that_occurs_twice_is_the_second_east_of_utc_and_the_first_west_
         (message,) = messages_of(encoder, table, [(Op.INSERT, TS, (), (b"1", local))])
         checksum = json.loads(message.value or b"")["checksum"]["current"]
         assert checksum == crc32(CELLS[0][2] + b"\x13\0\0\0" + utc)
+
+
+LEVEL = {"integrity-check-level": "correctness"}
+HALVES = """
+CREATE DATABASE d; USE d;
+CREATE TABLE t (id INT PRIMARY KEY, u INT UNIQUE, v INT);
+INSERT INTO t VALUES (1, 1, 1);
+UPDATE t SET v = 2;
+UPDATE t SET u = 2;
+UPDATE t SET id = 2;
+"""
+
+
+@pytest.mark.parametrize("profile", ["classic", "new"])
+def test_the_halves_of_a_split_update_have_the_checksum_0_in_classic(profile: str, tmp_path: Path) -> None:
+    """An update that moves its row to another key is no split update: TiKV has a delete and an insert."""
+    (script := tmp_path / "halves.sql").write_text(HALVES)
+    uri, config = f"kafka:///t?protocol=simple&profile={profile}", {"integrity": LEVEL}
+    assert run(script, sink_uri=uri, config=config, out=tmp_path / "out").ok
+    lines = (tmp_path / "out" / "messages.jsonl").read_text().splitlines()
+    values = [json.loads(b64decode(json.loads(line)["value"])) for line in lines]
+    checksums = [value["checksum"] for value in values if "checksum" in value]
+    assert all(checksum["version"] == 2 and not checksum["corrupted"] for checksum in checksums)
+    kinds = [value["type"] for value in values if "checksum" in value]
+    assert kinds == ["INSERT", "UPDATE", "DELETE", "INSERT", "DELETE", "INSERT"]
+    numbers = [(bool(checksum["current"]), bool(checksum["previous"])) for checksum in checksums]
+    halves = [(False, False)] * 2 if profile == "classic" else [(False, True), (True, False)]
+    assert numbers == [(True, False), (True, True), *halves, (False, True), (True, False)]

@@ -100,6 +100,7 @@ EVENT_STREAM = pa.schema(
         ("table_id", pa.int64()),
         ("row_id", pa.int64()),
         ("op", pa.int8()),
+        ("split", pa.bool_()),
         ("before", IMAGE),
         ("after", IMAGE),
         ("dispatch_key", pa.string()),
@@ -114,9 +115,10 @@ EVENT_STREAM = pa.schema(
 )
 """One row per event and target partition.
 
-``partition_index`` numbers the (topic, partition) pairs of a run. ``kind`` is ``model.event.Kind``. ``ddl``
-is the index of a DDL in the catalog. ``fault`` is the id of the trap that changed the event. The last five
-columns are the delivery key (``DELIVERY_KEY``)."""
+``partition_index`` numbers the (topic, partition) pairs of a run. ``kind`` is ``model.event.Kind``.
+``split`` says whether a row change is a half of a split update. ``ddl`` is the index of a DDL in the
+catalog. ``fault`` is the id of the trap that changed the event. The last five columns are the delivery key
+(``DELIVERY_KEY``)."""
 
 DELIVERY_KEY = ("restart_epoch", "deliver_after_ts", "kind_order", "txn_order_key", "delivery_no")
 """The columns by which the events of a partition are sorted; together they are unique in a partition.

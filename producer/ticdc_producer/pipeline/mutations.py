@@ -51,7 +51,7 @@ def split(
     raw_change_event: bool = False,
     profile: Profile = "classic",
 ) -> MutationBatch:
-    """Split key-changing updates and add ``txn_order_key``, the order inside the transaction.
+    """Split key-changing updates, and add ``split`` and ``txn_order_key``, the order inside the transaction.
 
     :param mutations: as ``net_mutations`` returns them, in any order.
     :param tables: all table versions of the mutations.
@@ -59,16 +59,17 @@ def split(
     :return: in the same order, without ``row_key``; the insert of a split update follows its delete.
     """
     changes_key = np.zeros(mutations.num_rows, bool) if raw_change_event else changed_keys(mutations, tables)
-    kind_before = numbers(mutations.column("op"))
+    kind_before, is_half = numbers(mutations.column("op")), changes_key
     if changes_key.any():
         halves = np.repeat(np.arange(len(changes_key)), 1 + changes_key)
-        kind_before = kind_before[halves]
-        mutations = _halved(mutations.take(pa.array(halves)), changes_key[halves], halves)
+        kind_before, is_half = kind_before[halves], changes_key[halves]
+        mutations = _halved(mutations.take(pa.array(halves)), is_half, halves)
     kinds = _kinds(profile, numbers(mutations.column("op")), kind_before)
     order_key = pc.binary_join_element_wise(
         eight_bytes(numbers(mutations.column("table_id"))), kinds, mutations.column("row_key"), b""
     )
-    return mutations.drop_columns(["row_key"]).append_column("txn_order_key", order_key)
+    rows = mutations.drop_columns(["row_key"]).append_column("txn_order_key", order_key)
+    return rows.append_column("split", pa.array(is_half))
 
 
 def split_columns(table: TableInfo) -> list[int]:

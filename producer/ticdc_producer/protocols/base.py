@@ -53,6 +53,7 @@ class RowBatch:
     :param before: old images: per sent column, in table order, an array of canonical texts (binary); empty
         for inserts.
     :param after: new images, in the same form; empty for deletes.
+    :param split: whether each row is a half of a split update (bool); None: no row is. NULL is false.
     """
 
     op: Op
@@ -61,6 +62,7 @@ class RowBatch:
     row_id: pa.Array
     before: Sequence[pa.Array] = ()
     after: Sequence[pa.Array] = ()
+    split: pa.Array | None = None
 
     def __len__(self) -> int:
         return len(self.commit_ts)
@@ -93,6 +95,7 @@ class RowBatch:
             row_id=self.row_id.take(indices),
             before=[column.take(indices) for column in self.before],
             after=[column.take(indices) for column in self.after],
+            split=None if self.split is None else self.split.take(indices),
         )
 
 

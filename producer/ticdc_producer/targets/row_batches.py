@@ -26,8 +26,8 @@ _IMAGE = pa.list_(pa.binary())
 EVENTS_ARROW = pa.schema(
     [
         ("kind", pa.int8()), ("commit_ts", pa.int64()), ("table_version", pa.int32()),
-        ("table_id", pa.int64()), ("row_id", pa.int64()), ("op", pa.int8()), ("before", _IMAGE),
-        ("after", _IMAGE), ("dispatch_key", pa.string()), ("ddl", pa.int32()),
+        ("table_id", pa.int64()), ("row_id", pa.int64()), ("op", pa.int8()), ("split", pa.bool_()),
+        ("before", _IMAGE), ("after", _IMAGE), ("dispatch_key", pa.string()), ("ddl", pa.int32()),
     ]
 )  # fmt: skip
 """The columns of the event stream that encoders need; in batches of any origin."""
@@ -165,6 +165,7 @@ def row_batch(batch: EventBatch, indexes: Numbers, op: Op, width: int) -> RowBat
         commit_ts=batch.column("commit_ts").take(rows),
         table_id=batch.column("table_id").take(rows),
         row_id=batch.column("row_id").take(rows),
+        split=batch.column("split").take(rows),
         before=() if op == Op.INSERT else _columns(batch.column("before"), indexes, width),
         after=() if op == Op.DELETE else _columns(batch.column("after"), indexes, width),
     )

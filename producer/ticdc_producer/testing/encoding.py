@@ -28,6 +28,7 @@ def row_batch(
     commit_ts: Sequence[int],
     table_id: Sequence[int] | int = 1,
     row_id: Sequence[int] | int = 0,
+    split: bool = False,
 ) -> RowBatch:
     """Build a batch of rows of one operation.
 
@@ -36,6 +37,7 @@ def row_batch(
     :param commit_ts: the commit-ts of each row.
     :param table_id: physical ids, or one for all rows.
     :param row_id: integer handles, or one for all rows.
+    :param split: whether the rows are halves of split updates.
     """
     rows = len(commit_ts)
     return RowBatch(
@@ -45,6 +47,7 @@ def row_batch(
         row_id=_numbers(row_id, rows),
         before=() if op == Op.INSERT else _columns(before),
         after=() if op == Op.DELETE else _columns(after),
+        split=pa.repeat(split, rows),
     )
 
 

@@ -244,7 +244,8 @@ class Unsplit(IllegalEventTrap):
         deleted, deletes = group.neighbours.deleted_half, group.rows(Op.DELETE)
 
         def changes(number: int) -> Columns:
-            return {"op": int(Op.UPDATE), "before": group.value("before", int(deleted[number]))}
+            before = group.value("before", int(deleted[number]))
+            return {"op": int(Op.UPDATE), "split": False, "before": before}
 
         return Edit(
             group.rows(Op.INSERT) & (deleted >= 0),

@@ -26,6 +26,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import INTEGERS, NUMBERED, type_names
@@ -120,24 +121,24 @@ def _vector(value: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class RowChecksums:
-    """The checksums of some rows; 0 if there is no image.
+    """The checksums of some rows, as messages have them.
 
-    :param current: of the new images.
-    :param previous: of the old images.
+    :param current: of the new images; 0 if there is none.
+    :param previous: of the old images; 0 if there is none.
+    :param present: whether a message has the checksums of its row: TiCDC leaves them out if both are 0.
     """
 
     current: Checksums
     previous: Checksums
-
-    @property
-    def present(self) -> npt.NDArray[np.bool_]:
-        """Whether a message has the checksums of its row: TiCDC leaves them out if both are 0."""
-        is_present: npt.NDArray[np.bool_] = (self.current | self.previous) != 0
-        return is_present
+    present: npt.NDArray[np.bool_]
 
     @classmethod
     def of(cls, table: TableInfo, batch: RowBatch, profile: Profile, time_zone: str) -> RowChecksums:
         """Return the checksums of rows of one table version.
+
+        The halves of a split update share one object in classic TiCDC: each sets the checksum of the image
+        that it does not have to 0, so both are 0 in both. Source: tiflow ``cdc/model/sink.go``
+        (``SplitUpdateEvent``).
 
         :param time_zone: the changefeed's time zone, in which images contain TIMESTAMP values.
         """
@@ -150,7 +151,14 @@ class RowChecksums:
             columns = ((kind, image[index]) for kind, index in kinds)
             return row_checksums(columns, len(batch), zone_of(time_zone))
 
-        return cls(of_image(batch.after), of_image(batch.before))
+        current, previous = of_image(batch.after), of_image(batch.before)
+        present = (current | previous) != 0
+        if profile == "classic" and batch.split is not None:
+            is_half = pc.fill_null(batch.split, False).to_numpy(zero_copy_only=False)
+            # Images with different values of a unique key do not both have the checksum 0.
+            present |= is_half
+            current[is_half] = previous[is_half] = 0
+        return cls(current, previous, present)
 
 
 def checksum_order(columns: Sequence[ColumnInfo], profile: Profile) -> list[int]:
