@@ -33,7 +33,9 @@ def test_the_help_of_the_program_loads_no_command() -> None:
     small = {"errors", "hints", "installation", "local_path", "masking"}
     assert parts <= {*small, "cli", "engine", "model", "runs"}
     assert {name for name in loaded if name.startswith("ticdc_producer.runs.")} <= {
-        "ticdc_producer.runs.options"
+        "ticdc_producer.runs.options",
+        "ticdc_producer.runs.options.commands",
+        "ticdc_producer.runs.options.option",
     }
     assert not {"pydantic", "numpy", "sqlglot"} & loaded
 

@@ -8,7 +8,8 @@ from pyspark_ticdc.options import OPTIONS, SourceOption
 from pyspark_ticdc.write.plan import WRITE_OPTIONS
 from tests.docs.markdown import code, listed, table
 from ticdc_producer.model.parameter import State
-from ticdc_producer.runs.options import RUN, VERIFY, Option
+from ticdc_producer.runs.options.commands import RUN, VERIFY
+from ticdc_producer.runs.options.option import Option
 from tools.drift.tables import file_keys, uri_parameters
 
 _HEAD = ("option", "of the functions", "of the command", "field of a request", "default", "effect")

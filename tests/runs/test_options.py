@@ -15,19 +15,9 @@ import ticdc_producer
 from ticdc_producer.cli.options import error_text
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.runs.coverage import coverage
-from ticdc_producer.runs.options import (
-    COVERAGE,
-    DECODE,
-    DIFF,
-    RECORD,
-    RULES,
-    RUN,
-    STATE,
-    TRANSCODE,
-    VERIFY,
-    Option,
-    check_options,
-)
+from ticdc_producer.runs.options.commands import COVERAGE, DECODE, DIFF, RECORD, RUN, STATE, TRANSCODE, VERIFY
+from ticdc_producer.runs.options.option import Option
+from ticdc_producer.runs.options.rules import RULES, check_options
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.serve.submission import RunRequest, ScenarioOf, VerifyRequest
 

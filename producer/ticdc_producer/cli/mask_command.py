@@ -10,7 +10,7 @@ import typer
 
 from ticdc_producer.cli.options import with_options
 from ticdc_producer.errors import ArgumentError
-from ticdc_producer.runs.options import MASK
+from ticdc_producer.runs.options.commands import MASK
 
 
 @with_options(MASK)

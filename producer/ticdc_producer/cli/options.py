@@ -18,7 +18,7 @@ from ticdc_producer.cli.remote.frames import URL_VARIABLE
 from ticdc_producer.errors import USAGE, ArgumentError, ProducerError
 from ticdc_producer.masking import masked
 from ticdc_producer.model.parameter import PROTOCOLS, Protocol
-from ticdc_producer.runs.options import (
+from ticdc_producer.runs.options.commands import (
     AS_JSON,
     COVERAGE,
     DECODE,
@@ -29,8 +29,8 @@ from ticdc_producer.runs.options import (
     STATE,
     TRANSCODE,
     VERIFY,
-    Option,
 )
+from ticdc_producer.runs.options.option import Option
 
 if TYPE_CHECKING:
     ProtocolName: TypeAlias = Protocol

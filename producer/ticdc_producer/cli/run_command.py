@@ -21,7 +21,8 @@ from ticdc_producer.cli.reports import Reports, scenario_source
 from ticdc_producer.cli.terminal.progress import ProgressDisplay
 from ticdc_producer.errors import ProducerError, ScenarioError
 from ticdc_producer.local_path import local_path
-from ticdc_producer.runs.options import RUN, check_options
+from ticdc_producer.runs.options.commands import RUN
+from ticdc_producer.runs.options.rules import check_options
 
 if TYPE_CHECKING:
     from ticdc_producer.runs.decode import FolderText

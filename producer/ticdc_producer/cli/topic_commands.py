@@ -14,7 +14,8 @@ from ticdc_producer.cli.options import with_options, with_registry
 from ticdc_producer.cli.terminal.progress import ProgressDisplay
 from ticdc_producer.cli.terminal.standard_output import reader_gone
 from ticdc_producer.errors import ArgumentError
-from ticdc_producer.runs.options import DECODE, DIFF, RECORD, TRANSCODE, check_options
+from ticdc_producer.runs.options.commands import DECODE, DIFF, RECORD, TRANSCODE
+from ticdc_producer.runs.options.rules import check_options
 
 
 @with_options(DECODE)

@@ -10,7 +10,7 @@ import typer
 
 from ticdc_producer.cli.options import Json, with_options
 from ticdc_producer.cli.terminal.progress import ProgressDisplay
-from ticdc_producer.runs.options import COVERAGE
+from ticdc_producer.runs.options.commands import COVERAGE
 
 if TYPE_CHECKING:
     from ticdc_producer.faults.trap import Trap, TrapEntry

@@ -15,7 +15,8 @@ from typer.core import TyperGroup
 from ticdc_producer.cli.options import refuse_options, with_options, with_registry
 from ticdc_producer.cli.reports import Reports, scenario_source
 from ticdc_producer.cli.terminal.progress import ProgressDisplay
-from ticdc_producer.runs.options import STATE, VERIFY, check_options
+from ticdc_producer.runs.options.commands import STATE, VERIFY
+from ticdc_producer.runs.options.rules import check_options
 
 if TYPE_CHECKING:
     from typer._click.core import Command, Context

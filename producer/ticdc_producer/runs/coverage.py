@@ -19,7 +19,7 @@ from ticdc_producer.local_path import local_path
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.protocols import registry
-from ticdc_producer.runs.options import check_options
+from ticdc_producer.runs.options.rules import check_options
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
 from ticdc_producer.runs.targets.golden import folder_messages, folder_size

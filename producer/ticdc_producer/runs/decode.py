@@ -24,7 +24,7 @@ from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Decoder
 from ticdc_producer.protocols.registry import detect_protocol, protocol_specs
 from ticdc_producer.protocols.spec import Options
-from ticdc_producer.runs.options import check_options
+from ticdc_producer.runs.options.rules import check_options
 from ticdc_producer.targets.decode import check_same, event_rows, protocol_of
 from ticdc_producer.targets.dump import file_records
 from ticdc_producer.targets.golden import read as golden

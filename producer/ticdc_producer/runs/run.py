@@ -16,7 +16,7 @@ from ticdc_producer.engine.choose import EngineStart, choose_engine, translate_w
 from ticdc_producer.hints import counted
 from ticdc_producer.local_path import local_path
 from ticdc_producer.oracle.scenario import ScenarioOracle, expected_messages
-from ticdc_producer.runs.options import check_options
+from ticdc_producer.runs.options.rules import check_options
 from ticdc_producer.runs.run_options import OnStatus, RunOptions, check_sink_options, ignore_status
 from ticdc_producer.runs.run_report import OnProgress, RunReport, final_progress, report_of
 from ticdc_producer.runs.targets.golden import GoldenTarget

@@ -18,7 +18,7 @@ from ticdc_producer.local_path import local_path
 from ticdc_producer.oracle.folder import FolderOracle
 from ticdc_producer.oracle.folder_content import FolderContent, folder_content, uncounted_faults
 from ticdc_producer.oracle.scenario import oracle_of_scenario
-from ticdc_producer.runs.options import STORAGE, check_options
+from ticdc_producer.runs.options.rules import STORAGE, check_options
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
 from ticdc_producer.runs.targets.golden import folder_messages, folder_size

@@ -16,7 +16,8 @@ from pydantic_core import PydanticCustomError
 from ticdc_producer.config import SinkKind, parse_sink_uri
 from ticdc_producer.config.parameters import BY_NAME
 from ticdc_producer.errors import RefusedRequest
-from ticdc_producer.runs.options import RUN, VERIFY, Option
+from ticdc_producer.runs.options.commands import RUN, VERIFY
+from ticdc_producer.runs.options.option import Option
 from ticdc_producer.scenario.scenario_file import ChangesStep, DataStep, GenerateStep, ScenarioFile
 from ticdc_producer.serve.settings import Permission, ServeSettings
 

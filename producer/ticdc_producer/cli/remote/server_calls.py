@@ -19,7 +19,9 @@ from ticdc_producer.cli.remote.frames import frame, parts_of, read_frames, text_
 from ticdc_producer.cli.remote.server_client import COMMANDS
 from ticdc_producer.cli.reports import Reports, check_verified, scenario_source, source_of
 from ticdc_producer.errors import ArgumentError, FolderError, RefusedRequest, ScenarioError
-from ticdc_producer.runs.options import RUN, VERIFY, Option, check_options
+from ticdc_producer.runs.options.commands import RUN, VERIFY
+from ticdc_producer.runs.options.option import Option
+from ticdc_producer.runs.options.rules import check_options
 from ticdc_producer.scenario.load import shipped
 from ticdc_producer.serve.posted import PostedFiles
 from ticdc_producer.serve.submission import DecodeRequest, RunRequest, VerifyRequest

@@ -13,7 +13,7 @@ from ticdc_producer.local_path import local_path
 from ticdc_producer.masks.dump import MaskedDump
 from ticdc_producer.masks.rules import MaskRules, read_rules
 from ticdc_producer.masks.suggest import Suggestions
-from ticdc_producer.runs.options import check_options
+from ticdc_producer.runs.options.rules import check_options
 from ticdc_producer.runs.recordings.record_source import message_source
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.targets.decode import event_decoder

@@ -33,7 +33,7 @@ from ticdc_producer.recording.selection import Selection
 from ticdc_producer.recording.summary import Summary, without_gaps
 from ticdc_producer.recording.topic_history import DefinitionSource, TopicHistory, is_exact
 from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS
-from ticdc_producer.runs.options import check_options
+from ticdc_producer.runs.options.rules import check_options
 from ticdc_producer.runs.recordings.record_source import MessageSource, check_protocol, message_source
 from ticdc_producer.runs.recordings.recording_report import KINDS, Recording, history_notes
 from ticdc_producer.runs.recordings.selection_options import selection_of

@@ -1,63 +1,18 @@
-"""The options of runs, verifications and recordings, each declared once, and the combinations that are
-rejected.
+"""The options of each command.
 
 The options of the commands, the fields of the service's requests and the tables of docs/python.md are made of
 these declarations. The signatures of the Python functions repeat name, type and default, for their users and
-for type checkers; a test compares them.
+for type checkers; a test compares them. ``rules`` has the combinations that are rejected.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from itertools import combinations, product
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from ticdc_producer.engine import EngineOption
-from ticdc_producer.errors import ArgumentError, ChangefeedError, ProducerError
-
-
-@dataclass(frozen=True)
-class Option:
-    """One option.
-
-    :param name: of the argument in Python, which errors have in backticks.
-    :param type: of the value on the command line. In Python a path may be a text, and a list any sequence.
-    :param help: its effect in one sentence, with other options in backticks.
-    :param note: what the help of the command adds.
-    :param functions: the Python functions that have it.
-    :param flags: on the command line; empty: the name with hyphens.
-    :param value: the only value that the command accepts, if the option is a boolean in Python.
-    :param spelled: in errors of the command; empty: flag and ``value``.
-    :param field: of the service's requests; empty: none.
-    :param local: the command does not have it with ``--server``.
-    """
-
-    name: str
-    type: object
-    default: object
-    help: str
-    note: str = ""
-    functions: tuple[str, ...] = ("run",)
-    flags: tuple[str, ...] = ()
-    metavar: str | None = None
-    value: str = ""
-    minimum: int | None = None
-    spelled: str = ""
-    field: str = ""
-    local: bool = False
-
-    def __post_init__(self) -> None:
-        flags = self.flags or (f"--{self.name.replace('_', '-')}",)
-        object.__setattr__(self, "flags", flags)
-        object.__setattr__(self, "spelled", self.spelled or f"{flags[0]} {self.value}".strip())
-
-    def is_given(self, value: object) -> bool:
-        """Return whether a value differs from the default. No list is an empty list."""
-        return bool(value) if self.default == () else value != self.default
-
+from ticdc_producer.runs.options.option import Option
 
 _RUNS = ("run", "run_realtime", "run_changes")
 _OF_SCENARIOS = ("run", "run_realtime")
@@ -281,142 +236,3 @@ TRANSCODE = (
 )
 """In the order of the help of ``transcode``."""
 # fmt: on
-
-
-@dataclass(frozen=True)
-class OptionRule:
-    """A combination that is rejected.
-
-    :param given: what is given: options, and the kind of the sink.
-    :param absent: options of which none is given.
-    :param parameter: the key of the changefeed that the error is about; empty: it is about options.
-    """
-
-    what: str
-    given: tuple[str, ...] = ()
-    absent: tuple[str, ...] = ()
-    hint: str = ""
-    parameter: str = ""
-
-    def error(self) -> ProducerError:
-        """Return the error, which speaks Python."""
-        names = re.findall(r"`(\w+)`", f"{self.what} {self.hint}")
-        if self.parameter:
-            return ChangefeedError(self.what, parameter=self.parameter, hint=self.hint).about(*names)
-        return ArgumentError(self.what, argument=names[0], hint=self.hint).about(*names)
-
-
-def _apart(
-    options: Iterable[str], others: Iterable[str], hint: str = "", key: str = ""
-) -> Iterator[OptionRule]:
-    for option, other in product(options, others):
-        name = other if other in (STORAGE, GOLDEN, SCENARIO) else f"`{other}`"
-        yield OptionRule(f"`{option}` cannot be combined with {name}", (option, other), (), hint, key)
-
-
-def _requires(options: Iterable[str], other: str, hint: str = "", key: str = "") -> Iterator[OptionRule]:
-    for option in options:
-        yield OptionRule(f"`{option}` requires `{other}`", (option,), (other,), hint, key)
-
-
-def _sources(*names: str) -> Iterator[OptionRule]:
-    *first, last = (f"`{name}`" for name in names)
-    what = f"give exactly one source: {', '.join(first)} or {last}"
-    for given, absent in [((), names), *((pair, ()) for pair in combinations(names, 2))]:
-        yield OptionRule(what, given, absent, parameter="sink-uri")
-    yield from _apart(["config"], ["folder"], "a golden folder contains its changefeed", "config")
-
-
-def _of_command(*options: Option) -> Iterator[OptionRule]:
-    yield from _apart([option.name for option in options if option.local], ["server"])
-    hint = "or set it in the changefeed file: [sink] schema-registry"
-    yield from _requires(["schema_registry"], "sink_uri", hint, "schema-registry")
-
-
-STORAGE, BROKER, EMBEDDED = "a storage sink", "a broker", "an embedded broker"
-"""The kinds of sinks."""
-GOLDEN, SCENARIO = "a golden folder", "a scenario"
-_OF_TOPICS = "it applies to topics and golden folders"
-_RECORDED = (
-    *_apart(["messages"], ["folder"], "a golden folder contains its messages"),
-    *_requires(["messages"], "sink_uri", "it names the protocol and its options; no broker is asked"),
-    *_sources("sink_uri", "folder"),
-    *_requires(["key"], "table", "a key is one of a table"),
-)
-_EMPTY = "kafka://HOST:PORT/TOPIC; an embedded broker starts empty"
-# fmt: off
-RULES: dict[str, tuple[OptionRule, ...]] = {
-    "run": (
-        *_of_command(*RUN),
-        *_apart(["rate"], [
-            option.name for option in RUN if {*option.functions} & {*_OF_SCENARIOS} == {"run"}]),
-        *_requires(["duration"], "rate"),
-        *_apart(["watch"],
-            ["rate", "append", "keep", "resume", "dry_run", "messages_only", "junit_xml", "html"]),
-        *_apart(["messages_only"], ["dry_run", "state_at"], "it writes nothing but messages"),
-        OptionRule("`state_at` requires `out`", ("state_at",), ("out", "watch"),
-            "the state is written to a golden folder"),
-        *_apart(["out", "append", "replace", "resume", "keep", "messages_only", "state_at", "inject"],
-            [STORAGE], _OF_TOPICS),
-        *_apart(["append", "resume"], ["replace"], "choose one of them"),
-        *_apart(["append", "replace", "keep"], ["dry_run"], "a dry run writes nothing"),
-        OptionRule("`replace` requires `out`, or a sink URI with a broker", ("replace", EMBEDDED), ("out",),
-            _EMPTY),
-        OptionRule("`append` cannot be combined with `out`", ("append", "out", EMBEDDED),
-            hint="the sink URI names no host, so only the folder is written"),
-        OptionRule("`append` requires a sink URI with a broker", ("append", EMBEDDED), hint=_EMPTY),
-        OptionRule("`keep` applies to the embedded broker, which this run does not start", ("keep", BROKER),
-            hint="the brokers of the sink URI keep running anyway"),
-        OptionRule("`resume` requires a sink URI with a broker", ("resume", EMBEDDED), parameter="sink-uri",
-            hint="kafka://HOST:PORT/TOPIC; embedded brokers and folders always start empty"),
-    ),
-    "verify": (
-        *_of_command(*VERIFY),
-        *_apart(["messages"], ["folder"], "a golden folder contains its messages"),
-        *_requires(["messages"], "sink_uri", "it names the protocol and its options; no broker is asked"),
-        *_sources("sink_uri", "folder"),
-        *_requires(
-            ["start_ts", "target_ts", "state_at", "overrides", "inject"], "scenario", "add `scenario`"),
-        *_requires(["checkpoint", "findings", "idle", "metrics_port", "window"], "follow", "add `follow`"),
-        *_requires(["metrics_host"], "metrics_port", "add `metrics_port`"),
-        *_requires(["follow"], "sink_uri", "only a topic of a broker can be followed"),
-        *_apart(["follow"], ["messages", "scenario", "junit_xml", "html", "server"],
-            "the stream is verified without an end; verify it again when it is complete"),
-        *_apart(["messages", "strict_table_order", "state_at", "from_beginning", "resolved_gap_ms", "inject"],
-            [STORAGE], _OF_TOPICS),
-    ),
-    "record": _RECORDED,
-    "transcode": (
-        *_RECORDED,
-        OptionRule("give a target: `to_sink_uri`, `out` or both", (), ("to_sink_uri", "out")),
-        OptionRule("`to_sink_uri` names no broker", (EMBEDDED,), ("out",),
-            "kafka://HOST:PORT/TOPIC, or add `out`"),
-    ),
-    "coverage": tuple(_sources("sink_uri", "folder")),
-    "diff": (
-        *_apart(["config_a", "config_b"], [GOLDEN, SCENARIO], "it contains its changefeed"),
-        *_apart(["messages_a", "messages_b"], [GOLDEN, SCENARIO, STORAGE], "name the topic by its sink URI"),
-    ),
-    "decode": (*_of_command(*DECODE), *_sources("sink_uri", "folder", "file")),
-}
-"""By command, in the order of the checks."""
-# fmt: on
-_OPTIONS = {option.name: option for option in (*RUN, *VERIFY, *DIFF, *RECORD, *TRANSCODE)}
-
-
-def check_options(command: str, values: Mapping[str, object], sink: str = "") -> None:
-    """Reject options that cannot be combined, or that would have no effect.
-
-    :param command: ``run``, ``verify``, ``record``, ``transcode``, ``coverage``, ``diff`` or ``decode``.
-    :param values: the options by name.
-    :param sink: the kind of the sink; empty: it is not known yet.
-    :raises ProducerError: for the first rule that they break.
-    """
-    given = {sink} | {
-        name
-        for name, value in values.items()
-        if (_OPTIONS[name].is_given(value) if name in _OPTIONS else value is not None)
-    }
-    for rule in RULES[command]:
-        if given.issuperset(rule.given) and given.isdisjoint(rule.absent):
-            raise rule.error()

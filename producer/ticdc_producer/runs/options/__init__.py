@@ -1,0 +1,1 @@
+"""The options of runs, verifications and recordings, each declared once."""
