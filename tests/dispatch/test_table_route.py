@@ -68,3 +68,4 @@ def test_two_tables_cannot_have_one_name_at_once() -> None:
     assert error.value.where == "file:4"
     assert "target `x`.`t` is mapped by both source `b`.`t` and source `a`.`t`" in error.value.what
     assert tables.of_database("b") == [("b", "t")]
+    assert tables.of_database("a") == []

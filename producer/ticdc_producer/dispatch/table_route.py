@@ -5,6 +5,7 @@ Rules: ticdc ``pkg/routing/router.go``, ``registry.go``.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import TypeAlias
 
@@ -77,6 +78,7 @@ class TargetTables:
     def __init__(self, route: TableRoute) -> None:
         self._route = route
         self._sources: dict[Name, Name] = {}
+        self._of_databases: defaultdict[str, set[str]] = defaultdict(set)
 
     def change(self, removed: Iterable[Name], added: Iterable[Name], where: str) -> None:
         """Remove tables, and add others; both are names upstream.
@@ -88,6 +90,7 @@ class TargetTables:
             sent = self._route.table(*own)
             if self._sources.get(sent) == own:
                 del self._sources[sent]
+                self._of_databases[own[0]].discard(own[1])
         for own in added:
             sent = self._route.table(*own)
             other = self._sources.setdefault(sent, own)
@@ -100,7 +103,8 @@ class TargetTables:
                     where=where,
                     hint="TiCDC stops here; with {schema} in target-table the names of two databases differ",
                 )
+            self._of_databases[own[0]].add(own[1])
 
     def of_database(self, schema: str) -> list[Name]:
         """Return the tables of a database, by their names upstream."""
-        return [own for own in self._sources.values() if own[0] == schema]
+        return [(schema, table) for table in sorted(self._of_databases[schema])]
