@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -122,3 +124,25 @@ def test_times_of_a_stream_whose_positions_are_not_counted_are_refused() -> None
         check_times_are_known(prepare("bank", overrides=large, inject=["lost-row:times=2"]))
     check_times_are_known(prepare("bank", overrides=large, inject=["lost-row"]))
     check_times_are_known(prepare("bank", inject=["lost-row:times=2"]))
+
+
+KEY_CHANGES = """
+CREATE DATABASE d; USE d;
+CREATE TABLE t (id BIGINT PRIMARY KEY, u INT UNIQUE);
+INSERT INTO t VALUES (1, 1), (72057594037927937, 2);
+UPDATE t SET u = u + 10;
+"""
+"""The row keys of the ids differ in their first byte alone."""
+
+
+@pytest.mark.parametrize("profile", ["classic", "new"])
+def test_both_halves_of_an_update_that_is_sent_whole_are_of_one_row(profile: str, tmp_path: Path) -> None:
+    (script := tmp_path / "keys.sql").write_text(KEY_CHANGES)
+    uri, ids = f"kafka:///t?protocol=open-protocol&max-batch-size=1&profile={profile}", set()
+    for seed in range(1, 9):
+        topic = simulated_topic(fitted(str(script), "unsplit", sink_uri=uri, seed=seed))
+        values = [message.value or b"" for sent in topic.partitions.values() for message in sent]
+        (update,) = [json.loads(value[8:]) for value in values if b'"p":' in value]
+        assert update["p"]["id"]["v"] == update["u"]["id"]["v"]
+        ids.add(update["u"]["id"]["v"])
+    assert len(ids) == 2

@@ -15,6 +15,7 @@ from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Kind, Op
 from ticdc_producer.model.shapes import DELIVERY_KEY, EventBatch
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.pipeline.mutations import row_key_start
 from ticdc_producer.pipeline.row_images import Flags, Numbers, column_values
 
 _DRIFT_SUFFIX = "_drifted"
@@ -29,6 +30,7 @@ class TableMetadata:
     :param unindexed: image indexes of the columns in no index of each version.
     :param drifted: the version that schema-drift replaces a version with.
     :param ddl_tables: ``schema.table`` of the DDLs of a single table that keeps its name, by DDL.
+    :param row_key_start: position of the row key in ``txn_order_key``.
     """
 
     names: Sequence[str]
@@ -36,6 +38,7 @@ class TableMetadata:
     unindexed: Sequence[Sequence[int]]
     drifted: Mapping[int, int]
     ddl_tables: Mapping[int, str]
+    row_key_start: int
 
 
 def with_drifted(catalog: Catalog) -> Catalog:
@@ -86,12 +89,8 @@ def table_metadata(catalog: Catalog) -> TableMetadata:
             for number, job in enumerate(catalog.ddls)
             if job.table and (job.old_schema, job.old_table) == (job.schema, job.table)
         },
+        row_key_start=row_key_start(catalog.tables[0].profile if catalog.tables else "classic"),
     )
-
-
-_TABLE_AND_KINDS = 10
-"""Bytes of ``txn_order_key`` before the row key: table id (8), kind order after and before the split."""
-_WAS_UPDATE = b"\x01"
 
 
 @dataclass(frozen=True)
@@ -199,10 +198,8 @@ class Neighbours:
 
     @cached_property
     def split_halves(self) -> Flags:
-        """For each event, whether it is one half of a split update, which ``txn_order_key`` encodes."""
-        keys = self.events.column("txn_order_key").to_pylist()
-        was_update = [key[_TABLE_AND_KINDS - 1 : _TABLE_AND_KINDS] == _WAS_UPDATE for key in keys]
-        halves: Flags = has_op(self.events, Op.INSERT, Op.DELETE) & np.array(was_update, bool)
+        """For each event, whether it is one half of a split update."""
+        halves: Flags = pc.fill_null(self.events.column("split"), False).to_numpy(zero_copy_only=False)
         return halves
 
     @cached_property
@@ -211,7 +208,7 @@ class Neighbours:
         keys = zip(
             integers(self.events, "commit_ts").tolist(),
             integers(self.events, "table_id").tolist(),
-            (key[_TABLE_AND_KINDS:] for key in self.events.column("txn_order_key").to_pylist()),
+            (key[self.metadata.row_key_start :] for key in self.events.column("txn_order_key").to_pylist()),
             is_kind(self.events, Kind.ROW).tolist(),
             strict=True,
         )

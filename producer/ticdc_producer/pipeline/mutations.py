@@ -159,6 +159,11 @@ def _kinds(profile: Profile, op: Numbers, kind_before: Numbers) -> pa.Array:
     return fixed_bytes(np.where(moved, np.uint8(_AFTER_ALL), before)[:, None])
 
 
+def row_key_start(profile: Profile) -> int:
+    """Return the position of the row key in ``txn_order_key``: it follows the table id and the kinds."""
+    return 8 + (2 if profile == "classic" else 1)
+
+
 ROW = ("table_id", "row_key")
 """The columns that identify a row upstream: changes of one row belong to one group."""
 KEY = ("commit_ts", *ROW)
