@@ -41,7 +41,7 @@ MAY_IMPORT = {
     "dispatch": {"config", "model"},
     "pipeline": {"config", "dispatch", "model"},
     "protocols": {"model"},
-    "faults": {"model", "pipeline", "protocols", },
+    "faults": {"model", "pipeline", "protocols"},
     "targets": {"config", "engine", "kafka", "model", "protocols"},
     "simulate": {
         "config", "dispatch", "engine", "faults", "model", "pipeline", "protocols", "scenario", "spark",
