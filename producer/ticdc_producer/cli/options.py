@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
 from inspect import Parameter
@@ -83,6 +83,16 @@ def _parameter(option: Option) -> Parameter:
     kind, default = (Literal[option.value] | None, None) if option.value else (option.type, option.default)
     declared = typer_option(option, default)
     return Parameter(option.name, Parameter.KEYWORD_ONLY, default=declared, annotation=kind)
+
+
+def arguments_of(
+    function: str, declared: Iterable[Option], options: Mapping[str, object]
+) -> dict[str, object]:
+    """Return those of a command's options that its Python function has.
+
+    :param options: all options of the command, by name.
+    """
+    return {option.name: options[option.name] for option in declared if function in option.functions}
 
 
 _NAME = re.compile(r"`(\w+)`")

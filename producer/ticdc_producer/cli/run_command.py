@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ticdc_producer.cli.options import fail, with_options, with_registry
+from ticdc_producer.cli.options import arguments_of, fail, with_options, with_registry
 from ticdc_producer.cli.remote.client_files import saves
 from ticdc_producer.cli.reports import Reports, scenario_source
 from ticdc_producer.cli.terminal.progress import ProgressDisplay
@@ -51,7 +51,7 @@ def run(
     reports = Reports(options["junit_xml"], page, verified, partial(scenario_source, scenario))
     check_options("run", options)
     function = "run" if options["rate"] is None else "run_realtime"
-    arguments = {option.name: options[option.name] for option in RUN if function in option.functions}
+    arguments: dict[str, Any] = arguments_of(function, RUN, options)
     arguments["sink_uri"] = with_registry(options["sink_uri"], options["schema_registry"])
     arguments["on_verdict"] = reports.on_verdict
     from ticdc_producer import api

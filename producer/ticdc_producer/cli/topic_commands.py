@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ticdc_producer.cli.options import with_options, with_registry
+from ticdc_producer.cli.options import arguments_of, with_options, with_registry
 from ticdc_producer.cli.terminal.progress import ProgressDisplay
 from ticdc_producer.cli.terminal.standard_output import reader_gone
 from ticdc_producer.errors import ArgumentError
@@ -37,7 +37,7 @@ def decode(
     sources = {name: options[name] for name in ("sink_uri", "folder", "config", "schema_registry")}
     check_options("decode", {**sources, "file": file})
     damaged = False
-    arguments = {option.name: options[option.name] for option in DECODE if option.functions}
+    arguments: dict[str, Any] = arguments_of("decode", DECODE, options)
     arguments["sink_uri"] = with_registry(options["sink_uri"], options["schema_registry"])
     rows = events(file=file, **arguments, on_status=partial(typer.echo, err=True))
     for row in rows:
@@ -63,7 +63,7 @@ def record(
     """
     options: dict[str, Any] = given
     check_options("record", options)
-    arguments = {option.name: options[option.name] for option in RECORD if "record" in option.functions}
+    arguments: dict[str, Any] = arguments_of("record", RECORD, options)
     arguments["sink_uri"] = with_registry(options["sink_uri"], options["schema_registry"])
     if options["shrink"] is not None:
         return _shrink(out, options, arguments)
@@ -116,7 +116,7 @@ def transcode(**given: object) -> int:
     """
     options: dict[str, Any] = given
     check_options("transcode", options)
-    arguments = {option.name: options[option.name] for option in TRANSCODE if "transcode" in option.functions}
+    arguments: dict[str, Any] = arguments_of("transcode", TRANSCODE, options)
     arguments["sink_uri"] = with_registry(options["sink_uri"], options["schema_registry"])
     from ticdc_producer import api
     from ticdc_producer.cli.report_text import show_report
@@ -152,7 +152,7 @@ def diff(
 
     options: dict[str, Any] = given
     quiet = options["quiet"]
-    arguments = {option.name: options[option.name] for option in DIFF if "diff" in option.functions}
+    arguments: dict[str, Any] = arguments_of("diff", DIFF, options)
     with ProgressDisplay(quiet=quiet) as progress:
         result = api.diff(a, b, **arguments, on_status=progress.on_status)
     if options["as_json"]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ticdc_producer.cli.options import Json, with_options
+from ticdc_producer.cli.options import Json, arguments_of, with_options
 from ticdc_producer.cli.terminal.progress import ProgressDisplay
 from ticdc_producer.runs.options.commands import COVERAGE
 
@@ -109,7 +109,7 @@ def coverage(**given: object) -> int:
     from ticdc_producer.runs.coverage import coverage as covered
 
     options: dict[str, Any] = given
-    arguments = {option.name: options[option.name] for option in COVERAGE if option.functions}
+    arguments: dict[str, Any] = arguments_of("coverage", COVERAGE, options)
     with ProgressDisplay() as progress:
         report = covered(**arguments, on_status=progress.on_status)
     if options["as_json"]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ticdc_producer.cli.options import refuse_options, with_options, with_registry
+from ticdc_producer.cli.options import arguments_of, refuse_options, with_options, with_registry
 from ticdc_producer.cli.reports import Reports, scenario_source
 from ticdc_producer.cli.terminal.progress import ProgressDisplay
 from ticdc_producer.runs.options.commands import STATE, VERIFY
@@ -53,7 +53,7 @@ def state(
     junit_xml, quiet = options["junit_xml"], options["quiet"]
     if junit_xml is not None:
         check_target(junit_xml)
-    arguments = {option.name: options[option.name] for option in STATE if "verify_state" in option.functions}
+    arguments: dict[str, Any] = arguments_of("verify_state", STATE, options)
     arguments["table_map"] = _parse_table_map(options["table_map"])
     with ProgressDisplay(quiet=quiet) as progress:
         outcome = api.verify_state(expected, actual, **arguments, on_status=progress.on_status)
@@ -120,7 +120,7 @@ def verify(context: typer.Context, **given: object) -> int:
         return _follow(options)
     reports = Reports(options["junit_xml"], options["html"], source=partial(scenario_source, scenario))
     check_options("verify", options)
-    arguments = {option.name: options[option.name] for option in VERIFY if "verify" in option.functions}
+    arguments: dict[str, Any] = arguments_of("verify", VERIFY, options)
     arguments["sink_uri"] = with_registry(options["sink_uri"], options["schema_registry"])
     with ProgressDisplay(quiet=quiet) as progress:
         verdict = api.verify(**arguments, on_status=progress.on_status, on_verdict=reports.on_verdict)
