@@ -281,15 +281,14 @@ def _dispatchers(file: ChangefeedFile, kind: SinkKind) -> tuple[DispatchRule, ..
 
 def _only_target(rule: DispatchRule) -> DispatchRule:
     """Return a rule without what has no effect in storages."""
-    if not rule.has_target:
-        return DispatchRule(matcher=())
     unused = {"partition": "", "dispatcher": "", "index": "", "columns": (), "topic": ""}
     return rule.model_copy(update=unused)
 
 
 def _ignored_rules(file: ChangefeedFile, kind: SinkKind, *, selects: bool) -> Iterator[str]:
-    if kind is SinkKind.STORAGE and any(rule != _only_target(rule) for rule in file.dispatchers):
-        which = "topics and partitions of dispatchers" if _dispatchers(file, kind) else "dispatchers"
+    dispatchers = _dispatchers(file, kind)
+    if dispatchers != file.dispatchers:
+        which = "topics and partitions of dispatchers" if dispatchers else "dispatchers"
         yield f"{which} have no effect: a storage has no topics and partitions"
     if (
         kind is SinkKind.STORAGE

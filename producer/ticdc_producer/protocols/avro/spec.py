@@ -41,8 +41,8 @@ def check_changefeed(options: Mapping[str, Plain], topics: Sequence[str], reache
             hint="a table without a handle key has no message key",
         )
     if options.get(_GLUE):
-        what, hint = f"protocol avro with {_GLUE} is not simulated", "use schema-registry"
-        raise ChangefeedError(what, parameter=_GLUE, hint=f"registries are reached as Confluent's: {hint}")
+        hint = "registries are reached as Confluent's: use schema-registry"
+        raise ChangefeedError(f"protocol avro with {_GLUE} is not simulated", parameter=_GLUE, hint=hint)
     for topic in topics:
         if "{" in topic and not ("{schema}" in topic and "{table}" in topic):
             what = f"topic expression {topic!r} of protocol avro lacks a placeholder"
