@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 from pyspark_ticdc.options import GivenOptions
 from ticdc_producer.errors import ArgumentError, TopicError
 from ticdc_producer.hints import nearest
+from ticdc_producer.model.column_functions import of_partitions
 from ticdc_producer.model.shapes import DECODED, MESSAGES, BatchFunction
 from ticdc_producer.rows.changes import OF_CHANGES, OF_ERRORS, ChangeReader
 from ticdc_producer.rows.columns import OnError, table_name, table_schema, undamaged
@@ -22,7 +23,7 @@ from ticdc_producer.rows.origin import Origin
 from ticdc_producer.rows.state import StateReader
 from ticdc_producer.spark.storage import arrow_schema
 from ticdc_producer.verifier.event_layouts import Images
-from ticdc_producer.verifier.fingerprint import Flags, Hashes, Numbers, combined, text_hashes
+from ticdc_producer.verifier.fingerprint import Flags, Hashes, combined, text_hashes
 
 MOST_EVENTS = 1 << 22
 """Events after a resolved event that are remembered, with 8 bytes each."""
@@ -61,27 +62,12 @@ def without_duplicates(before: Callable[[], ResolvedTS] = dict) -> BatchFunction
             if not batch.num_rows:
                 continue
             first: Flags = np.zeros(batch.num_rows, bool)
-            for partition, rows in _partitions(batch):
+            for partition, rows in of_partitions(batch):
                 mark = marks.setdefault(partition, _PartitionMarks())
                 first[rows] = _first(batch.take(pa.array(rows)), mark, partition)
             yield batch if first.all() else batch.filter(pa.array(first))
 
     return drop
-
-
-def _partitions(batch: pa.RecordBatch) -> Iterator[tuple[tuple[str, int], Numbers]]:
-    """Yield the partitions of a batch, and the rows of each.
-
-    >>> batch = pa.record_batch({"topic": ["a", "b", "a"], "partition": [1, 0, 1]})
-    >>> [(partition, rows.tolist()) for partition, rows in _partitions(batch)]
-    [(('a', 1), [0, 2]), (('b', 0), [1])]
-    """
-    topics = batch.column("topic").dictionary_encode()
-    codes = topics.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    numbers = batch.column("partition").to_numpy(zero_copy_only=False).astype(np.int64)
-    names = topics.dictionary.to_pylist()
-    for code, number in np.unique(np.stack([codes, numbers], axis=1), axis=0).tolist():
-        yield (names[code], number), np.flatnonzero((codes == code) & (numbers == number))
 
 
 def _first(events: pa.RecordBatch, mark: _PartitionMarks, partition: tuple[str, int]) -> Flags:

@@ -270,6 +270,23 @@ def fixed_bytes(rows: npt.NDArray[np.uint8]) -> pa.Array:
     return pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), count, [None, data]).cast(pa.binary())
 
 
+def of_partitions(batch: pa.RecordBatch) -> Iterator[tuple[tuple[str, int], Numbers]]:
+    """Yield each partition of a batch with the numbers of its rows, which are ascending.
+
+    >>> batch = pa.record_batch({"topic": ["a", "b", "a"], "partition": [1, 0, 1]})
+    >>> [(partition, rows.tolist()) for partition, rows in of_partitions(batch)]
+    [(('a', 1), [0, 2]), (('b', 0), [1])]
+
+    :param batch: with the columns ``topic`` and ``partition``.
+    """
+    if not batch.num_rows:
+        return
+    topics, partitions = batch.column("topic").dictionary_encode(), batch.column("partition").to_numpy()
+    codes = topics.indices.to_numpy().astype(np.int64) << 32 | partitions
+    for code in np.unique(codes).tolist():
+        yield (topics.dictionary[code >> 32].as_py(), code & 0xFFFFFFFF), np.flatnonzero(codes == code)
+
+
 def row_codes(columns: Sequence[pa.Array]) -> Numbers:
     """Return a number for each row that equal rows share, and only they.
 

@@ -7,7 +7,7 @@ one of twenty thousand.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Part
+from ticdc_producer.model.column_functions import of_partitions
 from ticdc_producer.page.timeline import (
     ALL_BUCKETS,
     BUCKETS,
@@ -96,7 +97,8 @@ class _Counts:
 def _counted(_part: Part, batches: Batches) -> _Counts:
     counts = _Counts()
     for batch in batches:
-        for name, events in _partitions(batch):
+        for name, rows in of_partitions(batch):
+            events = batch.take(pa.array(rows))
             offsets = events.column("offset").to_numpy()
             begins = events.column("index").to_numpy() == 0
             sizes = events.column("size").to_numpy()[begins]
@@ -108,19 +110,6 @@ def _counted(_part: Part, batches: Batches) -> _Counts:
             numbers, frequencies = np.unique(powers, return_counts=True)
             counts.sizes.update(dict(zip(numbers.tolist(), frequencies.tolist(), strict=True)))
     return counts
-
-
-def _partitions(batch: pa.RecordBatch) -> Iterator[tuple[_PartitionName, pa.RecordBatch]]:
-    """Yield each partition with its events."""
-    if not batch.num_rows:
-        return
-    topics = batch.column("topic").dictionary_encode()
-    names = topics.dictionary.to_pylist()
-    partitions = batch.column("partition").to_numpy().astype(np.int64)
-    codes = partitions * len(names) + topics.indices.to_numpy()
-    for code in np.unique(codes).tolist():
-        partition, topic = divmod(code, len(names))
-        yield (names[topic], partition), batch.filter(pa.array(codes == code))
 
 
 def _drawn(
@@ -158,9 +147,10 @@ def _bucketed(
 ) -> dict[tuple[_PartitionName, int], _Fields]:
     buckets: dict[tuple[_PartitionName, int], _Fields] = {}
     for batch in batches:
-        for name, events in _partitions(batch):
+        for name, rows in of_partitions(batch):
             if name not in charted:
                 continue
+            events = batch.take(pa.array(rows))
             start, width = charted[name]
             numbers = (events.column("offset").to_numpy() - start) // width
             for number in np.unique(numbers).tolist():

@@ -16,10 +16,11 @@ import pyarrow.compute as pc
 from ticdc_producer.engine.dataset import Batches, Part, Tagged
 from ticdc_producer.masks.events import EventMasks
 from ticdc_producer.model.column import ColumnFlag
+from ticdc_producer.model.column_functions import of_partitions
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import EVENT_IMAGE, DecodedBatch
 from ticdc_producer.recording.selection import Selection
-from ticdc_producer.recording.summary import Summary, of_partitions
+from ticdc_producer.recording.summary import Summary
 from ticdc_producer.rows.columns import damage_error, rejected_value
 from ticdc_producer.targets.decode import EventsFunction
 from ticdc_producer.targets.decoded_events import DecodedEvents

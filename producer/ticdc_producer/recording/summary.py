@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -12,30 +12,14 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches
 from ticdc_producer.errors import MessageError
+from ticdc_producer.model.column_functions import of_partitions
 from ticdc_producer.model.shapes import DecodedBatch
 from ticdc_producer.recording.selection import Selection
 from ticdc_producer.replica.stream_ddl import StreamDDL
 from ticdc_producer.verifier.event_layouts import DescribedColumn, EventLayout
-from ticdc_producer.verifier.fingerprint import Flags, Numbers
+from ticdc_producer.verifier.fingerprint import Flags
 
 TableName: TypeAlias = tuple[str, str]
-
-
-def of_partitions(batch: pa.RecordBatch) -> Iterator[tuple[tuple[str, int], Numbers]]:
-    """Yield each partition of a batch with the numbers of its rows.
-
-    >>> batch = pa.record_batch({"topic": ["a", "b", "a"], "partition": [1, 0, 1]})
-    >>> [(partition, rows.tolist()) for partition, rows in of_partitions(batch)]
-    [(('a', 1), [0, 2]), (('b', 0), [1])]
-
-    :param batch: with the columns ``topic`` and ``partition``.
-    """
-    if not batch.num_rows:
-        return
-    topics, partitions = batch.column("topic").dictionary_encode(), batch.column("partition").to_numpy()
-    codes = topics.indices.to_numpy().astype(np.int64) << 32 | partitions
-    for code in np.unique(codes).tolist():
-        yield (topics.dictionary[code >> 32].as_py(), code & 0xFFFFFFFF), np.flatnonzero(codes == code)
 
 
 @dataclass(frozen=True, order=True, kw_only=True)
