@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.column_functions import fixed_bytes
 from ticdc_producer.model.event import OP_OF_LABEL, Op, Value
 from ticdc_producer.model.shapes import CHANGE_LOG
 from ticdc_producer.model.table import TableInfo
@@ -354,10 +355,8 @@ class VersionChanges:
             given[self.ops == Op.DELETE] = [offset in key for offset in sent]
         for offset in absent:
             given[:, sent.index(offset)] = ~self.before.missing[offset]
-        data = pa.py_buffer(np.ascontiguousarray(given))
-        masks = pa.FixedSizeBinaryArray.from_buffers(pa.binary(len(sent)), rows, [None, data])
         partial = ~given.all(axis=1) & self.existed
-        return pc.if_else(pa.array(partial), masks.cast(pa.binary()), None)
+        return pc.if_else(pa.array(partial), fixed_bytes(given), None)
 
 
 def image_text(table: TableInfo, image: Sequence[Value]) -> str:

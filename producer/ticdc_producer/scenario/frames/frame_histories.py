@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, united
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.column_functions import first_of_groups
+from ticdc_producer.model.column_functions import first_of_groups, fixed_bytes
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE, TABLE_ROWS
 from ticdc_producer.model.table import TableInfo
@@ -332,9 +332,7 @@ def _table_rows(table: TableInfo, batches: Batches) -> Batches:
                 columns[index] = _without_blanks(columns[index])
             images = images_of(dict(enumerate(columns)), np.ones(rows.num_rows, bool))
         if table.partitions:  # the rows of a partition follow each other
-            numbers = rows.column("table_id").to_numpy().astype(">i8").tobytes()
-            homes = pa.FixedSizeBinaryArray.from_buffers(
-                pa.binary(8), len(keys), [None, pa.py_buffer(numbers)]
-            )
-            keys = pc.binary_join_element_wise(homes.cast(pa.binary()), keys, b"")
+            numbers = rows.column("table_id").to_numpy().astype(">i8")
+            homes = fixed_bytes(numbers.view(np.uint8).reshape(-1, 8))
+            keys = pc.binary_join_element_wise(homes, keys, b"")
         yield pa.record_batch([keys, images], schema=TABLE_ROWS)
