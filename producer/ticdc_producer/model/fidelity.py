@@ -129,19 +129,16 @@ class Fidelity:
         return action
 
     def visible_ddl_names(
-        self,
-        event: DDLEvent,
-        table: TableInfo | None,  # noqa: ARG002  # for codecs to override
-        before: TableInfo | None,  # noqa: ARG002  # for codecs to override
+        self, event: DDLEvent, _table: TableInfo | None, _before: TableInfo | None, /
     ) -> tuple[str, str]:
         """Return the database and the table that the message of a DDL names.
 
-        :param table: the table after the DDL.
-        :param before: the table before the DDL.
+        :param _table: the table after the DDL.
+        :param _before: the table before the DDL.
         """
         return event.schema, event.table
 
-    def ddl_skip_reason(self, action: int) -> str:  # noqa: ARG002  # for codecs to override
+    def ddl_skip_reason(self, _action: int, /) -> str:
         """Return why the protocol has no message for DDLs of this action code; empty if it has one."""
         return ""
 
@@ -149,20 +146,14 @@ class Fidelity:
         """Return whether invalid UTF-8 in a column arrives as U+FFFD. Byte strings are never changed."""
         return column.type in self.damaged_text and not column.binary
 
-    def value_projection(
-        self,
-        column: ColumnInfo,  # noqa: ARG002  # for codecs to override
-    ) -> ValueProjection | None:
+    def value_projection(self, _column: ColumnInfo, /) -> ValueProjection | None:
         """Return the function by which the protocol changes a column's values; None: it changes none.
 
         Invalid UTF-8 is not part of it.
         """
         return None
 
-    def stored_values(
-        self,
-        column: ColumnInfo,  # noqa: ARG002  # for codecs to override
-    ) -> StoredValues | None:
+    def stored_values(self, _column: ColumnInfo, /) -> StoredValues | None:
         """Return the inverse of ``value_projection``, as far as there is one; None: a reader gets the values.
 
         A value whose projection is that of another one becomes one of those with this projection.

@@ -121,7 +121,7 @@ class AvroFidelity(Fidelity):
     def visible_name(self, name: str) -> str:
         return sanitized(name)
 
-    def ddl_skip_reason(self, action: int) -> str:  # noqa: ARG002  # all DDLs or none
+    def ddl_skip_reason(self, _action: int, /) -> str:  # all DDLs or none
         return "" if self.resolved else "Avro has no message for DDLs"
 
     def value_projection(self, column: ColumnInfo) -> ValueProjection | None:
