@@ -83,7 +83,7 @@ def test_a_part_between_two_times_and_offsets(tmp_path: Path) -> None:
     report = record(folder=whole, since=to_datetime(first + (1 << 18)).isoformat(), out=tmp_path / "by_time")
     lines = [line for line in messages(whole) if line["partition"] == 1]
     resolved = max(line["offset"] for line in lines if line["timestamp"] <= first >> 18)
-    record(folder=whole, since=f"1:{resolved + 1}", out=tmp_path / "by_offset")
+    record(folder=whole, since=f"1 : {resolved + 1}", out=tmp_path / "by_offset")
     by_offset, by_time = (
         [row for row in rows(tmp_path / name) if row["commit_ts"] >= stamps(whole)[6]]
         for name in ("by_offset", "by_time")

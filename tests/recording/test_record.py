@@ -290,6 +290,8 @@ def test_a_folder_that_exists_is_not_replaced(tmp_path: Path, lines: list[dict[s
         ({"sink_uri": "file:///x?protocol=csv"}, "there is no such folder"),
         ({"sink_uri": f"{URI}simple"}, "the sink URI names no broker to read from"),
         ({"folder": "x", "until": "soon"}, "'soon' is not a time"),
+        ({"folder": "x", "since": "0:" + "1" * 5000}, "is not a time"),
+        ({"folder": "x", "since": "0:5, 1:7, 0:9"}, "names partition 0 twice"),
         ({"folder": "x", "table": ["["]}, "["),
         ({"folder": "absent"}, "absent"),
         ({"folder": "kafka://h/t"}, "it is a URI, and no file or folder here"),

@@ -11,7 +11,7 @@ from ticdc_producer.model import tso
 from ticdc_producer.recording.selection import Accepts, Selection
 from ticdc_producer.simulate.prepare import TimeStamp, read_ts
 
-_OFFSET = re.compile(r"(\d+):(\d+)")
+_OFFSET = re.compile(r"([0-9]{1,9}):([0-9]{1,18})")
 _OFFSETS = re.compile(rf"{_OFFSET.pattern}(,{_OFFSET.pattern})*")
 
 
@@ -22,15 +22,28 @@ def selection_of(
 
     :raises ArgumentError: for a value that cannot be read.
     """
-    text = since if isinstance(since, str) else ""
-    by_offset = _OFFSETS.fullmatch(text.replace(" ", "")) is not None
+    offsets = _offsets(since.replace(" ", "")) if isinstance(since, str) else {}
     return Selection(
         accepts=_accepts(table),
         keys=[_key(text) for text in key],
-        after=0 if since is None or by_offset else read_ts(since, "since"),
-        offsets={int(part): int(offset) for part, offset in _OFFSET.findall(text)} if by_offset else {},
+        after=0 if since is None or offsets else read_ts(since, "since"),
+        offsets=offsets,
         until=tso.MAX_TS if until is None else read_ts(until, "until"),
     )
+
+
+def _offsets(text: str) -> dict[int, int]:
+    """Return the offset of each partition; none if the text has no offsets."""
+    if _OFFSETS.fullmatch(text) is None:
+        return {}
+    offsets: dict[int, int] = {}
+    for partition, offset in _OFFSET.findall(text):
+        if int(partition) in offsets:
+            raise ArgumentError(f"{text!r} names partition {int(partition)} twice", argument="since").about(
+                "since"
+            )
+        offsets[int(partition)] = int(offset)
+    return offsets
 
 
 def _key(text: str) -> dict[str, bytes]:
