@@ -6,11 +6,6 @@ after rows of another partition.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from ticdc_producer.engine.dataset import Batches, Dataset, Part
 from ticdc_producer.errors import ProducerError, RecordingError
 from ticdc_producer.masks.events import EventMasks
@@ -21,6 +16,7 @@ from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.shapes import BatchFunction
 from ticdc_producer.recording.definitions import CreatedNames, EarlierTable, described_tables, dumped_tables
 from ticdc_producer.recording.selection import Accepts
+from ticdc_producer.recording.summary import Summary
 from ticdc_producer.recording.topic_history import DefinitionSource
 from ticdc_producer.replica.stream_ddl import StreamDDL, apply_ddls
 
@@ -44,30 +40,22 @@ def event_masks(
     :raises RecordingError: for a rule that does not fit a table, with the name of the column.
     """
 
-    def ddls_of(_part: Part, batches: Batches) -> list[StreamDDL]:
-        return [ddl for batch in decode(batches) for ddl in _ddls(batch)]
+    def summary_of(_part: Part, batches: Batches) -> Summary:
+        summary = Summary()
+        for batch in decode(batches):
+            summary.see_recorded(batch)
+        return summary
 
-    sent = {ddl for ddls in messages.results(ddls_of) for ddl in ddls}
+    sent = Summary()
+    sent.merge(messages.results(summary_of))
     tables = MaskedTables(rules)
-    ddls = [*_definitions(source), *sent]
+    ddls = [*_definitions(source), *sent.stream_ddls()]
     versions = apply_ddls(ddls, fidelity, profile)
     tables.see_versions(version for version in versions if accepts(*version.name))
     masks = EventMasks(tables)
     for ddl in ddls:
         masks.statements.see_partitions(ddl.query, ddl.schema)
     return masks
-
-
-def _ddls(batch: pa.RecordBatch) -> Iterator[StreamDDL]:
-    names = ("commit_ts", "schema", "table", "query", "partition", "offset", "index")
-    for row in batch.filter(pc.equal(batch.column("kind"), "ddl")).select(names).to_pylist():
-        yield StreamDDL(
-            commit_ts=row["commit_ts"] or 0,
-            order=(row["partition"], row["offset"], row["index"]),
-            schema=row["schema"] or "",
-            table=row["table"] or "",
-            query=row["query"] or "",
-        )
 
 
 def _definitions(source: DefinitionSource) -> list[StreamDDL]:
