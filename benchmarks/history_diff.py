@@ -5,7 +5,7 @@ The folders have a history of sysbench. ``diff`` compares it in two protocols, a
 memory is that of all steps.
 
     python -m benchmarks.history_diff --transactions 5000 --json
-    python -m benchmarks.history_diff --recordings --transactions 250000 --rounds 1 --json
+    python -m benchmarks.history_diff --recordings --transactions 36000
 """
 
 from __future__ import annotations
@@ -51,24 +51,20 @@ def written(folder: Path, protocol: str, partitions: int, transactions: int) -> 
     return path
 
 
-def cpu_of_decoding(*folders: Path) -> float:
-    start = process_time()
+def decode(*folders: Path) -> None:
     for folder in folders:
         deque(golden_folder(folder).events.batches(), 0)
-    return process_time() - start
 
 
-def cpu_of_diff(*folders: Path) -> float:
-    start = process_time()
+def compare(*folders: Path) -> None:
     if not diff(*folders, engine="local").equal:
         raise AssertionError("the histories differ")
-    return process_time() - start
 
 
 def cpu_of(step: Callable[[], object]) -> float:
     start = process_time()
     step()
-    return round(process_time() - start, 2)
+    return round(process_time() - start, 3)
 
 
 def measured_recording(folder: Path, protocols: tuple[str, str], transactions: int) -> dict[str, Any]:
@@ -78,7 +74,7 @@ def measured_recording(folder: Path, protocols: tuple[str, str], transactions: i
     with TemporaryDirectory() as temporary:
         out = Path(temporary)
         cpu = {
-            "decode": cpu_of_decoding(path),
+            "decode": cpu_of(lambda: decode(path)),
             "record": cpu_of(lambda: record(folder=path, out=out / "recording")),
             "transcode": cpu_of(
                 lambda: transcode(
@@ -102,10 +98,13 @@ def measured(folder: Path, protocols: tuple[str, str], transactions: int, rounds
     )
     cpu: dict[str, list[float]] = {"decode": [], "diff": []}
     for number in range(rounds + 1):
-        used = {"decode": cpu_of_decoding(first, second), "diff": cpu_of_diff(first, second)}
+        used = {
+            "decode": cpu_of(lambda: decode(first, second)),
+            "diff": cpu_of(lambda: compare(first, second)),
+        }
         if number:
             for name, seconds in used.items():
-                cpu[name].append(round(seconds, 3))
+                cpu[name].append(seconds)
     ratio = median(cpu["diff"]) / median(cpu["decode"])
     return {"events": transactions * ROWS_PER_TRANSACTION, "cpu_seconds": cpu, "ratio": round(ratio, 3)}
 
@@ -117,8 +116,8 @@ def main() -> None:
     parser.add_argument(
         "--transactions", type=int, default=5000, help="transactions of sysbench, four changes each"
     )
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--recordings", action="store_true", help="record and transcode, in place of diff")
+    parser.add_argument("--rounds", type=int, default=3, help="measurements of diff")
+    parser.add_argument("--recordings", action="store_true", help="record and transcode once, not diff")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     if arguments.recordings:
