@@ -30,31 +30,37 @@ def stored_values(column: ColumnInfo, values: pa.Array, mode: SQLMode) -> pa.Arr
     """
     if column.type in STRINGS or column.type in LOBS or values.null_count == len(values):
         return values.cast(pa.binary())
-    plain = pc.fill_null(pc.match_substring_regex(values, _plain_form(column, mode)), True)
-    if pc.all(plain).as_py() and _is_in_range(column, values):
-        return values
+    form = _plain_form(column, mode)
+    if form is not None:
+        plain = pc.fill_null(pc.match_substring_regex(values, form), True)
+        if pc.all(plain).as_py() and _is_in_range(column, values):
+            return values
     coded = values.dictionary_encode()
     stored = [stored_value(column, value, mode) for value in coded.dictionary.to_pylist()]
     return pa.array(stored, pa.binary()).take(coded.indices)
 
 
-def _plain_form(column: ColumnInfo, mode: SQLMode) -> str:
-    """Return a pattern of values that are stored as they are, if they are in the range of their type."""
+def _plain_form(column: ColumnInfo, mode: SQLMode) -> str | None:
+    """Return a pattern of values that are stored as they are, if they are in the range of their type.
+
+    None: no value is known to be without a check.
+    """
     code, digits = column.type, max(column.decimal, 0)
     fraction = rf"\.[0-9]{{{digits}}}" if digits else ""
+    sign = "" if column.unsigned else "-?"
     if code in _NUMBERS:
         return r"^(0|-?[1-9][0-9]{0,17})$"
     if code == T.NEW_DECIMAL and column.length > digits:
         whole = rf"[1-9][0-9]{{0,{column.length - digits - 1}}}"
-        return rf"^(-?{whole}{fraction}|0{fraction})$"
+        return rf"^({sign}{whole}{fraction}|0{fraction})$"
     if code in FLOATS and column.decimal < 0:  # the shortest text of a number with so few digits
         most = 2 if code == T.FLOAT else 6
-        return rf"^(0|-?[1-9][0-9]{{0,{most}}}(\.[0-9]{{0,{most}}}[1-9])?)$"
+        return rf"^(0|{sign}[1-9][0-9]{{0,{most}}}(\.[0-9]{{0,{most}}}[1-9])?)$"
     if code == T.DATE:
         return f"{_DATE}$"
     if code == T.DATETIME or (code == T.TIMESTAMP and mode.zone is UTC):
         return rf"{_DATE} ([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]{fraction}$"
-    return "^$"
+    return None
 
 
 def _is_in_range(column: ColumnInfo, values: pa.Array) -> bool:
