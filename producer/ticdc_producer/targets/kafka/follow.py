@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import pyarrow as pa
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from ticdc_producer.errors import BrokerError
 from ticdc_producer.kafka.client import OUTAGE_TIMEOUT_S, Brokers
 from ticdc_producer.kafka.client_errors import broker_error
-from ticdc_producer.targets.kafka.read import consumer_properties
-from ticdc_producer.targets.record_batches import message_batch
+from ticdc_producer.model.shapes import StoredMessageBatch
+from ticdc_producer.targets.kafka.read import check_messages, client_batch, consumer_properties
 
 _MOST = 2_000
 _WAIT_SECONDS = 0.5
 
 
-def growing_topics(brokers: Brokers, offsets: Mapping[tuple[str, int], int]) -> Iterator[pa.RecordBatch]:
+def growing_topics(brokers: Brokers, offsets: Mapping[tuple[str, int], int]) -> Iterator[StoredMessageBatch]:
     """Yield the messages of partitions as they arrive (shape ``MESSAGES``), those of one in order.
 
     An empty batch says that none arrived within half a second. The iterator never ends.
@@ -44,9 +43,7 @@ def _consumed(consumer: Consumer, brokers: Brokers) -> list[Any]:
         messages = consumer.consume(_MOST, timeout=_WAIT_SECONDS)
     except KafkaException as error:
         raise broker_error(brokers, error) from None
-    for message in messages:
-        if (rejected := message.error()) is not None:
-            raise broker_error(brokers, KafkaException(rejected))
+    check_messages(brokers, messages)
     return messages
 
 
@@ -59,16 +56,7 @@ def _answers(consumer: Consumer) -> bool:
     return True
 
 
-def _batch(messages: list[Any]) -> pa.RecordBatch:
+def _batch(messages: list[Any]) -> StoredMessageBatch:
     messages.sort(key=lambda message: (message.topic(), message.partition(), message.offset()))
-    return message_batch(
-        {
-            "topic": [message.topic() for message in messages],
-            "partition": [message.partition() for message in messages],
-            "offset": [message.offset() for message in messages],
-            "key": [message.key() for message in messages],
-            "value": [message.value() for message in messages],
-            "headers": [message.headers() or () for message in messages],
-            "timestamp": [message.timestamp()[1] for message in messages],
-        }
-    )
+    topics = [message.topic() for message in messages]
+    return client_batch(messages, topics, [message.partition() for message in messages])

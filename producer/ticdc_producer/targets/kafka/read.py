@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from ticdc_producer.config.parameters import MAX_PARTITIONS
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order
@@ -18,7 +17,7 @@ from ticdc_producer.errors import BrokerError, FolderError
 from ticdc_producer.kafka.client import OUTAGE_TIMEOUT_S, Brokers, Properties, connection
 from ticdc_producer.kafka.client_errors import broker_error
 from ticdc_producer.model.event import Record
-from ticdc_producer.model.shapes import MESSAGES
+from ticdc_producer.model.shapes import MESSAGES, StoredMessageBatch
 from ticdc_producer.targets.dump import file_lines
 from ticdc_producer.targets.record_batches import BATCH_BYTES, BATCH_ROWS, message_batch, record_batches
 
@@ -113,10 +112,19 @@ def _next(consumer: Consumer, brokers: Brokers) -> list[Any]:
         raise broker_error(brokers, error) from None
     if not messages:
         raise BrokerError(f"no answer within {OUTAGE_TIMEOUT_S} s", address=str(brokers))
+    check_messages(brokers, messages)
+    return messages
+
+
+def check_messages(brokers: Brokers, messages: Iterable[Message]) -> None:
+    """Check that the client has no error in place of a message.
+
+    :param messages: those of the client.
+    :raises BrokerError: for the first error.
+    """
     for message in messages:
         if (rejected := message.error()) is not None:
             raise broker_error(brokers, KafkaException(rejected))
-    return messages
 
 
 def _record(message: Any) -> Record:  # the client's type hints allow None where an error is excluded
@@ -159,25 +167,34 @@ def range_rows(engine: Engine, brokers: Brokers, parts: Sequence[OffsetRange]) -
 
 def _range_batches(brokers: Brokers, part: OffsetRange) -> Batches:
     """Yield the messages of one range, in order; no object is made for a single message."""
+
+    def batch(messages: Sequence[Any]) -> StoredMessageBatch:
+        rows = len(messages)
+        return client_batch(messages, [part.topic] * rows, [part.partition] * rows)
+
     arrived: list[Any] = []
     size = 0
     for messages in _consumed(brokers, part):
         arrived += messages
         size += sum(len(message) + len(message.key() or b"") for message in messages)  # len: of its value
         if len(arrived) >= BATCH_ROWS - _BATCH or size >= BATCH_BYTES:
-            yield _batch(part, arrived)
+            yield batch(arrived)
             arrived, size = [], 0
     if arrived:
-        yield _batch(part, arrived)
+        yield batch(arrived)
 
 
-def _batch(part: OffsetRange, messages: Sequence[Any]) -> pa.RecordBatch:
-    """Return messages of a range as a batch."""
-    rows = len(messages)
+def client_batch(
+    messages: Sequence[Message], topics: Sequence[str], partitions: Sequence[int]
+) -> StoredMessageBatch:
+    """Return messages of the client as a batch (shape ``MESSAGES``).
+
+    :param topics: of each message, as ``partitions``; the reader of a range knows both.
+    """
     return message_batch(
         {
-            "topic": [part.topic] * rows,
-            "partition": [part.partition] * rows,
+            "topic": topics,
+            "partition": partitions,
             "offset": [message.offset() for message in messages],
             "key": [message.key() for message in messages],
             "value": [message.value() for message in messages],
