@@ -1,33 +1,30 @@
-"""Converts the rows of a large frame with several tables to changes, those of a table version at once."""
+"""Converts the rows of a large frame to changes, those of a table version at once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.column_functions import fixed_bytes
-from ticdc_producer.model.event import OP_OF_LABEL, Op, Value
+from ticdc_producer.model.event import Op, Value
 from ticdc_producer.model.shapes import CHANGE_LOG
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import read
 from ticdc_producer.scenario.columns.key_columns import row_keys, stored_key
 from ticdc_producer.scenario.columns.row_images import Flags, Values, images_of
 from ticdc_producer.scenario.columns.value_columns import null_error
-from ticdc_producer.scenario.frames.frame_plan import NO_TABLE, FramePlan
-from ticdc_producer.scenario.frames.frame_rows import table_names, without_resolved
+from ticdc_producer.scenario.frames.frame_plan import FramePlan
+from ticdc_producer.scenario.frames.frame_rows import Numbers
 from ticdc_producer.scenario.frames.image_values import ImageValues, canonical_values, image_values
 from ticdc_producer.scenario.frames.rows import text_of
+from ticdc_producer.scenario.frames.version_rows import rows_by_version
 from ticdc_producer.scenario.sql.definition.partition_columns import partitions_of_rows
-
-Numbers: TypeAlias = npt.NDArray[np.int64]
 
 GIVEN = pa.field("given", pa.binary())
 FRAME_CHANGES = pa.schema([*(f for f in CHANGE_LOG if not f.name.startswith("old_")), GIVEN])
@@ -76,128 +73,6 @@ def inserts_before(plan: FramePlan, table: TableInfo, columns: Values, count: in
     return changes.batch(np.full(count, -1), np.zeros(count, np.int64))
 
 
-def _row_changes(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the row changes of a batch, and check the rows that are statements."""
-    if "statement" not in batch.schema.names or batch.column("statement").null_count == batch.num_rows:
-        return batch
-    is_statement = batch.column("statement").is_valid()
-    for name in ("before", "after", "op"):
-        if name in batch.schema.names:
-            also = pc.and_(is_statement, batch.column(name).is_valid())
-            if pc.any(also).as_py():
-                raise _error("a row has either a statement or a row change", batch, also)
-    return batch.filter(pc.invert(is_statement))
-
-
-@dataclass(frozen=True)
-class VersionRows:
-    """The row changes of one version of a table in a batch.
-
-    :param existed: whether a change has a row before, and ``exists`` one after it.
-    :param row_ids: the hidden ids of the rows, as far as they are given, else 0.
-    """
-
-    table: TableInfo
-    ops: Numbers
-    existed: Flags
-    exists: Flags
-    before: pa.Array
-    after: pa.Array
-    commits: Numbers
-    seq: Numbers
-    row_ids: Numbers
-
-
-def rows_by_version(plan: FramePlan, rows: pa.RecordBatch) -> Iterator[VersionRows]:
-    """Yield the row changes of each version of a table.
-
-    :param rows: with the columns of ``frame_rows.frame_rows``.
-    :raises ScenarioError: for a row that does not say what it does.
-    """
-    batch = _row_changes(without_resolved(rows))
-    if not batch.num_rows:
-        return
-    numbers = batch.column(plan.columns.number).to_numpy()
-    statements = np.array(plan.numbering.statements, np.int64)
-    if (shared := np.isin(numbers, statements)).any():
-        what = (
-            f"a row change has the {plan.numbering.column} of a statement, which is a transaction of its own"
-        )
-        raise _error(what, batch, pa.array(shared))
-    commits, versions = plan.numbering.commits(numbers), _versions(plan, batch)
-    seq = batch.column("seq").to_numpy() if "seq" in batch.schema.names else np.zeros(len(numbers), np.int64)
-    given = pc.fill_null(batch.column("row_id"), 0) if "row_id" in batch.schema.names else None
-    row_ids = np.zeros(len(numbers), np.int64) if given is None else given.to_numpy()
-    before, after = (_images(batch, name) for name in ("before", "after"))
-    existed, exists = (images.is_valid().to_numpy(zero_copy_only=False) for images in (before, after))
-    ops = _operations(batch, existed, exists)
-    for version in np.unique(versions).tolist():
-        at = np.flatnonzero(versions == version)
-        own = pa.array(at)
-        yield VersionRows(
-            plan.versions.table[version], ops[at], existed[at], exists[at], before.take(own), after.take(own),
-            commits[at], seq[at], row_ids[at],
-        )  # fmt: skip
-
-
-def _images(batch: pa.RecordBatch, name: str) -> pa.Array:
-    return batch.column(name) if name in batch.schema.names else pa.nulls(batch.num_rows)
-
-
-def _versions(plan: FramePlan, batch: pa.RecordBatch) -> Numbers:
-    """Return the version of the table that each row changes."""
-    if "table" not in batch.schema.names or batch.column("table").null_count:
-        lacking = batch.column("table").is_null() if "table" in batch.schema.names else None
-        raise _error("the row has neither a statement nor a table", batch, lacking)
-    coded = table_names(batch).dictionary_encode()
-    codes = coded.indices.to_numpy(zero_copy_only=False)
-    commits = plan.numbering.commits(batch.column(plan.columns.number).to_numpy())
-    versions = np.full(batch.num_rows, NO_TABLE)
-    for code, text in enumerate(coded.dictionary.to_pylist()):
-        schema, _, name = text.partition("\0")
-        own = codes == code
-        versions[own] = plan.versions_at((schema, name), commits[own])
-    if (unknown := versions == NO_TABLE).any():
-        row = int(np.flatnonzero(unknown)[0])
-        schema, _, name = coded[row].as_py().partition("\0")
-        what = f"Table '{f'{schema}.' if schema else ''}{name}' doesn't exist at this time"
-        raise _error(what, batch, pa.array(unknown))
-    return versions
-
-
-def _operations(batch: pa.RecordBatch, existed: Flags, exists: Flags) -> Numbers:
-    """Return the operation of each row change: the given one, or the one that its images show.
-
-    >>> batch = pa.record_batch({"op": [None, "insert", "delete"]})
-    >>> existed, exists = np.array([True, False, True]), np.array([True, True, False])
-    >>> [Op(code).name for code in _operations(batch, existed, exists)]
-    ['UPDATE', 'INSERT', 'DELETE']
-    """
-    if (neither := ~existed & ~exists).any():
-        raise _error("the row has neither before nor after", batch, pa.array(neither))
-    implied = np.where(existed, np.where(exists, int(Op.UPDATE), int(Op.DELETE)), int(Op.INSERT))
-    if "op" not in batch.schema.names or batch.column("op").null_count == batch.num_rows:
-        return implied
-    labels = batch.column("op").cast(pa.string())
-    index = pc.index_in(pc.utf8_lower(labels), pa.array([*OP_OF_LABEL]))
-    if pc.any(unknown := pc.and_(labels.is_valid(), index.is_null())).as_py():
-        raise _error("the operation must be insert, update or delete", batch, unknown)
-    codes = np.array([*map(int, OP_OF_LABEL.values())])
-    given = labels.is_valid().to_numpy(zero_copy_only=False)
-    ops = np.where(given, codes[pc.fill_null(index, 0).to_numpy()], implied)
-    wrong = (ops != implied) & ~((ops == Op.UPDATE) & ~existed)
-    if wrong.any():
-        raise _error("the operation does not fit before and after", batch, pa.array(wrong))
-    return ops
-
-
-def _error(what: str, batch: pa.RecordBatch, rows: pa.Array | None) -> ScenarioError:
-    """Return an error with the content of the first of some rows."""
-    first = batch.slice(0, 1) if rows is None else batch.filter(rows).slice(0, 1)
-    content = {name: value for name, value in first.to_pylist()[0].items() if value is not None}
-    return ScenarioError(f"{what}: {text_of(content)}")
-
-
 @dataclass(frozen=True)
 class VersionChanges:
     """Changes of the rows of one version of a table.
@@ -217,7 +92,6 @@ class VersionChanges:
         """Return the changes (shape ``FRAME_CHANGES``).
 
         :param row_ids: the hidden ids of the rows, if the frame gives them.
-
         :raises ScenarioError: for a column without a value, and for a row without a key.
         """
         before, after = self.old_values(self.table.sent), self.new_values(self.table.sent)

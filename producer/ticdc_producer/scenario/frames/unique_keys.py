@@ -14,7 +14,6 @@ from functools import partial
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,12 +24,9 @@ from ticdc_producer.model.event import Op
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.columns.row_images import Flags
 from ticdc_producer.scenario.frames.duplicate_keys import MOST_COMPARED, OF_DDL, Conflict, duplicate_error
-from ticdc_producer.scenario.frames.frame_changes import (
-    VersionChanges,
-    VersionRows,
-    rows_by_version,
-)
+from ticdc_producer.scenario.frames.frame_changes import VersionChanges
 from ticdc_producer.scenario.frames.frame_plan import FramePlan
+from ticdc_producer.scenario.frames.frame_rows import Numbers
 from ticdc_producer.scenario.frames.image_values import image_values
 from ticdc_producer.scenario.frames.index_keys import (
     KEYS,
@@ -40,8 +36,8 @@ from ticdc_producer.scenario.frames.index_keys import (
     keys_of,
     unique_indexes,
 )
+from ticdc_producer.scenario.frames.version_rows import VersionRows, rows_by_version
 
-Numbers: TypeAlias = npt.NDArray[np.int64]
 Since: TypeAlias = Mapping[int, tuple[int, frozenset[int]]]
 """By the number of an index that a DDL adds: its commit, and the physical ids of the table after it."""
 
