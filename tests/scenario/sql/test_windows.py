@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from tests.scenario.sql.script_results import rows_of
 from tests.scenario.sql.test_queries import rows
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
+from ticdc_producer.scenario.sql.functions.accumulator import AggregateSettings
+from ticdc_producer.scenario.sql.functions.aggregate import AGGREGATES
 
 DATES = (
     "(select 1 id, date'2020-01-01' d union all select 2, date'2020-01-02'"
@@ -73,6 +78,62 @@ def test_a_running_sum_takes_linear_time() -> None:
     script += "create table t (id int primary key, n bigint);"
     script += "insert into t select id, sum(id) over (order by id) from m"
     assert rows_of(script)[-1] == (b"2999", b"4498500")
+
+
+MIXED = (
+    "create table m (id int primary key, g int, i int, d decimal(9,2), f double, s varchar(9));"
+    "insert into m values (1,1,5,0.10,0.1,'b'), (2,1,null,0.20,0.2,'B'), (3,1,5,null,0.3,'a'),"
+    " (4,1,-7,3.00,1e17,null), (5,2,2,-3.00,1,'c'), (6,2,2,1.10,-1e17,'a'), (7,2,9,0.00,0.7,'A'),"
+    " (8,2,null,null,null,null), (9,2,1,7.25,0.1,'z');"
+)
+
+
+@pytest.mark.parametrize(("before", "after"), [(2, 0), (1, 2), (3, -1), (-2, 4)])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "sum(i)", "sum(d)", "sum(f)", "sum(if(id < 5, i, d))", "avg(i)", "avg(d)", "avg(f)", "count(*)",
+        "count(i)",
+        "max(i)", "min(d)", "max(s)", "min(s)", "max(f)", "bit_xor(i)", "bit_or(i)", "var_pop(i)",
+        "json_arrayagg(i)",
+    ],
+)  # fmt: skip
+def test_a_sliding_frame_has_the_values_of_its_rows(call: str, before: int, after: int) -> None:
+    """Compare with the aggregate function of the same rows, which a subquery reads."""
+    bounds = [
+        f"{abs(n)} {'preceding' if n * sign >= 0 else 'following'}" for n, sign in ((before, 1), (after, -1))
+    ]
+    frame = f"partition by g order by id rows between {' and '.join(bounds)}"
+    of_rows = f"select {call} from m where g = a.g and id between a.id - {before} and a.id + {after}"
+    script = f"{MIXED} create table t (id int primary key, x text, y text);"
+    script += f"insert into t select id, concat({call} over ({frame})), concat(({of_rows})) from m a"
+    values = rows_of(script)
+    assert len(values) == 9
+    assert [x for _, x, _ in values] == [y for *_, y in values]
+
+
+@pytest.mark.parametrize(
+    ("function", "values", "is_removed"),
+    [
+        ("COUNT", (1, 2), True),
+        ("MAX", (3, 2), True),
+        ("SUM", (1, 2), True),
+        ("AVG", (Decimal("1.5"), Decimal("2.5")), True),
+        ("SUM", (Decimal("1.5"), 2), False),
+        ("SUM", (0.1, 0.2), False),
+        ("BIT_OR", (1, 2), False),
+    ],
+)
+def test_the_row_that_leaves_a_frame_is_removed_where_that_is_exact(
+    function: str, values: tuple[SQLValue, SQLValue], is_removed: bool
+) -> None:
+    first, second = values
+    state, alone = (AGGREGATES[function].start(AggregateSettings(SQLMode())) for _ in range(2))
+    for value in values:
+        state.add((value,))
+    alone.add((second,))
+    assert state.remove((first,)) is is_removed
+    assert not is_removed or repr(state.value()) == repr(alone.value())
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ Rules: tidb ``pkg/executor/aggfuncs``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -14,7 +15,7 @@ from typing import NamedTuple
 from ticdc_producer.model.values.number_text import EXACT
 from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode, SQLValue, Unsigned
 from ticdc_producer.scenario.sql.expression import arithmetic
-from ticdc_producer.scenario.sql.expression.compare import extreme
+from ticdc_producer.scenario.sql.expression.compare import compare
 
 
 class AggregateSettings(NamedTuple):
@@ -39,6 +40,13 @@ class Accumulator(ABC):
     def add(self, row: Sequence[SQLValue], /) -> None:
         """Add the arguments in a row."""
 
+    def remove(self, _: Sequence[SQLValue], /) -> bool:
+        """Remove the arguments in the row that was added first, if the value is then the same as without it.
+
+        :return: False if the state must begin anew.
+        """
+        return False
+
     @abstractmethod
     def value(self) -> SQLValue:
         """Return the value of the rows so far."""
@@ -53,24 +61,48 @@ class Count(Accumulator):
     def add(self, _: Sequence[SQLValue], /) -> None:
         self.count += 1
 
+    def remove(self, _: Sequence[SQLValue], /) -> bool:
+        self.count -= 1
+        return True
+
     def value(self) -> SQLValue:
         return self.count
 
 
 @dataclass(slots=True)
 class Sum(Accumulator):
-    """The sum, exact if the values are exact numbers, else a DOUBLE; NULL without values."""
+    """The sum, exact if the values are exact numbers, else a DOUBLE; NULL without values.
+
+    :ivar scales: per scale, the number of exact values: the sum has the largest scale.
+    """
 
     count: int = 0
     total: SQLValue = None
+    scales: Counter[int] = field(default_factory=Counter)
 
     def add(self, row: Sequence[SQLValue], /) -> None:
+        number = self._number(row)
+        self.count += 1
+        if isinstance(number, Decimal):
+            self.scales[arithmetic.scale_of(number)] += 1
+        self.total = number if self.total is None else arithmetic.add(self.total, number, self.settings.mode)
+
+    def remove(self, row: Sequence[SQLValue], /) -> bool:
+        number, total = self._number(row), self.total
+        if type(number) is not Decimal or type(total) is not Decimal:
+            return False  # a sum of DOUBLEs depends on the order
+        scale = arithmetic.scale_of(number)
+        self.count, self.scales[scale] = self.count - 1, self.scales[scale] - 1
+        if not self.scales[scale]:
+            return False
+        self.total = EXACT.subtract(total, number)
+        return True
+
+    def _number(self, row: Sequence[SQLValue]) -> float | Decimal:
         (value,) = row
         number = arithmetic.operand(value, self.settings.mode)
         is_double = isinstance(number, float) or isinstance(value, DateTimeValue | Duration)
-        number = float(number) if is_double else Decimal(number)
-        self.count += 1
-        self.total = number if self.total is None else arithmetic.add(self.total, number, self.settings.mode)
+        return float(number) if is_double else Decimal(number)
 
     def value(self) -> SQLValue:
         return self.total
@@ -91,17 +123,36 @@ class Avg(Sum):
 
 @dataclass(slots=True)
 class Extreme(Accumulator):
-    """The first of the largest values (sign 1), or of the smallest ones (-1)."""
+    """The first of the largest values (sign 1), or of the smallest ones (-1).
+
+    :ivar candidates: the values that are it, or will be after those before them are removed, and the number
+        of values that were added before each.
+    """
 
     sign: int
-    best: SQLValue = None
+    candidates: deque[tuple[int, SQLValue]] = field(default_factory=deque)
+    added: int = 0
+    removed: int = 0
 
     def add(self, row: Sequence[SQLValue], /) -> None:
-        values = row if self.best is None else (self.best, *row)
-        self.best = extreme(values, self.settings.collation, self.settings.mode, self.sign)
+        (value,) = row
+        while self.candidates and self._exceeds(value, self.candidates[-1][1]):
+            self.candidates.pop()
+        self.candidates.append((self.added, value))
+        self.added += 1
+
+    def _exceeds(self, value: SQLValue, other: SQLValue) -> bool:
+        order = compare(value, other, self.settings.collation, self.settings.mode)
+        return order is not None and order * self.sign > 0
+
+    def remove(self, _: Sequence[SQLValue], /) -> bool:
+        if self.candidates[0][0] == self.removed:
+            self.candidates.popleft()
+        self.removed += 1
+        return True
 
     def value(self) -> SQLValue:
-        return self.best
+        return self.candidates[0][1] if self.candidates else None
 
 
 @dataclass(slots=True)

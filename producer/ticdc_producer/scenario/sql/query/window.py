@@ -117,7 +117,7 @@ class _WindowValues:
     def _aggregated(
         self, call: Aggregate, arguments: Sequence[Sequence[SQLValue]], frames: Sequence[Span]
     ) -> list[SQLValue]:
-        """Return a value per frame; one that only adds rows to the frame before it continues its state."""
+        """Return a value per frame, whose state is that of the frame before it where both overlap."""
         function = call.function
         collations = [collation_of(argument, self._scope) or DEFAULT_COLLATION for argument in call.arguments]
         settings = AggregateSettings(self._scope.mode, "".join(collations[:1]))
@@ -127,7 +127,9 @@ class _WindowValues:
             if values and frame == before:
                 values.append(values[-1])
                 continue
-            if frame[0] != before[0] or frame[1] < before[1]:
+            gone = [row for row in arguments[before[0] : frame[0]] if function.counts(row)]
+            overlaps = before[0] <= frame[0] <= before[1] <= frame[1]
+            if not (overlaps and all(map(state.remove, gone))):
                 state, before = function.start(settings), (frame[0], frame[0])
             for row in arguments[before[1] : frame[1]]:
                 if function.counts(row):
