@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.sql.text.lexer import is_utf8_outside_of_strings
-from ticdc_producer.scenario.sql.text.statements import SOURCE, source_of, split_statements
+from ticdc_producer.scenario.sql.text.lexer import is_utf8_outside_of_strings, sections
 
 MAX_BYTES = 64 << 20
 """Bytes of a scenario, with the files that it sources."""
@@ -106,15 +105,13 @@ class SourceReader:
 
 
 def _commands(text: str, line: int) -> Iterator[tuple[str, int]]:
-    """Yield the file and the line of each ``SOURCE`` command; errors appear when the script runs."""
-    if SOURCE not in text.upper() and "\\." not in text:
-        return
-    try:
-        for statement in split_statements(text, line):
-            if (name := source_of(statement)) is not None:
-                yield name, statement.line
-    except (ScenarioError, RecursionError):
-        return
+    """Yield the file and the line of each ``SOURCE`` command."""
+    start = 0
+    for section in sections(text):
+        line += text.count("\n", start, section.end)
+        start = section.end
+        if section.source is not None:
+            yield section.source, line
 
 
 def read_content(path: Path) -> bytes:

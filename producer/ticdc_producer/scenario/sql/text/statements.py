@@ -8,13 +8,12 @@ from functools import cached_property
 import msgspec
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.sql.text.dialect import Token, TokenType, string_text, words
+from ticdc_producer.scenario.sql.text.dialect import Token, TokenType, words
 from ticdc_producer.scenario.sql.text.lexer import Lexeme, read_shape, sections
 from ticdc_producer.scenario.sql.text.repeated_shapes import RepeatedShapes
 from ticdc_producer.scenario.sql.text.spelling import DEFAULT, Spelling, next_statement, quoted_text
 
 SOURCE = "SOURCE"
-_SHAPE_OF_SOURCE = "SOURCE ''"
 
 
 class Statement(msgspec.Struct, frozen=True, dict=True):
@@ -85,12 +84,7 @@ def split_statements(
 def _command(source: str, line: int) -> Statement:
     name = quoted_text(source)
     text = f"{SOURCE} {name}"
-    return Statement(text, text, line, _SHAPE_OF_SOURCE, (("string", name),))
-
-
-def source_of(statement: Statement) -> str | None:
-    """Return the file that a ``SOURCE`` command names; None for a statement."""
-    return string_text(statement.literals[0][1]) if statement.shape == _SHAPE_OF_SOURCE else None
+    return Statement(text, text, line, f"{SOURCE} ''", (("string", name),))
 
 
 def _split(
