@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import ticdc_producer
 from ticdc_producer.cli import main
+from ticdc_producer.runs.validate import validate_scenario
 
 SQL = """create table t (id int primary key, v varchar(3));
 insert into t values (1, 'long text');
@@ -113,3 +115,18 @@ def test_what_ticdc_does_not_send_is_printed(tmp_path: Path, capsys: pytest.Capt
     sent = [line for line in capsys.readouterr().out.splitlines() if line.startswith("not sent, as by TiCDC")]
     assert sent
     assert validated.splitlines() == [f"{script}: {line}" for line in sent]
+
+
+def test_what_is_before_the_start_or_after_the_target_is_not_printed(tmp_path: Path) -> None:
+    path = tmp_path / "part.yaml"
+    inserts = "".join(
+        f"  - {{sql: INSERT INTO nokey VALUES (1), commit-ts: {ts}00000}}\n" for ts in (2, 3, 4)
+    )
+    path.write_text(
+        "version: 1\nstart-ts: 250000\ntarget-ts: 350000\nsteps:\n"
+        "  - {sql: CREATE TABLE test.nokey (a INT), commit-ts: 100000}\n"
+        f"{inserts}session: {{database: test}}\n"
+    )
+    result = validate_scenario(path)
+    assert [*result.discarded] == ticdc_producer.run(path, dry_run=True).discarded
+    assert [(entry["kind"], entry["changes"]) for entry in result.discarded] == [("row", 1)]

@@ -11,7 +11,7 @@ from ticdc_producer.dispatch.rules import Router
 from ticdc_producer.dispatch.table_filter import ColumnSelection, TableFilter
 from ticdc_producer.errors import ProducerError, ScenarioError, ScenarioProblems
 from ticdc_producer.masking import masked
-from ticdc_producer.scenario.commit_times import clock_of
+from ticdc_producer.scenario.commit_times import clock_of, sent_part
 from ticdc_producer.scenario.execute import check_commits, execute
 from ticdc_producer.scenario.history import History, PassedOver
 from ticdc_producer.scenario.load import load_scenario
@@ -118,11 +118,12 @@ def validate_scenario(path_or_name: str | Path) -> Validation:
 
 
 def _not_sent(scenario: ScenarioFile, changefeed: Changefeed, history: History) -> list[dict[str, object]]:
-    """Return the DDLs and rows that TiCDC does not send."""
+    """Return the DDLs and rows that TiCDC does not send, of the commits between start-ts and target-ts."""
     from ticdc_producer.simulate.counts import discarded
     from ticdc_producer.simulate.job import Job
     from ticdc_producer.simulate.prepare import without_omitted  # loads Arrow
 
+    history = sent_part(history)
     job = Job(scenario=scenario, history=history, changefeed=changefeed)
     history.catalog = without_omitted(history.catalog, job.encoder.fidelity)
     return discarded(job)
