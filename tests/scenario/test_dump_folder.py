@@ -159,6 +159,31 @@ def test_files_that_would_be_missed_are_refused(tmp_path: Path, name: str, what:
     assert error.file == str(tmp_path / "dump" / (name if name != "metadata.partial" else ""))
 
 
+def test_links_stay_in_the_folder(tmp_path: Path) -> None:
+    folder = dumpling(tmp_path)
+    rows = folder / "shop.kinds.000000000.sql"
+    rows.rename(folder / ".rows")
+    rows.symlink_to(".rows")
+    assert len(history_of(folder).changes) == 6
+    for target, what in (
+        (tmp_path / "secret.sql", "a link to a file outside of the folder is not allowed"),
+        (folder / "missing", "this is not a file"),
+        (rows, "this is not a file"),  # links to itself
+    ):
+        rows.unlink()
+        (tmp_path / "secret.sql").write_bytes((folder / ".rows").read_bytes())
+        rows.symlink_to(target)
+        error = error_of(folder)
+        assert (error.file, error.what) == (str(rows), what)
+
+
+def test_packed_files_are_bounded_by_what_they_hold(tmp_path: Path) -> None:
+    packed = gzip.compress(b"-- " + b"x" * (MAX_BYTES // 2), 1)
+    files = {f"shop.items.{n}.sql.gz": packed for n in range(2)}
+    error = error_of(dumpling(tmp_path, **files))
+    assert error.what == "definitions and small tables have more than 64 MiB"
+
+
 def test_errors_have_their_line_in_the_file(tmp_path: Path) -> None:
     folder = dumpling(tmp_path, **{"shop.kinds.000000000.sql": "\nINSERT INTO `kinds` VALUES\n('x',NULL);\n"})
     assert error_of(folder).where == f"{folder}/shop.kinds.000000000.sql:2"

@@ -30,7 +30,7 @@ _PROGRAMS = {
 _NAME = re.compile(
     r"(?P<database>[^.]+?)(?:\.(?P<table>.+?))??"
     rf"(?:(?P<kind>{'|'.join((*_KINDS, *_PROGRAMS))})|(?P<chunk>(?:\.\d+)*))"
-    r"\.(?P<form>sql|csv|parquet|dat|json)(?:\.(?P<packed>gz|bz2|zst|lz4|\w+))?"
+    r"\.(?P<form>sql|csv|parquet|dat|json)(?:\.(?P<packed>\w+))?"
 )
 _READABLE = ("gz", "bz2", "zst", "lz4")
 _IF_NOT_EXISTS = re.compile(r"\b(CREATE\s+(?:DATABASE|SCHEMA))\s+(?!(?:/\*!\d*\s*)?IF\s)", re.IGNORECASE)
@@ -72,13 +72,18 @@ class DumpFolder:
     programs: list[tuple[str, str]] = field(default_factory=list)
     _lines: list[str] = field(default_factory=lambda: [*_BEGIN])
     _lines_before: int = 0
+    _nbytes: int = 0
     _databases: list[str] = field(default_factory=list)
 
     def add_source(self, file: _File, text: str) -> None:
         """Add a file to the script, in its database.
 
         :param text: its content.
+        :raises ScenarioError: if the files of the script, unpacked, are too large.
         """
+        self._nbytes += len(text)
+        if self._nbytes > MAX_BYTES:
+            raise _too_large(self.folder, "unpack the files of large tables")
         if file.kind == _DATABASE:
             self._databases.append(file.database)
         elif file.table:
@@ -155,9 +160,10 @@ def read_dump_folder(folder: Path) -> DumpFolder:
 
 
 def _files(folder: Path) -> Iterator[_File]:
+    inside = folder.resolve()
     for path in folder.iterdir():
         name = _NAME.fullmatch(path.name)
-        if path.name.startswith(".") or not path.is_file() or path.suffix.lower() in (".bak", ".log"):
+        if path.name.startswith(".") or path.is_dir() or path.suffix.lower() in (".bak", ".log"):
             continue
         if name is None or (name["kind"] is None and name["table"] is None):
             if ".sql" in path.name and "checksum" not in path.name and "metadata" not in path.name:
@@ -165,6 +171,7 @@ def _files(folder: Path) -> Iterator[_File]:
                 raise ScenarioError(what, file=str(path), hint=hint)
             continue
         _check_form(path, name["form"], name["packed"] or "")
+        _check_place(path, inside)
         yield _File(
             path=path,
             kind=name["kind"] or "",
@@ -184,6 +191,18 @@ def _check_form(path: Path, form: str, packed: str) -> None:
         raise UnsupportedSQL(f"a file with the ending .{packed} is not supported", file=str(path), hint=hint)
 
 
+def _check_place(path: Path, folder: Path) -> None:
+    """Check that a file is in the folder, also behind a symbolic link.
+
+    :param folder: without symbolic links.
+    """
+    if not path.is_file():  # a link to nothing, or a pipe
+        raise ScenarioError("this is not a file", file=str(path))
+    if not path.resolve().is_relative_to(folder):
+        what, hint = "a link to a file outside of the folder is not allowed", "copy the file there"
+        raise ScenarioError(what, file=str(path), hint=hint)
+
+
 def _large_tables(files: Sequence[_File]) -> set[tuple[str, str]]:
     """Return the tables whose rows Spark reads: none, unless the dump is too large for the SQL engine."""
     sizes: dict[tuple[str, str], int] = {}
@@ -194,9 +213,13 @@ def _large_tables(files: Sequence[_File]) -> set[tuple[str, str]]:
         return set()
     large = {key for key, size in sizes.items() if size >= LARGE_TABLE and key[1]}
     if sum(size for key, size in sizes.items() if key not in large) > MAX_BYTES:
-        what = f"definitions and small tables have more than {MAX_BYTES >> 20} MiB"
-        raise ScenarioError(what, file=str(files[0].path.parent))
+        raise _too_large(files[0].path.parent)
     return large
+
+
+def _too_large(folder: Path, hint: str = "") -> ScenarioError:
+    what = f"definitions and small tables have more than {MAX_BYTES >> 20} MiB"
+    return ScenarioError(what, file=str(folder), hint=hint)
 
 
 def _text(file: _File) -> str:
