@@ -276,11 +276,25 @@ def test_a_pattern_takes_linear_time() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["left('a')", "concat()", "json_object('a')", "nullif(1)", "date_add(1, 2, 3, 4)"]
-)
+    "text",
+    [
+        "left('a')", "concat()", "json_object('a')", "nullif(1)", "date_add(1, 2, 3, 4)",
+        "adddate(1, 2, 'DAY')", "substr('abc', 1, 2, 3)", "substring('abc', 1, 2 for 3)",
+    ],
+)  # fmt: skip
 def test_a_wrong_number_of_arguments_is_an_error(text: str) -> None:
     with pytest.raises(ScenarioError, match=r"Incorrect parameter count|does not parse"):
         value_of(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["trim('a', 'b')", "trim(leading 'a')", "trim('a' from 'b' from 'c')", "date_add('2020-01-01', 1)",
+     "date_sub('2020-01-01', 1)"],
+)  # fmt: skip
+def test_forms_of_other_databases_do_not_parse(text: str) -> None:
+    with pytest.raises(ScenarioError, match="SQL does not parse"):
+        result_text(text)
 
 
 def test_a_misspelt_function_gets_a_suggestion() -> None:

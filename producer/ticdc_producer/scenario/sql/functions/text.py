@@ -192,7 +192,12 @@ FUNCTIONS = {
     "RTRIM": value_function(partial(_trim, what=" ", side="TRAILING"), 1, type=text_type, indexed=True),
     "SUBSTR": value_function(_substring, 2, 3, integers=(1, 2), type=text_type),
     "SUBSTRING": value_function(
-        _substring, 2, 3, integers=(1, 2), type=text_type, syntax={exp.Substring: ("this", "start", "length")}
+        _substring,
+        2,
+        3,
+        integers=(1, 2),
+        type=text_type,
+        syntax={exp.Substring: ("this", "start", "length", "zero_start")},  # sqlglot reads four arguments
     ),
     "SUBSTRING_INDEX": value_function(_substring_index, 3, integers=(2,), type=text_type),
     "TRIM": value_function(_trim, 3, type=text_type, indexed=True, syntax={exp.Trim: _trim_operands}),

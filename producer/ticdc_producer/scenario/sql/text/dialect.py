@@ -125,6 +125,16 @@ class TiDB(MySQL):
             listed = self._parse_csv(self._parse_disjunction)
             return listed if self._match(TokenType.R_PAREN) else []
 
+        def _parse_trim(self) -> Any:
+            """Read ``[[side] [what] FROM] value``; sqlglot also accepts a comma, and a side without FROM."""
+            side = self._prev.text.upper() if self._match_texts(self.TRIM_TYPES) else None
+            what, value = None, self._parse_bitwise()
+            if self._match(TokenType.FROM):
+                what, value = value, self._parse_bitwise()
+            elif side is not None:
+                self.raise_error("Expecting FROM")
+            return self.expression(exp.Trim(this=value, position=side, expression=what))
+
         def _parse_join(self, *args: Any, **kwargs: Any) -> Any:
             """Mark joins by comma: JOIN binds tighter, but sqlglot's trees do not distinguish them."""
             comma = self._curr is not None and self._curr.token_type == TokenType.COMMA

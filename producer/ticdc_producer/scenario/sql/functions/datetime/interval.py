@@ -154,7 +154,7 @@ def _shifted_type(arguments: Arguments, types: Sequence[ExpressionType]) -> Expr
 def _interval_arguments(arguments: Arguments) -> Arguments:
     """Return the arguments of ``DATE_ADD(d, INTERVAL n unit)``: d, n and the unit; a bare n counts days."""
     if len(arguments) != 2:
-        return arguments
+        return arguments[:2]  # a wrong number of them, also if there are three
     moment, amount = arguments
     if not isinstance(amount, exp.Interval):
         return moment, amount, exp.Literal.string("DAY")
@@ -162,6 +162,14 @@ def _interval_arguments(arguments: Arguments) -> Arguments:
     if unit is None or amount.this is None:
         raise ScenarioError("SQL does not parse: INTERVAL needs a number and a unit")
     return moment, amount.this, exp.Literal.string(unit.name.upper())
+
+
+def _with_interval(arguments: Arguments) -> Arguments:
+    """Return the arguments of DATE_ADD and DATE_SUB, which have no bare number of days."""
+    if len(arguments) == 2 and not isinstance(arguments[1], exp.Interval):
+        hint = "write INTERVAL n DAY"
+        raise ScenarioError("SQL does not parse: DATE_ADD and DATE_SUB need an INTERVAL", hint=hint)
+    return _interval_arguments(arguments)
 
 
 def _sum_operands(node: exp.Expr) -> Arguments | None:
@@ -232,8 +240,8 @@ _ADD, _SUBTRACT = (partial(_add_signed, sign=sign) for sign in (1, -1))
 
 FUNCTIONS = {
     "ADDDATE": _SHIFT(_ADD),
-    "DATE_ADD": _SHIFT(_ADD, syntax={exp.Add: _sum_operands}),
-    "DATE_SUB": _SHIFT(_SUBTRACT, syntax={exp.Sub: _sum_operands}),
+    "DATE_ADD": _SHIFT(_ADD, arguments=_with_interval, syntax={exp.Add: _sum_operands}),
+    "DATE_SUB": _SHIFT(_SUBTRACT, arguments=_with_interval, syntax={exp.Sub: _sum_operands}),
     "SUBDATE": _SHIFT(_SUBTRACT),
     "TIMESTAMPADD": Function(_timestampadd, 3, 3, type=E.TEXT, arguments=unit_arguments),
     "TIMESTAMPDIFF": Function(_timestampdiff, 3, 3, type=E.INTEGER, arguments=unit_arguments),
