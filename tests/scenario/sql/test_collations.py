@@ -123,3 +123,29 @@ def test_functions_of_bytes_read_a_gbk_column_in_gbk() -> None:
     script = f"create table t (v varchar(9) {_GBK}, n int, h varchar(99)); insert into t (v) values ('中文');"
     script += "update t set n = length(v), h = concat(hex(v), ' ', to_base64(v), ' ', ascii(v))"
     assert rows_of(script) == [("中文".encode(), b"4", b"D6D0CEC4 1tDOxA== 214")]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "insert into t select id, v from s",
+        "insert into t select id, v from s union select 1, v from s",
+        "insert into t values (1, convert('中' using gbk))",
+        "insert into t values (1, '-'); update t, s set t.b = s.v",
+        "insert into t values (1, '-'); insert into t select 1, '-' from s on duplicate key update b = s.v",
+        "insert into t values (1, (select v from s))",
+        "insert into t select id, cast(v as binary) from s",
+    ],
+)
+def test_a_binary_column_has_the_bytes_of_gbk(change: str) -> None:
+    script = f"create table s (id int primary key, v varchar(9) {_GBK}); insert into s values (1, '中');"
+    script += f"create table t (id int primary key, b varbinary(9)); {change}"
+    assert rows_of(script) == [(b"1", b"\xd6\xd0")]
+
+
+@pytest.mark.parametrize("change", ["cast(v as char)", "convert(v using utf8mb4)", "concat(v, '')"])
+def test_a_text_in_another_charset_has_its_bytes(change: str) -> None:
+    script = "create table t (v varchar(9), b varbinary(9)); insert into t (v) values ('中');"
+    if "concat" not in change:
+        script = script.replace("varchar(9)", f"varchar(9) {_GBK}")
+    assert rows_of(f"{script} update t set b = {change}") == [("中".encode(), "中".encode())]

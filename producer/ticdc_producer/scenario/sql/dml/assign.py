@@ -10,13 +10,14 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.model.values.temporal_text import datetime_from_python
 from ticdc_producer.scenario.sql.definition.generated import expression_of
 from ticdc_producer.scenario.sql.dml.column_cast import cast_to_column
+from ticdc_producer.scenario.sql.expression.collation import encoded
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.expression.function_call import column_name
 from ticdc_producer.scenario.sql.expression.scope import Scope
@@ -54,9 +55,16 @@ def assigned_value(node: exp.Expr, column: ColumnInfo, scope: Scope, *, updates:
     if is_default(node):
         return default_value(column, scope)
     given = evaluate(node, scope)
+    if is_binary_string(column):
+        given = encoded(node, given, scope)
     if updates:
         given = cast_to_column(column, given, scope.mode)
     return stored_value(given, column, scope)
+
+
+def is_binary_string(column: ColumnInfo) -> bool:
+    """Return whether a column has bytes, so that a text is stored in its own charset."""
+    return column.binary and column.type in STRINGS | LOBS
 
 
 def stored_value(given: SQLValue, column: ColumnInfo, scope: Scope) -> Value:

@@ -20,6 +20,7 @@ from ticdc_producer.scenario.sql.dml.assign import (
     assign_in_order,
     checked_assignments,
     generated_error,
+    is_binary_string,
     is_default,
 )
 from ticdc_producer.scenario.sql.dml.literal_rows import LiteralRows
@@ -30,9 +31,11 @@ from ticdc_producer.scenario.sql.dml.stored_rows import (
     new_row,
     update_row,
 )
+from ticdc_producer.scenario.sql.expression.collation import encoded_in
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext, row_items
+from ticdc_producer.scenario.sql.query.plan import QueryRow
 from ticdc_producer.scenario.sql.query.scope import Combination, QueryScope
 from ticdc_producer.scenario.sql.query.select import SelectPlan
 from ticdc_producer.scenario.sql.store.storage import Table
@@ -75,7 +78,7 @@ class InsertPlan:
             self._tuples = [list(row_items(row)) for row in rows.expressions]
             source = _Source(self._tuples)
         else:
-            source = _selected(rows, count, context)
+            source = _selected(rows, self.columns, context)
         if self._is_checked:
             return source
         _check_generated(self._table, self.columns, source.tuples)
@@ -200,14 +203,29 @@ def _assigned_offsets(tree: exp.Insert, table: TableInfo, context: StatementCont
     return offsets
 
 
-def _selected(tree: exp.Expr, count: int, context: StatementContext) -> _Source:
-    plan = context.plan(tree, None)
+def _selected(tree: exp.Expr, columns: InsertColumns, context: StatementContext) -> _Source:
+    plan, count = context.plan(tree, None), len(columns.assigned)
     if len(plan.fields) != count:
         raise _count_error(1, count, len(plan.fields))
+    collations = [
+        field.collation if is_binary_string(column) else ""
+        for field, (_, column) in zip(plan.fields, columns.assigned, strict=True)
+    ]
     if not isinstance(plan, SelectPlan):
-        return _Source(plan.rows(None))
+        return _Source(_encoded(plan.rows(None), collations))
     rows = plan.selected(None)
-    return _Source([row.values for row in rows], plan.scope, [row.combination for row in rows])
+    values = _encoded([row.values for row in rows], collations)
+    return _Source(values, plan.scope, [row.combination for row in rows])
+
+
+def _encoded(rows: Sequence[QueryRow], collations: Sequence[str]) -> Sequence[QueryRow]:
+    """Return rows with the texts of binary columns in their charsets.
+
+    :param collations: per column, that of its texts; empty unless the column is binary.
+    """
+    if not any(collations):
+        return rows
+    return [[*map(encoded_in, collations, row)] for row in rows]
 
 
 def _count_error(row: int, columns: int, values: int) -> ScenarioError:

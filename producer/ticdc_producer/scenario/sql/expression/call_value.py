@@ -12,13 +12,13 @@ from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.values.coerce_text import to_text
-from ticdc_producer.model.values.collation import charset_of, weights_of
+from ticdc_producer.model.values.collation import charset_of
 from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, Quotient, SQLMode, SQLValue
 from ticdc_producer.model.values.temporal_text import MAX_FSP
 from ticdc_producer.scenario.sql.expression.aggregate_call import aggregate_of
 from ticdc_producer.scenario.sql.expression.arithmetic import DIV_INCREMENT
 from ticdc_producer.scenario.sql.expression.choice import shared_type
-from ticdc_producer.scenario.sql.expression.collation import collation_of
+from ticdc_producer.scenario.sql.expression.collation import collation_of, encoded
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
 from ticdc_producer.scenario.sql.expression.eval_type import (
     UNKNOWN,
@@ -72,7 +72,7 @@ def _value(node: exp.Expr, scope: Scope) -> SQLValue:
         ]
     if function.takes_bytes:
         pairs = zip(call.arguments, arguments, strict=True)
-        arguments = [_in_charset(argument, value, scope) for argument, value in pairs]
+        arguments = [encoded(argument, value, scope) for argument, value in pairs]
     collation = (collation_of(node, scope) or DEFAULT_COLLATION) if function.collated else ""
     if function.type is not chosen_type:
         value = function(arguments, mode, collation)
@@ -89,14 +89,6 @@ def _value(node: exp.Expr, scope: Scope) -> SQLValue:
     elif not any(isinstance(argument, DateTimeValue | Duration) for argument in arguments):
         arguments = [converted(argument, kind, mode) for argument in arguments]
     return converted(function(arguments, mode, collation), kind, mode)
-
-
-def _in_charset(node: exp.Expr, value: SQLValue, scope: Scope) -> SQLValue:
-    """Return the bytes of a text in GBK; texts in other charsets are stored in UTF-8."""
-    if not isinstance(value, str) or value.isascii():
-        return value
-    charset = charset_of(collation_of(node, scope) or DEFAULT_COLLATION)
-    return b"".join(map(weights_of("gbk_bin").__getitem__, value)) if charset == "gbk" else value
 
 
 def _fitting_quotient(node: exp.Expr, value: Quotient, scope: Scope) -> SQLValue:

@@ -11,7 +11,8 @@ from functools import reduce
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.values.collation import DEFAULT_COLLATIONS, charset_of
+from ticdc_producer.model.values.collation import DEFAULT_COLLATIONS, charset_of, weights_of
+from ticdc_producer.model.values.sql_value import SQLValue
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
 from ticdc_producer.scenario.sql.expression.function_call import call_of, column_name
 from ticdc_producer.scenario.sql.expression.scope import Scope
@@ -45,6 +46,30 @@ def collation_of(node: exp.Expr, scope: Scope) -> str:
         return collation_of(explicit, scope)
     names = [name for child in children if (name := collation_of(child, scope))]
     return next((name for name in names if name in _BINARY), names[0] if names else "")
+
+
+def encoded(node: exp.Expr, value: SQLValue, scope: Scope) -> SQLValue:
+    """Return a text as the bytes that a binary string has for it: see ``encoded_in``.
+
+    :param node: the expression with this value.
+    """
+    if not isinstance(value, str) or value.isascii():
+        return value
+    is_converted = isinstance(node, exp.Cast) and node.to.text("kind").lower() != "gbk"
+    return value if is_converted else encoded_in(collation_of(node, scope), value)
+
+
+def encoded_in(collation: str, value: SQLValue) -> SQLValue:
+    """Return a text in GBK as its bytes; texts in other charsets have those of UTF-8.
+
+    Source: tidb ``Datum.GetBinaryStringEncoded``.
+
+    >>> encoded_in("gbk_chinese_ci", "中"), encoded_in("utf8mb4_bin", "中")
+    (b'\xd6\xd0', '中')
+    """
+    if isinstance(value, str) and charset_of(collation) == "gbk":
+        return b"".join(map(weights_of("gbk_bin").__getitem__, value))
+    return value
 
 
 def shared_collation(node: exp.Expr, scope: Scope) -> str:

@@ -12,7 +12,7 @@ from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMo
 from ticdc_producer.scenario.sql.expression.call_value import with_calls
 from ticdc_producer.scenario.sql.expression.cast import cast, target_of
 from ticdc_producer.scenario.sql.expression.choice import CHOICES
-from ticdc_producer.scenario.sql.expression.collation import collation_of
+from ticdc_producer.scenario.sql.expression.collation import collation_of, encoded
 from ticdc_producer.scenario.sql.expression.comparison import COMPARISONS
 from ticdc_producer.scenario.sql.expression.eval_type import (
     Digits,
@@ -97,7 +97,10 @@ def _known_collation(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
 def _cast(node: exp.Expr, scope: Scope) -> SQLValue:
     if is_typed_literal(node):
         return typed_literal(node, scope.mode)
-    return cast(evaluate(node.this, scope), target_of(node.args["to"]), scope.mode)
+    target, value = target_of(node.args["to"]), evaluate(node.this, scope)
+    if target.type.kind is E.BYTES:
+        value = encoded(node.this, value, scope)
+    return cast(value, target, scope.mode)
 
 
 def _cast_type(node: exp.Expr, scope: Scope) -> ExpressionType:
