@@ -60,7 +60,7 @@ def test_an_unreachable_server_is_an_error_of_the_environment(tmp_path: Path) ->
     golden = state_folder(tmp_path / "golden")
     table = _tables(golden)[0]
     with pytest.raises(StateSourceError) as caught:
-        DatabaseSource(f"mysql://ann:{SECRET}@127.0.0.1:1/shop").find(table, None, unique_name=True)
+        DatabaseSource(f"mysql://ann:{SECRET}@127.0.0.1:1/shop").find(table, None, True)
     assert SECRET not in str(caught.value)
     assert caught.value.exit_code == 3
 
@@ -96,7 +96,7 @@ def test_a_table_is_found_by_its_usual_names(name: str, tmp_path: Path) -> None:
     golden = state_folder(tmp_path / "golden")
     with sqlite3.connect(tmp_path / "x.db") as database:
         database.execute(f'CREATE TABLE "{name}" (id INTEGER)')
-    table = DatabaseSource(f"sqlite:///{tmp_path / 'x.db'}").find(_tables(golden)[0], None, unique_name=True)
+    table = DatabaseSource(f"sqlite:///{tmp_path / 'x.db'}").find(_tables(golden)[0], None, True)
     assert table is not None
     assert table.columns == ("id",)
 

@@ -45,14 +45,14 @@ def rows(*numbers: int, version: int = 1, gone: bool = False) -> pa.Table:
 
 
 def write_delta(folder: Path, versions: list[pa.Table]) -> str:
-    deltalake = pytest.importorskip("deltalake", reason="the extra lake is not installed")
+    deltalake = pytest.importorskip("deltalake", reason="not run: the extra lake is not installed")
     for table in versions:
         deltalake.write_deltalake(folder, table, mode="append")
     return str(len(versions) - 2)
 
 
 def write_iceberg(folder: Path, versions: list[pa.Table]) -> str:
-    pytest.importorskip("pyiceberg", reason="the extra lake is not installed")
+    pytest.importorskip("pyiceberg", reason="not run: the extra lake is not installed")
     from pyiceberg.catalog.memory import InMemoryCatalog
 
     catalog = InMemoryCatalog("test", warehouse=folder.parent.as_uri())
@@ -66,7 +66,7 @@ def write_iceberg(folder: Path, versions: list[pa.Table]) -> str:
 
 
 def write_paimon(folder: Path, versions: list[pa.Table]) -> str:
-    pytest.importorskip("pypaimon", reason="the extra paimon is not installed")
+    pytest.importorskip("pypaimon", reason="not run: the extra paimon is not installed")
     from pypaimon import CatalogFactory, Schema
 
     catalog = CatalogFactory.create({"warehouse": str(folder.parents[1])})

@@ -34,8 +34,24 @@ def masked(method: Method, column: ColumnInfo, values: list[str | bytes | None])
     return result
 
 
-def column(kind: T, **given: object) -> ColumnInfo:
-    return ColumnInfo(name="a", type=kind, **given)  # type: ignore[arg-type]
+def column(
+    kind: T,
+    *,
+    length: int = -1,
+    decimal: int = -1,
+    unsigned: bool = False,
+    charset: str = "binary",
+    collation: str = "binary",
+) -> ColumnInfo:
+    return ColumnInfo(
+        name="a",
+        type=kind,
+        length=length,
+        decimal=decimal,
+        unsigned=unsigned,
+        charset=charset,
+        collation=collation,
+    )
 
 
 _INTEGERS = {T.TINY: 8, T.SHORT: 16, T.INT24: 24, T.LONG: 32, T.LONGLONG: 64}

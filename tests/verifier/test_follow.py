@@ -376,7 +376,7 @@ def test_an_interruption_gives_the_verdict_so_far(tmp_path: Path, kafka: Embedde
 
 
 def test_metrics_are_served_on_this_machine_only_and_a_used_port_is_refused() -> None:
-    pytest.importorskip("prometheus_client")
+    pytest.importorskip("prometheus_client", reason="not run: the extra metrics is not installed")
     with closing(socket()) as used:
         used.bind(("127.0.0.1", 0))
         used.listen()
@@ -390,7 +390,7 @@ def test_metrics_are_served_on_this_machine_only_and_a_used_port_is_refused() ->
 
 
 def test_lags_and_counts_are_read_by_prometheus(tmp_path: Path) -> None:
-    pytest.importorskip("prometheus_client")
+    pytest.importorskip("prometheus_client", reason="not run: the extra metrics is not installed")
     followed, _ = follower(golden(tmp_path / "golden", "early-resolved:times=1"))
     with closing(socket()) as free:
         free.bind(("127.0.0.1", 0))

@@ -105,10 +105,7 @@ def _plans(
     """Return the plans of the requested tables that exist, with their columns."""
     same_name = Counter(table.name for table in tables)
     pairs = [
-        (
-            table,
-            source.find(table, table_map.get(table.qualified_name), unique_name=same_name[table.name] == 1),
-        )
+        (table, source.find(table, table_map.get(table.qualified_name), same_name[table.name] == 1))
         for table in tables
     ]
     return [

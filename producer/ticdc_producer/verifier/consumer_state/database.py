@@ -80,7 +80,7 @@ class DatabaseSource:
             # A Spark worker does not run in the current directory.
             self._url = self._url.set(database=str(file.absolute()))
 
-    def find(self, table: ExpectedTable, name: str | None, *, unique_name: bool) -> ActualTable | None:
+    def find(self, table: ExpectedTable, name: str | None, unique_name: bool, /) -> ActualTable | None:
         with self._engine() as engine, warnings.catch_warnings():
             warnings.simplefilter("ignore", sa.exc.SAWarning)  # of types that SQLAlchemy does not know
             inspector = sa.inspect(engine)

@@ -54,13 +54,7 @@ class SparkTables:
         """The pattern."""
         return self._pattern
 
-    def find(
-        self,
-        table: ExpectedTable,
-        name: str | None,
-        *,
-        unique_name: bool,  # noqa: ARG002  # the name includes the schema
-    ) -> ActualTable | None:
+    def find(self, table: ExpectedTable, name: str | None, _unique_name: bool, /) -> ActualTable | None:
         schema, _, relation = (name or table.qualified_name).rpartition(".")
         location = self._template.replace("{schema}", schema).replace("{table}", relation)
         try:
@@ -78,7 +72,7 @@ class SparkTables:
             else self._spark.read.format(self._kind).load(location)
         )
 
-    def rows(self, spark: SparkSession, plan: TablePlan) -> DataFrame:  # noqa: ARG002  # it has a session of its own
+    def rows(self, _spark: SparkSession, plan: TablePlan, /) -> DataFrame:
         return dataframe_rows(self._read(plan.actual), plan)
 
 
@@ -93,13 +87,7 @@ class DataFrameTables:
     def __init__(self, frames: Mapping[str, DataFrame]) -> None:
         self._frames = dict(frames)
 
-    def find(
-        self,
-        table: ExpectedTable,
-        name: str | None,
-        *,
-        unique_name: bool,  # noqa: ARG002  # the name includes the schema
-    ) -> ActualTable | None:
+    def find(self, table: ExpectedTable, name: str | None, _unique_name: bool, /) -> ActualTable | None:
         name = name or table.qualified_name
         return (
             ActualTable(name=name, columns=tuple(self._frames[name].columns))
@@ -107,5 +95,5 @@ class DataFrameTables:
             else None
         )
 
-    def rows(self, spark: SparkSession, plan: TablePlan) -> DataFrame:  # noqa: ARG002  # they have theirs
+    def rows(self, _spark: SparkSession, plan: TablePlan, /) -> DataFrame:
         return dataframe_rows(self._frames[plan.actual], plan)

@@ -112,7 +112,7 @@ class Files:
         """The path."""
         return str(self._root)
 
-    def find(self, table: ExpectedTable, name: str | None, *, unique_name: bool) -> ActualTable | None:
+    def find(self, table: ExpectedTable, name: str | None, unique_name: bool, /) -> ActualTable | None:
         path = self._path(table, name, unique_name=unique_name)
         if path is None:
             return None

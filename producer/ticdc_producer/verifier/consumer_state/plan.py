@@ -262,7 +262,7 @@ class StateSource(Protocol):
     def label(self) -> str:
         """The location of the source without passwords, for messages."""
 
-    def find(self, table: ExpectedTable, name: str | None, *, unique_name: bool) -> ActualTable | None:
+    def find(self, table: ExpectedTable, name: str | None, unique_name: bool, /) -> ActualTable | None:
         """Find the consumer's table for an expected table; None if it does not exist.
 
         :param name: name given by the user; None: one of the default names.
@@ -271,7 +271,7 @@ class StateSource(Protocol):
         :raises StateSourceError: if the source cannot be reached.
         """
 
-    def rows(self, spark: SparkSession, plan: TablePlan) -> DataFrame:
+    def rows(self, spark: SparkSession, plan: TablePlan, /) -> DataFrame:
         """Return the rows of a table (shape ``COMPARABLE_ROWS``), in no order; Spark reads them lazily."""
 
 

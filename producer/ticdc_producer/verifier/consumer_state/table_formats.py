@@ -5,6 +5,7 @@ The libraries stream Arrow batches. One task of Spark reads a table.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,7 +156,7 @@ def _location(pattern: str) -> _Location:
     return _Location(kind, path, options)
 
 
-class _Tables:
+class _Tables(ABC):
     """Tables by a pattern ``FORMAT:PATH?OPTION=VALUE``.
 
     :param tables: number of tables to compare.
@@ -173,13 +174,7 @@ class _Tables:
         """The pattern."""
         return self._pattern
 
-    def find(
-        self,
-        table: ExpectedTable,
-        name: str | None,
-        *,
-        unique_name: bool,  # noqa: ARG002  # the name includes the schema
-    ) -> ActualTable | None:
+    def find(self, table: ExpectedTable, name: str | None, _unique_name: bool, /) -> ActualTable | None:
         schema, _, relation = (name or table.qualified_name).rpartition(".")
         location = self._location.of_table(schema, relation)
         if "://" not in location and not Path(location).exists():
@@ -192,8 +187,12 @@ class _Tables:
             )
         return ActualTable(name=location, columns=tuple(column for column in columns if column not in own))
 
+    @abstractmethod
     def _columns(self, location: str) -> tuple[str, ...]:
-        raise NotImplementedError
+        """Return the names of the columns of a table.
+
+        :raises StateError: if it cannot be opened.
+        """
 
 
 class FormatTables(_Tables):
