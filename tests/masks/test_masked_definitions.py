@@ -62,7 +62,7 @@ BOUND = "PARTITION q VALUES LESS THAN (4711)"
 @pytest.mark.parametrize("change", [f"ADD PARTITION ({BOUND})", f"REORGANIZE PARTITION p INTO ({BOUND})"])
 def test_bounds_that_may_be_of_masked_columns_are_refused(tmp_path: Path, change: str) -> None:
     given = read_rules(rules(tmp_path, "rules: [{columns: [t.a, t.b], method: format}]"))
-    masks, alter = StatementMasks(MaskedTables(given), given.text_mask), f"ALTER TABLE t {change}"
+    masks, alter = StatementMasks(MaskedTables(given)), f"ALTER TABLE t {change}"
     column = ColumnInfo(name="a", type=MySQLType.VARCHAR, charset="utf8mb4", collation="utf8mb4_bin")
     masks.tables.see_table(TableInfo(table_id=1, schema="s", name="t", columns=(column,)))
     with pytest.raises(ProducerError, match="has bounds, and its PARTITION BY is not known") as error:
@@ -85,7 +85,7 @@ def test_bounds_of_other_columns_stay(tmp_path: Path) -> None:
 
 def test_bounds_are_refused_if_a_renamed_table_may_have_them(tmp_path: Path) -> None:
     given = read_rules(rules(tmp_path, "rules: [{columns: [a], method: format}]"))
-    masks = StatementMasks(MaskedTables(given), given.text_mask)
+    masks = StatementMasks(MaskedTables(given))
     column = ColumnInfo(name="a", type=MySQLType.VARCHAR, charset="utf8mb4", collation="utf8mb4_bin")
     masks.tables.see_table(TableInfo(table_id=1, schema="s", name="t", columns=(column,)))
     masks.see_partitions(f"{RANGES} (b) (PARTITION p VALUES LESS THAN (5))", "s")
@@ -93,4 +93,44 @@ def test_bounds_are_refused_if_a_renamed_table_may_have_them(tmp_path: Path) -> 
     assert masks.masked(f"ALTER TABLE t ADD PARTITION ({BOUND})", "s", "here")
     masks.see_partitions("RENAME TABLE t TO v, u TO t", "s")
     with pytest.raises(ProducerError, match="has bounds of the masked column a"):
+        masks.masked(f"ALTER TABLE t ADD PARTITION ({BOUND})", "s", "here")
+
+
+COMPUTED = "a DATE, b INT AS (YEAR(a)) VIRTUAL, c INT AS (b + b) STORED"
+
+
+@pytest.mark.parametrize(
+    ("sql", "what"),
+    [
+        (f"CREATE TABLE t ({COMPUTED}) PARTITION BY RANGE (c) (PARTITION p VALUES LESS THAN (4711))",
+         "s.t has RANGE partitions by the masked column c"),
+        (f"CREATE TABLE t ({COMPUTED}, CHECK (c < 4711))", "an expression about c of s.t has literals"),
+        (f"CREATE TABLE t ({COMPUTED}); ALTER TABLE t ADD CHECK (b < 4711)",
+         "an expression about b of s.t has literals"),
+    ],
+)  # fmt: skip
+def test_columns_that_are_computed_of_masked_ones_have_no_literals_either(
+    tmp_path: Path, sql: str, what: str
+) -> None:
+    (tmp_path / "dump.sql").write_text(f"CREATE DATABASE s; USE s; {sql};")
+    given = rules(tmp_path, "rules: [{columns: [a], method: format}]")
+    with pytest.raises(ProducerError, match=what) as error:
+        mask(tmp_path / "dump.sql", rules=given, out=tmp_path / "masked.sql")
+    assert "4711" not in str(error.value)
+    given = rules(tmp_path, "rules: [{columns: [z], method: format}]")
+    mask(tmp_path / "dump.sql", rules=given, out=tmp_path / "masked.sql")
+
+
+def test_bounds_of_a_column_that_is_computed_of_a_masked_one_are_refused(tmp_path: Path) -> None:
+    given = read_rules(rules(tmp_path, "rules: [{columns: [a], method: format}]"))
+    masks = StatementMasks(MaskedTables(given))
+    columns = (
+        ColumnInfo(name="a", type=MySQLType.DATE),
+        ColumnInfo(name="c", type=MySQLType.LONG, generated="stored", expression="year(`a`)"),
+    )
+    masks.tables.see_table(TableInfo(table_id=1, schema="s", name="t", columns=columns))
+    masks.see_partitions(
+        "CREATE TABLE t (id INT) PARTITION BY RANGE (c) (PARTITION p VALUES LESS THAN (5))", "s"
+    )
+    with pytest.raises(ProducerError, match="has bounds of the masked column c"):
         masks.masked(f"ALTER TABLE t ADD PARTITION ({BOUND})", "s", "here")

@@ -97,7 +97,7 @@ class MaskedDump:
     def _definition(self, statement: Statement, where: str) -> str:
         self._session.run(statement.text, line=statement.line)
         schema, tree = self._session.database, parse_ddl(Cursor(statement))
-        masks = StatementMasks(self.tables, self.rules.text_mask)
+        masks = StatementMasks(self.tables)
         text = without_comments(statement)
         masks.see_partitions(text, schema)
         if isinstance(tree, CreateTable | AlterTable | CreateIndex):

@@ -51,7 +51,7 @@ class EventMasks:
     @cached_property
     def statements(self) -> StatementMasks:
         """The masks of literals in DDLs."""
-        return StatementMasks(self.tables, self.rules.text_mask)
+        return StatementMasks(self.tables)
 
     def __call__(self, batch: DecodedBatch) -> DecodedBatch:
         """Return events without an unmasked value.

@@ -168,6 +168,12 @@ class MaskedTables:
             if self.mask_of(schema, table, self.columns[(*own, name)])
         }
 
+    def generated_columns(self, schema: str, table: str) -> Iterator[ColumnInfo]:
+        """Yield the known columns of a table that are generated."""
+        own = _key(schema, table)
+        columns = (self.columns[(*own, name)] for name in self.members.get(own, ()))
+        return (column for column in columns if column.generated)
+
     def _check_mapping(self, before: Version, after: Version, mapping: ColumnMapping) -> None:
         """Check that a DDL does not give values to a column with another mask."""
         old = before.definition.info.visible_offsets.get(mapping.source.lower())
