@@ -27,8 +27,8 @@ from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.kafka.follow import growing_topics
 from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
 from ticdc_producer.targets.record_batches import TableDescriptions, described_rows
-from ticdc_producer.verifier.events import EventKind
 from ticdc_producer.verifier.finding import Finding
+from ticdc_producer.verifier.findings import event_counts
 from ticdc_producer.verifier.follow.checkpoint import SourceState, checkpoint_bytes, restore
 from ticdc_producer.verifier.follow.followed_stream import DEFAULT_WINDOW, FollowedStream
 from ticdc_producer.verifier.options import Strictness
@@ -172,10 +172,8 @@ class Follower:
 
     def verdict(self) -> Verdict:
         """Return the verdict so far."""
-        stats = self.stream.stats
-        by_kind = (EventKind.ROW, EventKind.DDL, EventKind.RESOLVED, EventKind.ERROR)
-        kinds = {kind.name.lower(): stats.count(kind) for kind in by_kind}
-        return verdict(self.stream.options, self.stream.verdict_findings(), kinds, None, {})
+        counts = event_counts(self.stream.stats)
+        return verdict(self.stream.options, self.stream.verdict_findings(), counts, None, {})
 
     def _decoder(self) -> Callable[[Any], Any]:
         options = self.changefeed.codec_options()
@@ -331,8 +329,8 @@ def metrics_server(port: int, host: str = METRICS_HOST) -> Metrics:
                 lag.labels(topic, str(partition)).set(age / 1000)
         for (topic, partition), offset in follower.offsets.items():
             read.labels(topic, str(partition)).set(offset)
-        for kind in (EventKind.ROW, EventKind.DDL, EventKind.RESOLVED, EventKind.ERROR):
-            events.labels(kind.name.lower()).set(stream.stats.count(kind))
+        for kind, count in event_counts(stream.stats).items():
+            events.labels(kind).set(count)
         for (invariant, severity), count in stream.counts.items():
             violations.labels(invariant, severity).set(count)
         held.set(0 if stream.events is None else len(stream.events))

@@ -39,14 +39,18 @@ def add_stream_violations(key_findings: KeyFindings, options: VerifyOptions) -> 
 
 
 def kinds(stats: StreamStats, key_findings: KeyFindings) -> dict[str, int]:
-    """Return the number of events by kind; ``duplicate`` counts the duplicates among them.
+    """Return the number of events by kind; ``duplicate`` counts the duplicates among them."""
+    return event_counts(stats) | {"duplicate": key_findings.duplicates}
+
+
+def event_counts(stats: StreamStats) -> dict[str, int]:
+    """Return the number of events by kind.
 
     ``tombstone`` is present if there are messages without value and event.
     """
     by_kind = (EventKind.ROW, EventKind.DDL, EventKind.RESOLVED, EventKind.ERROR)
     counts = {kind.name.lower(): stats.count(kind) for kind in by_kind}
-    counts |= {TOMBSTONE: stats.tombstones} if stats.tombstones else {}
-    return counts | {"duplicate": key_findings.duplicates}
+    return counts | ({TOMBSTONE: stats.tombstones} if stats.tombstones else {})
 
 
 def example_events(violations: ViolationCounts) -> set[EventID]:

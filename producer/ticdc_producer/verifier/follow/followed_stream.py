@@ -15,12 +15,11 @@ from typing import cast
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.model.event import Op
-from ticdc_producer.model.event_line import DecodedRow
-from ticdc_producer.verifier.events import NOTHING, EventKind, Events, offset_and_index, positions
-from ticdc_producer.verifier.finding import EventRef, Example, Finding, Severity, event_summary
+from ticdc_producer.verifier.events import NOTHING, EventKind, Events, offset_and_index
+from ticdc_producer.verifier.finding import Example, Finding, Severity
 from ticdc_producer.verifier.findings import enabled_invariants
-from ticdc_producer.verifier.fingerprint import Flags, Numbers
+from ticdc_producer.verifier.fingerprint import Flags
+from ticdc_producer.verifier.follow.named_events import NamedEvents
 from ticdc_producer.verifier.invariants import ddl, order, resolved, row_state
 from ticdc_producer.verifier.invariants.events import KEY_UPDATE_SPLIT
 from ticdc_producer.verifier.options import VerifyOptions
@@ -101,7 +100,7 @@ class FollowedStream:
         self.stats.add(marked)
         new = with_left_keys(marked.events, marked.observation)
         events = new if self.events is None else Events.joined([self.events, new])
-        batch = _Batch(self, events, decoded)
+        batch = _Batch(self, NamedEvents(events, decoded))
         for invariant in self._invariants:
             if invariant.by_event:
                 batch.report(invariant, invariant.by_event(marked), by_event=True)
@@ -220,12 +219,10 @@ class _Batch:
     """The violations of a batch.
 
     :param events: the window and the new events.
-    :param decoded: the new events.
     """
 
     stream: FollowedStream
-    events: Events
-    decoded: pa.RecordBatch
+    events: NamedEvents
     counts: Counter[tuple[str, Severity]] = field(default_factory=Counter)
     examples: dict[tuple[str, Severity], list[Example]] = field(default_factory=dict)
 
@@ -257,7 +254,7 @@ class _Batch:
             self.counts[invariant.id, severity] += 1
             examples = self.examples.setdefault((invariant.id, severity), [])
             if len(examples) < self.stream.options.examples:
-                examples.append(Example(tuple(map(self._ref, ids)), violations.detail(number)))
+                examples.append(Example(tuple(map(self.events.ref, ids)), violations.detail(number)))
 
     def _is_decided(self, invariant: Invariant, own: EventID, ids: tuple[EventID, ...]) -> bool:
         """Return whether no event that has left the window could show that there is no violation.
@@ -286,47 +283,6 @@ class _Batch:
             for (name, severity), count in sorted(self.counts.items())
         ]
 
-    def _row(self, event: EventID) -> int:
-        topic, partition, offset, index = event
-        events = self.events
-        codes, topics = events.topics
-        own = (codes == topics.index(topic)) & (events.partition == partition)
-        at: Numbers = np.flatnonzero(own & (events.position == events_position(offset, index)))
-        return int(at[0]) if len(at) else NOTHING
-
     def _commit_ts(self, event: EventID) -> int:
-        row = self._row(event)
-        return int(self.events.commit_ts[row]) if row >= 0 else self.stream.horizon
-
-    def _ref(self, event: EventID) -> EventRef:
-        topic, partition, offset, index = event
-        row, events = self._row(event), self.events
-        kind = EventKind(int(events.kind[row])) if row >= 0 else EventKind.RESOLVED
-        op = int(events.op[row]) if row >= 0 else 0
-        return EventRef(
-            topic=topic,
-            partition=partition,
-            offset=offset,
-            index=index,
-            kind=kind.name.lower(),
-            commit_ts=int(events.commit_ts[row]) if row >= 0 else None,
-            schema=str(events.schema[row].as_py()) if row >= 0 else "",
-            table=str(events.table[row].as_py()) if row >= 0 else "",
-            op=Op(op).label if op else "",
-            text=self._text(event),
-        )
-
-    def _text(self, event: EventID) -> str:
-        names = ("topic", "partition", "offset", "index")
-        columns = [self.decoded.column(name).to_numpy(zero_copy_only=False) for name in names]
-        same = [column == value for column, value in zip(columns, event, strict=True)]
-        at = np.flatnonzero(np.logical_and.reduce(same))
-        if not len(at):
-            return ""
-        row: DecodedRow = self.decoded.slice(int(at[0]), 1).to_pylist()[0]
-        return event_summary(row)
-
-
-def events_position(offset: int, index: int) -> int:
-    """Return offset and index as the one number of ``Events.position``."""
-    return int(positions(np.array([offset]), np.array([index]))[0])
+        newest = self.events.commit_ts(event)
+        return self.stream.horizon if newest is None else newest
