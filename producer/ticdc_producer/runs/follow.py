@@ -2,196 +2,32 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from hashlib import sha256
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic, time_ns
-from typing import Any
 
 import pyarrow as pa
 
-from ticdc_producer.config import Changefeed, ConfigSource, SinkKind
+from ticdc_producer.config import ConfigSource, SinkKind
 from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.errors import ArgumentError, ChangefeedError
 from ticdc_producer.local_path import local_path
 from ticdc_producer.protocols import registry
+from ticdc_producer.runs.follower import Follower
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
-from ticdc_producer.runs.verification import verdict
 from ticdc_producer.runs.verify import for_topics
 from ticdc_producer.runs.verify_options import verify_options
-from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.kafka.follow import growing_topics
-from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
-from ticdc_producer.targets.record_batches import TableDescriptions, described_rows
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.findings import event_counts
-from ticdc_producer.verifier.follow.checkpoint import SourceState, checkpoint_bytes, restore
 from ticdc_producer.verifier.follow.followed_stream import DEFAULT_WINDOW, FollowedStream
 from ticdc_producer.verifier.options import Strictness
 from ticdc_producer.verifier.verdict import Verdict
 
 CHECKPOINT_SECONDS = 5.0
 METRICS_HOST = "127.0.0.1"
-
-
-@dataclass
-class Follower:
-    """A topic that is followed.
-
-    Files that cannot be read or written, and those of another run, raise ``ArgumentError``.
-
-    :param offsets: by topic and partition the offset that is read next.
-    :param checkpoint: the file with the state; None: there is none.
-    :param findings: a file that gets the findings as JSON lines; None: there is none.
-    """
-
-    changefeed: Changefeed
-    stream: FollowedStream
-    offsets: dict[tuple[str, int], int]
-    on_finding: Callable[[Finding], None]
-    checkpoint: Path | None = None
-    findings: Path | None = None
-    _written: int = 0
-    _is_whole: bool = True
-    _descriptions: TableDescriptions = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._descriptions = TableDescriptions(self.changefeed.spec)
-        source = SourceState(stream={}, offsets={})
-        if self.checkpoint is not None and self.checkpoint.exists():
-            with _usable(self.checkpoint, "checkpoint"):
-                content = self.checkpoint.read_bytes()
-            source = restore(self.stream, content, str(self.checkpoint))
-            self._compare(self.checkpoint, source.stream)
-            self.offsets |= source.offsets
-            self._written = source.findings
-            self._descriptions.add(source.descriptions)
-        if self.findings is not None:
-            self._cut(self.findings, source)
-        self._decode = self._decoder()
-        self.save()  # a file that cannot be written is refused now; and it names that of the findings
-
-    def _compare(self, path: Path, saved: Mapping[str, object]) -> None:
-        """Refuse the checkpoint of another stream, or of one that was read in another way."""
-        differing = [name for name, value in self._identity().items() if saved.get(name) != value]
-        if differing:
-            what = f"the checkpoint is of a stream with other {' and '.join(differing)}"
-            hint = "name another file, or remove it to begin anew"
-            raise ArgumentError(what, argument="checkpoint", where=str(path), hint=hint).about("checkpoint")
-
-    def _identity(self) -> dict[str, object]:
-        """Return what two runs that continue each other share.
-
-        The URI of the claim-check storage is not part of it: it may have secrets, and moves.
-        """
-        changefeed, options = self.changefeed, self.stream.options
-        settings = (
-            {**changefeed.codec_options(), "claim_check_storage_uri": ""},
-            [rule.model_dump(mode="json") for rule in changefeed.dispatchers],
-            (options.strict_table_order, options.from_beginning, options.resolved_gap_ms),
-        )
-        text = json.dumps(settings, sort_keys=True, default=repr)
-        return {
-            "topics or numbers of partitions": dict(options.partitions),
-            "protocol": changefeed.protocol,
-            "options": sha256(text.encode()).hexdigest(),
-        }
-
-    def _cut(self, path: Path, source: SourceState) -> None:
-        """Remove what was written after the checkpoint: it is found again.
-
-        :param source: of the checkpoint. A file that it does not name is not of this run, and stays as it is.
-        """
-        with _usable(path, "findings"), path.open("ab") as file:
-            if file.tell() and source.findings_file != str(path.resolve()):
-                what = "the file is not empty, and no checkpoint says that it continues"
-                hint = "name a new file; or the checkpoint of the run that wrote it, as `checkpoint`"
-                raise ArgumentError(what, argument="findings", where=str(path), hint=hint).about(
-                    "findings", "checkpoint"
-                )
-            if file.tell() < self._written:
-                what = "the file has less than the checkpoint says"
-                hint = "name the file of the run that wrote the checkpoint"
-                raise ArgumentError(what, argument="findings", where=str(path), hint=hint).about("findings")
-            file.truncate(self._written)
-
-    def add(self, messages: pa.RecordBatch) -> None:
-        """Verify the next messages, and report what they violate.
-
-        :param messages: shape ``MESSAGES``; those of a partition in the order of their offsets.
-        """
-        if not messages.num_rows:
-            return
-        self._is_whole = False
-        described = len(self._descriptions.values)
-        if self.changefeed.spec.described_versions is not None:
-            rows = described_rows(self.changefeed.spec, messages)
-            self._descriptions.add(filter(None, rows.column("value").to_pylist()))
-        if len(self._descriptions.values) > described:
-            self._decode = self._decoder()
-        for batch in self._decode(iter([messages])):
-            for finding in self.stream.add(batch):
-                self._report(finding)
-        names = ("topic", "partition", "offset")
-        for topic, partition, offset in zip(
-            *(messages.column(name).to_pylist() for name in names), strict=True
-        ):
-            self.offsets[topic, partition] = max(offset + 1, self.offsets.get((topic, partition), 0))
-        self._is_whole = True
-
-    def _report(self, finding: Finding) -> None:
-        if self.findings is not None:
-            line = f"{json.dumps(finding.to_json(), ensure_ascii=False)}\n".encode()
-            with _usable(self.findings, "findings"), self.findings.open("ab") as file:
-                file.write(line)
-            self._written += len(line)
-        self.on_finding(finding)
-
-    def save(self) -> None:
-        """Write the checkpoint; the file is always a whole one.
-
-        After an interruption inside of a batch the last checkpoint stays: the batch is verified again.
-        """
-        if self.checkpoint is None or not self._is_whole:
-            return
-        source = SourceState(
-            stream=self._identity(),
-            offsets=self.offsets,
-            findings=self._written,
-            findings_file="" if self.findings is None else str(self.findings.resolve()),
-            descriptions=self._descriptions.values,
-        )
-        partial = self.checkpoint.with_name(f"{self.checkpoint.name}.partial")
-        with _usable(self.checkpoint, "checkpoint"):
-            partial.write_bytes(checkpoint_bytes(self.stream, source))
-            partial.replace(self.checkpoint)
-
-    def verdict(self) -> Verdict:
-        """Return the verdict so far."""
-        counts = event_counts(self.stream.stats)
-        return verdict(self.stream.options, self.stream.verdict_findings(), counts, None, {})
-
-    def _decoder(self) -> Callable[[Any], Any]:
-        options = self.changefeed.codec_options()
-        if self.changefeed.spec.schemas is not None:
-            options["schema_of"] = schemas_of_registry(self.changefeed)
-        if self._descriptions.values:
-            options["table_descriptions"] = tuple(self._descriptions.values)
-        return event_decoder(self.changefeed.protocol, options, self.changefeed.claim_check_storage_uri)
-
-
-@contextmanager
-def _usable(path: Path, argument: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        what = f"the file cannot be used: {error.strerror or error}"
-        hint = "name a file in a folder that exists and can be written"
-        raise ArgumentError(what, argument=argument, where=str(path), hint=hint) from error
 
 
 def follow(
