@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ticdc_producer.runs.decode import decode
     from ticdc_producer.runs.diff import diff
-    from ticdc_producer.runs.follow import follow
+    from ticdc_producer.runs.following.follow import follow
     from ticdc_producer.runs.recordings.mask import mask, suggest_rules
     from ticdc_producer.runs.recordings.record import record
     from ticdc_producer.runs.recordings.recording_report import Recording
@@ -63,7 +63,7 @@ _MODULES = {
     "changes": "scenario.dataframe",
     "decode": "runs.decode",
     "diff": "runs.diff",
-    "follow": "runs.follow",
+    "follow": "runs.following.follow",
     "mask": "runs.recordings.mask",
     "record": "runs.recordings.record",
     "run": "runs.run",

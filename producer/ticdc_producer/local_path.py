@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from ticdc_producer.errors import FolderError
+from ticdc_producer.errors import ArgumentError, FolderError
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")
 """The beginning of a URI. A path has one slash after the colon. One letter is a drive of Windows."""
@@ -23,3 +25,18 @@ def local_path(location: str | Path) -> Path:
     raise FolderError(
         "it is a URI, and no file or folder here", path=_URI.sub(r"\1://", text, count=1), hint=hint
     ).about("sink_uri")
+
+
+@contextmanager
+def usable(path: Path, argument: str) -> Iterator[None]:
+    """Refuse a file that the user named and that the operating system does not let read or write.
+
+    :param argument: the one that names the file.
+    :raises ArgumentError: for an error of the operating system in the block.
+    """
+    try:
+        yield
+    except OSError as error:
+        what = f"the file cannot be used: {error.strerror or error}"
+        hint = "name a file in a folder that exists and can be written"
+        raise ArgumentError(what, argument=argument, where=str(path), hint=hint) from error

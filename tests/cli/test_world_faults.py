@@ -421,7 +421,7 @@ def test_a_run_killed_at_any_moment_leaves_no_folder_that_looks_complete(
 
 WALL_CLOCK = {
     "cli/reports.py": "the date of a report",
-    "runs/follow.py": "the lag of a resolved-ts",
+    "runs/following/follow.py": "the lag of a resolved-ts",
     "runs/rate.py": "--rate",
     "serve/tasks/task.py": "the list of tasks",
     "simulate/job.py": "clock.build-time: now",

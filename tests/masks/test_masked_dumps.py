@@ -87,3 +87,10 @@ def test_a_file_in_no_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "dump.sql").touch()
     with pytest.raises(ProducerError, match="there is no folder"):
         mask(tmp_path / "dump.sql", rules=rules(tmp_path, FORMAT), out=tmp_path / "none" / "masked.sql")
+
+
+def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "dump.sql").touch()
+    out = tmp_path / f"{'x' * 250}.sql"
+    with pytest.raises(ProducerError, match="the file cannot be used: File name too long"):
+        mask(tmp_path / "dump.sql", rules=rules(tmp_path, FORMAT), out=out)

@@ -17,8 +17,8 @@ from ticdc_producer.config import Changefeed
 from ticdc_producer.engine.local import local
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.rows.origin import golden_folder
-from ticdc_producer.runs.follow import metrics_server
-from ticdc_producer.runs.follower import Follower
+from ticdc_producer.runs.following.follow import metrics_server
+from ticdc_producer.runs.following.follower import Follower
 from ticdc_producer.runs.verify_options import verify_options
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.follow.followed_stream import FollowedStream

@@ -9,7 +9,7 @@ from pathlib import Path
 from ticdc_producer.config import ConfigSource
 from ticdc_producer.engine.local import local
 from ticdc_producer.errors import ArgumentError
-from ticdc_producer.local_path import local_path
+from ticdc_producer.local_path import local_path, usable
 from ticdc_producer.masks.dump import MaskedDump
 from ticdc_producer.masks.rules import MaskRules, read_rules
 from ticdc_producer.masks.suggest import Suggestions
@@ -53,12 +53,13 @@ def mask(dump: str | Path, *, rules: str | Path, out: str | Path) -> MaskReport:
         raise ArgumentError(f"there is no folder {target.parent}", argument="out").about("out")
     masked = MaskedDump(_readable(source), read_rules(local_path(rules)))
     partial = target.with_name(f"{target.name}.partial")
-    try:
-        with partial.open("w", encoding="utf-8", errors="surrogateescape") as file:
-            file.writelines(masked.statements())
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    with usable(target, "out"):
+        try:
+            with partial.open("w", encoding="utf-8", errors="surrogateescape") as file:
+                file.writelines(masked.statements())
+            partial.replace(target)
+        finally:
+            partial.unlink(missing_ok=True)
     return MaskReport(out=target, notes=tuple(masked.notes()))
 
 
@@ -96,4 +97,5 @@ def suggest_rules(
 def _readable(path: Path) -> Path:
     if not path.is_file():
         raise ArgumentError(f"there is no file {path}", argument="dump").about("dump")
-    return path
+    with usable(path, "dump"), path.open("rb"):
+        return path

@@ -19,7 +19,7 @@ from ticdc_producer.verifier.events import NOTHING, EventKind, Events, offset_an
 from ticdc_producer.verifier.finding import Example, Finding, Severity
 from ticdc_producer.verifier.findings import enabled_invariants
 from ticdc_producer.verifier.fingerprint import Flags
-from ticdc_producer.verifier.follow.named_events import NamedEvents
+from ticdc_producer.verifier.follow.event_refs import EventRefs
 from ticdc_producer.verifier.invariants import ddl, order, resolved, row_state
 from ticdc_producer.verifier.invariants.events import KEY_UPDATE_SPLIT
 from ticdc_producer.verifier.options import VerifyOptions
@@ -100,7 +100,7 @@ class FollowedStream:
         self.stats.add(marked)
         new = with_left_keys(marked.events, marked.observation)
         events = new if self.events is None else Events.joined([self.events, new])
-        batch = _Batch(self, NamedEvents(events, decoded))
+        batch = _Batch(self, EventRefs(events, decoded))
         for invariant in self._invariants:
             if invariant.by_event:
                 batch.report(invariant, invariant.by_event(marked), by_event=True)
@@ -222,7 +222,7 @@ class _Batch:
     """
 
     stream: FollowedStream
-    events: NamedEvents
+    events: EventRefs
     counts: Counter[tuple[str, Severity]] = field(default_factory=Counter)
     examples: dict[tuple[str, Severity], list[Example]] = field(default_factory=dict)
 

@@ -14,7 +14,7 @@ from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.errors import ArgumentError, ChangefeedError
 from ticdc_producer.local_path import local_path
 from ticdc_producer.protocols import registry
-from ticdc_producer.runs.follower import Follower
+from ticdc_producer.runs.following.follower import Follower
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
 from ticdc_producer.runs.verify import for_topics

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -13,6 +12,7 @@ import pyarrow as pa
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import ArgumentError
+from ticdc_producer.local_path import usable
 from ticdc_producer.model.shapes import BatchFunction
 from ticdc_producer.runs.verification import verdict
 from ticdc_producer.targets.decode import event_decoder
@@ -50,7 +50,7 @@ class Follower:
         self._descriptions = TableDescriptions(self.changefeed.spec)
         source = SourceState(stream={}, offsets={})
         if self.checkpoint is not None and self.checkpoint.exists():
-            with _usable(self.checkpoint, "checkpoint"):
+            with usable(self.checkpoint, "checkpoint"):
                 content = self.checkpoint.read_bytes()
             source = restore(self.stream, content, str(self.checkpoint))
             self._compare(self.checkpoint, source.stream)
@@ -93,7 +93,7 @@ class Follower:
 
         :param source: of the checkpoint. A file that it does not name is not of this run, and stays as it is.
         """
-        with _usable(path, "findings"), path.open("ab") as file:
+        with usable(path, "findings"), path.open("ab") as file:
             if file.tell() and source.findings_file != str(path.resolve()):
                 what = "the file is not empty, and no checkpoint says that it continues"
                 hint = "name a new file; or the checkpoint of the run that wrote it, as `checkpoint`"
@@ -133,7 +133,7 @@ class Follower:
     def _report(self, finding: Finding) -> None:
         if self.findings is not None:
             line = f"{json.dumps(finding.to_json(), ensure_ascii=False)}\n".encode()
-            with _usable(self.findings, "findings"), self.findings.open("ab") as file:
+            with usable(self.findings, "findings"), self.findings.open("ab") as file:
                 file.write(line)
             self._written += len(line)
         self.on_finding(finding)
@@ -153,7 +153,7 @@ class Follower:
             descriptions=self._descriptions.values,
         )
         partial = self.checkpoint.with_name(f"{self.checkpoint.name}.partial")
-        with _usable(self.checkpoint, "checkpoint"):
+        with usable(self.checkpoint, "checkpoint"):
             partial.write_bytes(checkpoint_bytes(self.stream, source))
             partial.replace(self.checkpoint)
 
@@ -169,13 +169,3 @@ class Follower:
         if self._descriptions.values:
             options["table_descriptions"] = tuple(self._descriptions.values)
         return event_decoder(self.changefeed.protocol, options, self.changefeed.claim_check_storage_uri)
-
-
-@contextmanager
-def _usable(path: Path, argument: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        what = f"the file cannot be used: {error.strerror or error}"
-        hint = "name a file in a folder that exists and can be written"
-        raise ArgumentError(what, argument=argument, where=str(path), hint=hint) from error

@@ -17,7 +17,7 @@ from ticdc_producer.verifier.violations import EventID
 
 
 @dataclass(frozen=True)
-class NamedEvents:
+class EventRefs:
     """The events of the window and of a batch, by their positions.
 
     :param events: both.
