@@ -84,3 +84,19 @@ def test_generated_columns_and_names_with_backticks_run_as_sql(tmp_path: Path, s
     record(folder=tmp_path / "golden", out=tmp_path / "recording")
     result = shrink_recording(tmp_path / "recording", "false", tmp_path / "out")
     assert result.statements < result.before
+
+
+def test_one_variant_at_a_time_is_on_the_disk(recording: Path) -> None:
+    counts = recording.parent / "counts"
+    script = f'ls -d "$1"/../tmp* | wc -l >> {shlex.quote(str(counts))}; ! grep -q bad "$1/scenario.yaml"'
+    result = shrink_recording(recording, shlex.join(["sh", "-c", script, "sh"]), recording.parent / "out")
+    assert result.tries > 1
+    assert set(counts.read_text().split()) == {"1"}
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff", b"steps: []"])
+def test_a_folder_that_is_no_recording_is_refused(recording: Path, content: bytes) -> None:
+    (recording / "scenario.yaml").write_bytes(content)
+    with pytest.raises(ProducerError, match="no recording"):
+        shrink_recording(recording, "false", recording.parent / "out")
+    assert not (recording.parent / "out").exists()

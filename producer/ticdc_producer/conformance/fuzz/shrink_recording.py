@@ -9,6 +9,7 @@ import asyncio
 import re
 import shlex
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -108,8 +109,11 @@ async def _smallest(shrinker: Shrinker, variants: _Variants, example: FuzzExampl
 def _document(recording: Path) -> dict[str, Any]:
     """Return the scenario of a recording without its rows."""
     file = recording / SCENARIO_FILE
-    document = read_yaml(file.read_text("utf-8"), str(file)).data
-    if not isinstance(document, dict) or not is_recording(recording):
+    try:
+        document = read_yaml(file.read_text("utf-8"), str(file)).data
+    except (OSError, UnicodeDecodeError):
+        document = None
+    if not isinstance(document, dict) or not document.get("steps") or not is_recording(recording):
         raise ConformanceError("the folder is no recording", where=str(recording), hint="`record` makes one")
     return document
 
@@ -167,7 +171,6 @@ class _Variants:
     document: dict[str, Any]
     command: list[str]
     temporary: Path
-    _number: int = 0
 
     def write(self, folder: Path, statements: tuple[str, ...]) -> None:
         """Write the scenario of some statements."""
@@ -181,25 +184,31 @@ class _Variants:
 
         :raises ConformanceError: if it does not: a catalog or a change that SQL does not express.
         """
-        folder = self.temporary / "whole"
-        folder.mkdir()
-        self.write(folder, example.sql)
         try:
-            prepare(load_scenario(folder))
+            with self._folder(example) as folder:
+                prepare(load_scenario(folder))
         except ProducerError as error:
             what = f"the history does not run as SQL: {error.what}"
             raise ConformanceError(what, hint="record less, with `table` or `until`") from None
 
     async def fails(self, example: FuzzExample) -> bool:
         """Return whether the command fails; False also for a history that does not run."""
-        self._number += 1
-        folder = self.temporary / f"variant-{self._number}"
-        folder.mkdir()
-        self.write(folder, example.sql)
-        try:
-            prepare(load_scenario(folder))
-        except ProducerError:
-            return False
+        with self._folder(example) as folder:
+            try:
+                prepare(load_scenario(folder))
+            except ProducerError:
+                return False
+            return await self._exit_code(folder) != 0
+
+    @contextmanager
+    def _folder(self, example: FuzzExample) -> Iterator[Path]:
+        """Yield a folder with the scenario; it is removed, because there are thousands of variants."""
+        with TemporaryDirectory(dir=self.temporary, ignore_cleanup_errors=True) as name:
+            folder = Path(name)
+            self.write(folder, example.sql)
+            yield folder
+
+    async def _exit_code(self, folder: Path) -> int:
         try:
             process = await asyncio.create_subprocess_exec(
                 *self.command,
@@ -211,4 +220,4 @@ class _Variants:
         except OSError as error:
             what = f"{self.command[0]} does not start: {error.strerror}"
             raise ConformanceError(what) from None
-        return await process.wait() != 0
+        return await process.wait()
