@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import pyarrow as pa
 
-from ticdc_producer.errors import ProducerError, RecordingError
+from ticdc_producer.errors import RecordingError
 from ticdc_producer.masks.literals import (
     EXPRESSION_HINT,
     LiteralChecks,
@@ -29,6 +29,7 @@ from ticdc_producer.masks.rules import ColumnMask
 from ticdc_producer.masks.tables import MaskedTables
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.replica.stream_ddl import UNREADABLE, parsed_ddl
 from ticdc_producer.replica.versions import LENIENT
 from ticdc_producer.scenario.sql.definition.create_text import column_type_text, value_text
 from ticdc_producer.scenario.sql.definition.table_definition import draft_table, make_table
@@ -65,7 +66,11 @@ class StatementMasks:
         :param where: the place of the statement, for errors.
         :raises RecordingError: if it has literals that cannot be masked; the text has none of them.
         """
-        return "; ".join(self._statement(statement, schema, where) for statement in split_statements(query))
+        try:
+            statements = [*split_statements(query)]
+        except UNREADABLE:
+            raise _unreadable(where) from None
+        return "; ".join(self._statement(statement, schema, where) for statement in statements)
 
     def see_partitions(self, query: str, schema: str) -> None:
         """Note by what the tables of a DDL are partitioned, so that later bounds may be known as unmasked."""
@@ -73,11 +78,7 @@ class StatementMasks:
         self.tables.moves |= any(word in upper for word in ("RENAME", "LIKE"))
         if "PARTITION" not in upper:
             return
-        try:
-            trees = [parse_ddl(Cursor(statement)) for statement in split_statements(query)]
-        except ProducerError:  # ``masked`` refuses it
-            return
-        for tree in trees:
+        for tree in parsed_ddl(query):  # ``masked`` refuses one that cannot be read
             if isinstance(tree, CreateTable | AlterTable):
                 for partitions in _parts(tree, PartitionBy):
                     self.tables.see_partitions(*tree.table.within(schema), partition_words(partitions))
@@ -85,11 +86,8 @@ class StatementMasks:
     def _statement(self, statement: Statement, schema: str, where: str) -> str:
         try:
             tree = parse_ddl(Cursor(statement))
-        except ProducerError:
-            hint = "leave its table out with `table`"
-            raise RecordingError(
-                "a DDL cannot be read, so that its literals cannot be masked", where=where, hint=hint
-            ).about("table") from None
+        except UNREADABLE:
+            raise _unreadable(where) from None
         try:
             if isinstance(tree, CreateView):
                 check_view(self.tables, tree, schema)
@@ -97,7 +95,7 @@ class StatementMasks:
             return statement.text if masked is None else print_statement(masked)
         except RecordingError as error:
             raise RecordingError(error.what, where=where, hint=error.hint) from None
-        except ProducerError:
+        except UNREADABLE:
             what = "a DDL with literals of masked columns cannot be printed"
             raise RecordingError(what, where=where) from None
 
@@ -119,6 +117,11 @@ class StatementMasks:
         """Return a masked comment."""
         mask = self.tables.rules.text_mask
         return _one(mask, _TEXT, text.encode()).decode() if text else text
+
+
+def _unreadable(where: str) -> RecordingError:
+    what = "a DDL cannot be read, so that its literals cannot be masked"
+    return RecordingError(what, where=where, hint="leave its table out with `table`").about("table")
 
 
 def _one(mask: ColumnMask, column: ColumnInfo, value: bytes | None) -> bytes:

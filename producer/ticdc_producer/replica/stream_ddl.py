@@ -47,7 +47,7 @@ from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.statements import split_statements
 
 _Name = tuple[str, str]
-_UNREADABLE = (ProducerError, LookupError, ValueError, RecursionError)
+UNREADABLE = (ProducerError, LookupError, ValueError, RecursionError)
 """Errors of a DDL that cannot be read or applied: a topic may hold anything."""
 _SERVER_CHARSET = "utf8mb4", "utf8mb4_bin"
 
@@ -73,7 +73,7 @@ def parsed_ddl(query: str) -> list[DDL]:
     """Return the statements of a DDL; none if it cannot be read."""
     try:
         return [parse_ddl(Cursor(statement)) for statement in split_statements(query)]
-    except _UNREADABLE:
+    except UNREADABLE:
         return []
 
 
@@ -108,7 +108,7 @@ class _DDLState:
         try:
             for statement in split_statements(ddl.query):
                 self._run(parse_ddl(Cursor(statement)), ddl)
-        except _UNREADABLE:
+        except UNREADABLE:
             self._mark_uncomparable(ddl, f"this DDL cannot be applied: {ddl.query[:80]}")
 
     def _mark_uncomparable(self, ddl: StreamDDL, why: str) -> None:
@@ -171,7 +171,7 @@ class _DDLState:
                 definition = self._defined(statement, schema, name)
             else:
                 definition = self._present(statement.like, ddl).definition
-        except _UNREADABLE:
+        except UNREADABLE:
             # Only if another DDL changes a table of this name, its rows depend on its definition.
             if any(_key(*version.name) == _key(schema, name) for version in self.versions):
                 raise
