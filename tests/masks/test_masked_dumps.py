@@ -54,12 +54,14 @@ def test_executable_comments_stay_in_statements_without_others(tmp_path: Path) -
         ("CREATE VIEW v AS SELECT id FROM t WHERE a = 'Alice';", "the query of a view has literals"),
         ("CREATE VIEW v AS SELECT id FROM x WHERE id = 'Alice';", "dump.sql:2: "),
         ("CREATE VIEW v AS SELECT 'Alice' AS a;", "the query of a view has literals"),
+        ("INSERT INTO t VALUES (1, 'x'); Alice', 'y');", "dump.sql:2: SQL does not parse"),
+        ("ALICE ('y');", "dump.sql:2: this statement has values that cannot be masked"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_masked_is_refused_without_its_values(tmp_path: Path, sql: str, what: str) -> None:
     with pytest.raises(ProducerError, match=what) as error:
         masked(tmp_path, f"{T}, a VARCHAR(20)); {sql}")
-    assert "Alice" not in str(error.value)
+    assert "alice" not in str(error.value).lower()
     assert not (tmp_path / "masked.sql").exists()
 
 

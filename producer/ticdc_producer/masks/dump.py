@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 from sqlglot import exp
 
-from ticdc_producer.errors import ProducerError, RecordingError
+from ticdc_producer.errors import ProducerError, RecordingError, ScenarioError
 from ticdc_producer.masks.methods import masked_values
 from ticdc_producer.masks.report import mask_notes
 from ticdc_producer.masks.rules import ColumnMask, MaskRules
@@ -36,6 +36,7 @@ from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.statements import Statement, split_statements
 
 _INSERTS = ("INSERT", "REPLACE")
+_OTHERS = ("UPDATE", "DELETE", "SELECT", "CALL", "LOAD", "DELIMITER")
 _SETTINGS = ("SET", "USE", "LOCK", "UNLOCK", "START", "BEGIN", "COMMIT")
 _LITERALS_ONLY = "dump the data as INSERTs with literals, as mysqldump and Dumpling do"
 
@@ -63,12 +64,14 @@ class MaskedDump:
         :raises RecordingError: for a statement that cannot be masked, with its line; the text has no value.
         """
         with self.path.open("rb") as file:
-            for part in divide_dump(self.path):
-                for span in part.spans:
-                    file.seek(span.start)
-                    text = file.read(span.end - span.start).decode("utf-8", "surrogateescape")
+            for span in (span for part in divide_dump(self.path) for span in part.spans):
+                file.seek(span.start)
+                text = file.read(span.end - span.start).decode("utf-8", "surrogateescape")
+                try:
                     for statement in split_statements(text, span.line):
                         yield f"{self._masked(statement)};\n"
+                except ScenarioError as error:
+                    raise error.at(str(self.path), span.line) from None
 
     def notes(self) -> Iterator[str]:
         """Yield what is masked, and what stays in clear, after ``statements``."""
@@ -91,7 +94,8 @@ class MaskedDump:
         except ProducerError:
             what = f"this {statement.verb} cannot be read, so that it cannot be masked"
             raise RecordingError(what, where=where) from None
-        what = f"{statement.verb or 'this statement'} has values that cannot be masked"
+        verb = statement.verb if statement.verb in _OTHERS else "this statement"  # the word may be a value
+        what = f"{verb} has values that cannot be masked"
         raise RecordingError(what, where=where, hint=_LITERALS_ONLY)
 
     def _definition(self, statement: Statement, where: str) -> str:
