@@ -11,7 +11,9 @@ import pytest
 from tests.consumer_state.folder import state_folder
 from ticdc_producer.cli import main
 from ticdc_producer.errors import StateSourceError
+from ticdc_producer.targets.golden.read import manifest
 from ticdc_producer.verifier.consumer_state.database import DatabaseSource
+from ticdc_producer.verifier.consumer_state.plan import ExpectedTable, expected_tables
 
 SECRET = "hunter2"
 
@@ -65,10 +67,7 @@ def test_an_unreachable_server_is_an_error_of_the_environment(tmp_path: Path) ->
     assert caught.value.exit_code == 3
 
 
-def _tables(golden: Path) -> list:  # type: ignore[type-arg]
-    from ticdc_producer.targets.golden.read import manifest
-    from ticdc_producer.verifier.consumer_state.plan import expected_tables
-
+def _tables(golden: Path) -> list[ExpectedTable]:
     return expected_tables(golden, manifest(golden))
 
 
