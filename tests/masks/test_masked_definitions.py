@@ -144,7 +144,7 @@ def test_bounds_of_a_column_that_is_computed_of_a_masked_one_are_refused(tmp_pat
         (f"CREATE VIEW v AS SELECT {'(' * 3000}'Alice'{')' * 3000}", "here: a DDL with literals of masked"),
     ],
 )
-def test_a_ddl_that_cannot_be_read_is_refused_with_its_place(tmp_path: Path, sql: str, what: str) -> None:
+def test_a_ddl_that_cannot_be_read_is_refused_with_its_position(tmp_path: Path, sql: str, what: str) -> None:
     masks = StatementMasks(MaskedTables(read_rules(rules(tmp_path, "rules: [{method: format}]"))))
     masks.see_partitions(f"{sql} PARTITION", "s")
     with pytest.raises(ProducerError, match=what) as error:

@@ -98,7 +98,7 @@ def check_view(tables: MaskedTables, view: CreateView, schema: str) -> None:
     """
     if not tables.rules.masks_any or tables.rules.keeps_expressions:
         return
-    literals = [token for token in tokens_of(view.query) if token.token_type in _LITERALS]
+    literals = [token for token in _tokens(view.query) if token.token_type in _LITERALS]
     if not has_literal(view.query):
         return
     sources = _tables_of(view.query, schema)
@@ -152,17 +152,17 @@ def _words_of_method(method: PartitionMethod) -> set[str]:
 
 def words_of(source: SourceText) -> set[str]:
     """Return the words that are no literals, in lower case."""
-    return {str(token.text).lower() for token in tokens_of(source) if token.token_type not in _LITERALS}
+    return {str(token.text).lower() for token in _tokens(source) if token.token_type not in _LITERALS}
 
 
-def tokens_of(source: SourceText) -> tuple[Any, ...]:
+def _tokens(source: SourceText) -> tuple[Any, ...]:
     """Return the words with their kinds."""
     return source.statement.tokens[source.start : source.end]
 
 
 def has_text(source: SourceText) -> bool:
     """Return whether words have a text."""
-    return any(token.token_type in _STRINGS for token in tokens_of(source))
+    return any(token.token_type in _STRINGS for token in _tokens(source))
 
 
 def has_literal(source: SourceText) -> bool:
@@ -170,5 +170,5 @@ def has_literal(source: SourceText) -> bool:
     return any(
         token.token_type in _LITERALS
         and (token.token_type not in _STRINGS or any(map(str.isalnum, str(token.text))))
-        for token in tokens_of(source)
+        for token in _tokens(source)
     )
