@@ -10,6 +10,8 @@ import pytest
 from ticdc_producer.config import resolve
 from ticdc_producer.model.event import Event, RowEvent
 from ticdc_producer.protocols import registry
+from ticdc_producer.protocols.canal import wire
+from ticdc_producer.protocols.canal.spans import canal_spans
 from ticdc_producer.protocols.spans import ByteSpan, json_scalars
 from ticdc_producer.protocols.spec import Options
 from ticdc_producer.runs.stream_preview import StreamPreview, preview_stream
@@ -167,6 +169,16 @@ def test_damaged_messages_have_ranges_and_no_error(protocol: str) -> None:
     for content in contents:
         for span in registry.annotate(samples[0].protocol, content, content, samples[0].options):
             assert 0 <= span.start <= span.end <= len(content)
+
+
+def test_a_canal_column_whose_name_is_a_number_has_no_name() -> None:
+    column = wire.number(3, 0) + wire.content(8, b"x")
+    change = wire.content(12, wire.content(2, column) * 9)
+    entry = wire.content(1, wire.number(1, 1)) + wire.number(2, 2) + wire.content(3, change)
+    packet = wire.number(2, 1) + wire.number(3, 7) + wire.content(5, wire.content(2, entry))
+    spans = [*canal_spans(None, packet)]
+    assert [packet[span.start : span.end] for span in spans] == [b"x"] * 9
+    assert {span.column for span in spans} == {""}
 
 
 def test_json_scalars_have_their_paths_and_positions() -> None:

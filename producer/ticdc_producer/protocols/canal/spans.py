@@ -40,7 +40,8 @@ def _column(data: bytes, column: Span, event: int, image: ImageName) -> Iterator
     start, end = parts.get(8, (0, -1))
     if is_null or end < 0:
         return
-    name = data[slice(*parts.get(3, (0, 0)))].decode("utf-8", "replace")
+    first, last = parts.get(3, (0, 0))
+    name = data[first : max(first, last)].decode("utf-8", "replace")  # a number has the end -1
     yield ByteSpan(
         part="value", start=start, end=end, name=f"{image}.{name}", event=event, image=image, column=name
     )
