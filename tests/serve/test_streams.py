@@ -13,8 +13,9 @@ import pytest
 from tests.serve.asgi_client import Answer
 from tests.serve.service_app import App, application
 from ticdc_producer import api
-from ticdc_producer.errors import ArgumentError
-from ticdc_producer.serve.attachments import attachments_of
+from ticdc_producer.errors import ArgumentError, ChangefeedError
+from ticdc_producer.runs.copies.stream_location import StreamLocation
+from ticdc_producer.serve.attachments import attachments_of, without_source
 from ticdc_producer.serve.settings import Limits, ServeSettings
 from ticdc_producer.testing.topic import Golden
 
@@ -193,11 +194,20 @@ def test_errors_of_a_source_have_its_name_and_no_secret(app: App, golden: Path) 
     assert answer.status in (422, 502), answer.body
     assert SECRET not in answer.body.decode()
     (golden / "nothing").mkdir(exist_ok=True)
-    settings = ServeSettings(attachments={"empty": str(golden / "nothing")})
-    with application(settings) as other:
-        answer = other("POST", "/v1/streams", content={"attachment": "empty"})
-    assert answer.json["error"]["where"] == "empty"
-    assert str(golden) not in answer.body.decode()
+    attached = {"empty": str(golden / "nothing"), "storage": f"file://{golden}/no-such?protocol=csv"}
+    with application(ServeSettings(attachments=attached)) as other:
+        for name in attached:
+            answer = other("POST", "/v1/streams", content={"attachment": name})
+            assert answer.json["error"]["where"] == name
+            assert str(golden) not in answer.body.decode()
+
+
+def test_the_words_of_an_error_stay_although_parts_of_the_source_are_hidden() -> None:
+    source = StreamLocation(sink_uri="s3://h/t?protocol=csv", name="orders")
+    error = without_source(ChangefeedError("what the host h has at s3://h/t/a", where="t"), source)
+    assert (error.what, error.where) == ("what the host orders has at orders/a", "orders")
+    posted = without_source(ChangefeedError("a b", where="c"), StreamLocation(name="orders"))
+    assert (posted.what, posted.where) == ("a b", "c")
 
 
 def test_the_oldest_streams_are_closed(app: App) -> None:
@@ -208,7 +218,18 @@ def test_the_oldest_streams_are_closed(app: App) -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [["orders"], ["=x"], ["a b=x"], ["a=kafka://h/t", "a=kafka://h/u"], ["a=/no/such"]]
+    "values",
+    [
+        ["orders"],
+        ["=x"],
+        ["a b=x"],
+        ["a=kafka://h:1/t", "a=kafka://h:1/u"],
+        ["a=/no/such"],
+        [f"a={'x' * 300}"],
+        ["a=kafka://["],
+        ["a=other://h/t"],
+        ["a=kafka://h:1/t?protocol=other"],
+    ],
 )
 def test_what_cannot_be_attached(values: list[str]) -> None:
     with pytest.raises(ArgumentError):

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
-from ticdc_producer.errors import ArgumentError, ProducerError, RefusedRequest
+from ticdc_producer.errors import ArgumentError, ChangefeedError, ProducerError, RefusedRequest
 from ticdc_producer.hints import nearest
 
 if TYPE_CHECKING:
@@ -26,7 +25,8 @@ def attachments_of(values: Iterable[str]) -> dict[str, str]:
     """Return the sources of ``--attach`` by their names.
 
     :param values: ``NAME=SOURCE`` each: a sink URI, a folder, or a file of messages.
-    :raises ArgumentError: for another text, a name that occurs twice, and a path that does not exist.
+    :raises ArgumentError: for another text, a name that occurs twice, an invalid sink URI, and a path
+        that does not exist.
     """
     sources: dict[str, str] = {}
     for number, value in enumerate(values, 1):
@@ -36,7 +36,9 @@ def attachments_of(values: Iterable[str]) -> dict[str, str]:
             raise _refused(what, "such as orders='kafka://localhost:9092/orders?protocol=canal-json'")
         if name in sources:
             raise _refused(f"`attach` names {name!r} twice", "give each source a name of its own")
-        if not is_uri(source) and not Path(source).exists():
+        if is_uri(source):
+            _check_uri(name, source)
+        elif not _exists(source):
             raise _refused(f"the folder or file of `attach` {name!r} does not exist", "")
         sources[name] = source if is_uri(source) else str(Path(source).absolute())
     return sources
@@ -45,6 +47,22 @@ def attachments_of(values: Iterable[str]) -> dict[str, str]:
 def is_uri(source: str) -> bool:
     """Return whether a source is a sink URI, and not a path."""
     return "://" in source
+
+
+def _check_uri(name: str, uri: str) -> None:
+    from ticdc_producer.config import parse_sink_uri  # the service begins to listen without it
+
+    try:
+        parse_sink_uri(uri)
+    except ChangefeedError as error:
+        raise _refused(f"the sink URI of `attach` {name!r} is invalid: {error.what}", error.hint) from None
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except OSError:  # of a name that is too long, or of a folder that may not be read
+        return False
 
 
 def _refused(what: str, hint: str) -> ArgumentError:
@@ -82,14 +100,27 @@ def listed_attachments(sources: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def without_source(error: ProducerError, source: StreamLocation) -> ProducerError:
-    """Return an error with the name of the source instead of its URI or path, and of its parts."""
-    hidden = [source.path, source.sink_uri]
+    """Return an error with the name of the source instead of its URI or path, and of their parts."""
+    path = source.path
+    hidden = {path, quote(path)}
     if source.sink_uri:
-        with suppress(ValueError):
-            parts = urlsplit(source.sink_uri)
-            hidden += [part for part in (parts.netloc, parts.query) if part]
-    for text in filter(None, hidden):
-        error.where = error.where.replace(text, source.name)
-        error.what = error.what.replace(text, source.name)
-        error.hint = error.hint.replace(text, source.name)
+        parts = urlsplit(source.sink_uri)
+        path = "" if parts.scheme.startswith("kafka") else parts.path  # a topic is no secret
+        without_query = parts._replace(query="", fragment="").geturl()
+        hidden = {
+            source.sink_uri,
+            without_query,
+            parts.netloc,
+            parts.query,
+            path,
+            path.strip("/"),
+            unquote(path),
+        }
+    words = "|".join(re.escape(text) for text in sorted(hidden - {"", "/"}, key=len, reverse=True))
+    if not words:  # a posted file, which is removed
+        return error
+    own = re.compile(rf"(?<![\w-])(?:{words})(?![\w-])")
+    error.where, error.what, error.hint = (
+        own.sub(lambda _: source.name, text) for text in (error.where, error.what, error.hint)
+    )
     return error
