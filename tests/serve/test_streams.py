@@ -13,10 +13,11 @@ import pytest
 from tests.serve.asgi_client import Answer
 from tests.serve.service_app import App, application
 from ticdc_producer import api
-from ticdc_producer.errors import ArgumentError, ChangefeedError
+from ticdc_producer.errors import ArgumentError, ChangefeedError, ProducerError
 from ticdc_producer.runs.copies.stream_location import StreamLocation
 from ticdc_producer.serve.attachments import attachments_of, without_source
 from ticdc_producer.serve.settings import Limits, ServeSettings
+from ticdc_producer.serve.stream_works import ReadTimeline
 from ticdc_producer.testing.topic import Golden
 
 SQL = """CREATE TABLE orders (id INT PRIMARY KEY, item VARCHAR(20), price DECIMAL(8,2));
@@ -102,6 +103,27 @@ def test_the_views_of_a_stream_are_those_of_its_messages(app: App, golden: Path,
     assert verdict["ok"], verdict
     compared = {line["name"] for line in verdict["lines"]} >= {"events", "rows"}
     assert compared == (name == "golden"), "a golden folder has expected events and rows"
+
+
+@pytest.mark.parametrize("name", ["5", '["orders"]', '["\\ud800", "orders", "1"]', '["test", "orders", 1]'])
+def test_a_text_that_is_no_name_of_a_row(app: App, name: str) -> None:
+    answer = app("GET", f"/v1/streams/{opened(app, 'dump')['id']}/row?row={quote(name)}")
+    assert (answer.status, answer.what) == (422, "this is not the name of a row")
+
+
+def test_the_list_has_the_beginnings_of_values_and_their_lengths(tmp_path: Path) -> None:
+    sql = (
+        "CREATE TABLE t (id INT PRIMARY KEY, a TEXT, b BLOB, c INT, d INT, e INT);"
+        f"INSERT INTO t VALUES (1, '{'x' * 3000}', x'{'ff' * 3000}', 1, 2, 3);"
+    )
+    (tmp_path / "long.sql").write_text(sql, "utf-8")
+    api.run(str(tmp_path / "long.sql"), sink_uri=URI, out=tmp_path / "out")
+    with application(ServeSettings(attachments={"long": str(tmp_path / "out")})) as served:
+        messages = read(served, opened(served, "long"), "messages")["messages"]
+    (image,) = (event["after"] for message in messages for event in message["events"] if "after" in event)
+    assert [*image] == ["id", "a", "b", "c"]
+    assert image["a"] == {"text": "x" * 60, "length": 3000}
+    assert image["b"] == {"b64": "/" * 60, "length": 4000}
 
 
 def test_the_list_may_leave_out_resolved_events_and_begin_at_an_offset(app: App) -> None:
@@ -211,9 +233,14 @@ def test_the_words_of_an_error_stay_although_parts_of_the_source_are_hidden() ->
 
 
 def test_the_oldest_streams_are_closed(app: App) -> None:
-    first, *_ = [opened(app, "dump") for _ in range(3)]
+    first = opened(app, "dump")
+    work = ReadTimeline(stream=app.service.streams.opened(first["id"]))
+    for _ in range(2):
+        opened(app, "dump")
     answer = app("GET", f"/v1/streams/{first['id']}/messages")
     assert (answer.status, answer.what) == (404, "no such stream is open")
+    with pytest.raises(ProducerError, match="no such stream is open"):
+        app.service.streams.read(work)  # of a request that came before
     assert len([*Path(app.service.streams._folder).glob("stream-*")]) == 2
 
 

@@ -56,15 +56,18 @@ def bytes_content(value: bytes | None) -> dict[str, object] | None:
         return {"b64": b64encode(head).decode("ascii"), **size}
 
 
-def event_object(row: DecodedRow) -> dict[str, object]:
-    """Return an event without its topic, partition and offset, which its message has."""
+def event_object(row: DecodedRow, most: int = _MOST_VALUE) -> dict[str, object]:
+    """Return an event without its topic, partition and offset, which its message has.
+
+    :param most: characters of a column's value.
+    """
     line = event_line(row)
     if row["kind"] == "error":
         line |= {name: row.get(name) for name in _ERROR}
     for name in ("before", "after"):
         image = line[name]
         if isinstance(image, dict):
-            line[name] = {column: _cut(value) for column, value in image.items()}
+            line[name] = {column: _cut(value, most) for column, value in image.items()}
     line["query"] = _cut(line["query"])
     members = {name: value for name, value in line.items() if name not in ("topic", "partition", "offset")}
     return {name: value for name, value in members.items() if value is not None}
@@ -171,18 +174,18 @@ def brief_objects(
             "offset": message["offset"],
             "timestamp": message["timestamp"],
             "count": message["event_count"],
-            "events": [] if row is None else [_brief(event_object(row))],
+            "events": [] if row is None else [_brief(row)],
         }
 
 
-def _brief(event: dict[str, object]) -> dict[str, object]:
-    brief = {name: value for name, value in event.items() if name not in ("columns", "before", "after")}
+def _brief(row: DecodedRow) -> dict[str, object]:
+    event = event_object(row, _BRIEF_VALUE)
+    event.pop("columns", None)
     for name in ("before", "after"):
         image = event.get(name)
         if isinstance(image, Mapping):
-            few = islice(image.items(), _BRIEF_COLUMNS)
-            brief[name] = {column: _cut(value, _BRIEF_VALUE) for column, value in few}
-    return brief
+            event[name] = dict(islice(image.items(), _BRIEF_COLUMNS))
+    return event
 
 
 def row_names(row: DecodedRow) -> tuple[str, ...]:
@@ -205,8 +208,8 @@ def row_names(row: DecodedRow) -> tuple[str, ...]:
 def row_of_name(name: str) -> tuple[str, str, list[bytes | None]] | None:
     """Return schema, table and handle key of a row by its name; None for another text."""
     try:
-        schema, table, *values = json.loads(name)
-        key = [from_json(value) for value in values]
+        schema, table, *_ = parts = json.loads(name)
+        _, _, *key = map(from_json, parts)  # it also refuses names with halves of characters
     except (ValueError, TypeError, RecursionError):
         return None
     return (schema, table, key) if isinstance(schema, str) and isinstance(table, str) else None

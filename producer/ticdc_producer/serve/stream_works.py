@@ -44,6 +44,16 @@ PAGE_MESSAGES = 500
 _MOST_EVENTS, _MOST_ROWS, _MOST_TIMES, _MOST_CHANGES = 500, 500, 2000, 500
 
 
+FOLDER_PREFIX = "stream-"
+"""A stream's number follows in the name of the folder of its copy."""
+
+
+def not_open(number: str) -> RefusedRequest:
+    """Return the refusal of a stream that is not open."""
+    hint = "the oldest are closed: open it again"
+    return RefusedRequest("no such stream is open", status=404, where=number[:40], hint=hint)
+
+
 @dataclass(frozen=True, kw_only=True)
 class OpenedStream:
     """A stream that a request has opened.
@@ -74,8 +84,14 @@ class OpenedStream:
 
     @property
     def copy(self) -> StreamCopy:
-        """Its copy."""
-        return StreamCopy(self.folder)
+        """Its copy.
+
+        :raises RefusedRequest: if it has been closed meanwhile.
+        """
+        try:
+            return StreamCopy(self.folder)
+        except FileNotFoundError:
+            raise not_open(self.folder.name.removeprefix(FOLDER_PREFIX)) from None
 
     def named(self, copy: StreamCopy) -> StreamLocation:
         """Return the source with the protocol that was found."""
@@ -93,11 +109,7 @@ class CopyStream:
         limits = self.stream.settings.limits
         with self.stream.read():
             own = CopyLimits(messages=limits.copied_messages, nbytes=limits.stream_bytes)
-            try:
-                copy = copy_stream(self.stream.source, self.stream.folder, own)
-            finally:
-                if self.stream.is_posted:
-                    Path(self.stream.source.path).unlink(missing_ok=True)
+            copy = copy_stream(self.stream.source, self.stream.folder, own)
         times, resolved = times_of(copy, _MOST_TIMES)
         content = {
             "name": self.stream.source.name,

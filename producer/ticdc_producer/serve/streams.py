@@ -6,6 +6,7 @@ import re
 import shutil
 import threading
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
@@ -15,7 +16,7 @@ from ticdc_producer.runs.copies.stream_location import StreamLocation
 from ticdc_producer.serve.attachments import source_of
 from ticdc_producer.serve.request_process import RequestProcess
 from ticdc_producer.serve.settings import ServeSettings
-from ticdc_producer.serve.stream_works import CopyStream, OpenedStream
+from ticdc_producer.serve.stream_works import FOLDER_PREFIX, CopyStream, OpenedStream, not_open
 from ticdc_producer.serve.tasks.work import Work
 
 _OTHERS = re.compile(r"[^A-Za-z0-9._-]+")
@@ -100,7 +101,7 @@ class Streams:
     def _open(
         self, number: str, source: StreamLocation, is_abandoned: Callable[[], bool], *, is_posted: bool
     ) -> dict[str, object]:
-        folder = self._folder / f"stream-{number}"
+        folder = self._folder / f"{FOLDER_PREFIX}{number}"
         folder.mkdir()
         settings = self._own_settings()
         stream = OpenedStream(source=source, folder=folder, is_posted=is_posted, settings=settings)
@@ -113,9 +114,10 @@ class Streams:
             stream = replace(stream, source=replace(source, path=""))
         with self._lock:
             self._opened[number] = stream
-            closed = [*self._opened][: -settings.limits.streams]
-        for other in closed:
-            self.close(other)
+            oldest = [*self._opened][: -settings.limits.streams]
+        for other in oldest:
+            with suppress(RefusedRequest):  # a client has closed it meanwhile
+                self.close(other)
         return {"id": number, **content}
 
     def opened(self, number: str) -> OpenedStream:
@@ -124,11 +126,9 @@ class Streams:
         :raises RefusedRequest: if it is not open.
         """
         with self._lock:
-            stream = self._opened.get(number)
-        if stream is None:
-            hint = "the oldest are closed: open it again"
-            raise RefusedRequest("no such stream is open", status=404, where=number[:40], hint=hint)
-        return stream
+            if number not in self._opened:
+                raise not_open(number)
+            return self._opened[number]
 
     def read(self, work: Work) -> dict[str, object]:
         """Return the result of a work on a copy, which is soon done."""
@@ -137,18 +137,23 @@ class Streams:
     def computed(self, number: str, work: Work) -> dict[str, object]:
         """Return the result of a work that reads all of a copy; it is done once."""
         key = number, type(work)
-        if key not in self._results:
-            self._results[key] = self._copies.do(work).content
-        return self._results[key]
+        if (known := self._results.get(key)) is not None:
+            return known
+        content = self._copies.do(work).content
+        with self._lock:
+            if number in self._opened:  # what is closed is not kept
+                self._results[key] = content
+        return content
 
     def close(self, number: str) -> None:
         """Remove an opened stream with its copy.
 
         :raises RefusedRequest: if it is not open.
         """
-        stream = self.opened(number)
         with self._lock:
-            self._opened.pop(number, None)
+            if number not in self._opened:
+                raise not_open(number)
+            stream = self._opened.pop(number)
             for key in [key for key in self._results if key[0] == number]:
                 del self._results[key]
         shutil.rmtree(stream.folder, ignore_errors=True)
