@@ -21,7 +21,7 @@ from ticdc_producer.installation import own_version
 from ticdc_producer.page.page_files import page_files
 from ticdc_producer.serve import responses as results
 from ticdc_producer.serve.choices import choices_content
-from ticdc_producer.serve.disconnect import disconnected
+from ticdc_producer.serve.disconnect import abandonable, disconnected
 from ticdc_producer.serve.guard import Guard, error_content, status_of
 from ticdc_producer.serve.responses import case_content, listed_cases, refusal_of
 from ticdc_producer.serve.server import health_content, ready_answer
@@ -339,11 +339,10 @@ def _add_previews(app: FastAPI, service: Service) -> None:
     @app.post("/v1/previews")
     async def preview(connection: Request, request: PreviewRequest) -> Response:
         """Return the messages of a small scenario in several protocols, which no Kafka gets."""
-        gone = asyncio.ensure_future(disconnected(connection))  # a page that is typed in asks again
-        try:
-            return await run_in_threadpool(lambda: JSONResponse(service.preview(request, gone.done)))
-        finally:
-            gone.cancel()
+        # A page that is typed in asks again.
+        return await abandonable(
+            connection, lambda is_abandoned: JSONResponse(service.preview(request, is_abandoned))
+        )
 
 
 def _add_reading(app: FastAPI, service: Service) -> None:

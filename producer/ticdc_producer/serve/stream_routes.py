@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import JSONResponse, Response
-from starlette.concurrency import run_in_threadpool
 
 from ticdc_producer.serve.attachments import listed_attachments
-from ticdc_producer.serve.disconnect import disconnected
+from ticdc_producer.serve.disconnect import abandonable
 from ticdc_producer.serve.guard import POSTED_STREAMS_PATH
 from ticdc_producer.serve.stream_works import (
     ReadMessage,
@@ -42,23 +41,15 @@ def add_streams(app: FastAPI, service: Service) -> None:
     @app.post("/v1/streams", status_code=201)
     async def attach(connection: Request, request: StreamRequest) -> Response:
         """Open a stream that the service was started with: copy, decode and summarise it."""
-        gone = asyncio.ensure_future(disconnected(connection))
-        try:
-            content = await run_in_threadpool(streams.attach, request.attachment, request.protocol, gone.done)
-        finally:
-            gone.cancel()
-        return JSONResponse(content, 201)
+        opening = partial(streams.attach, request.attachment, request.protocol)
+        return JSONResponse(await abandonable(connection, opening), 201)
 
     @app.post(POSTED_STREAMS_PATH, status_code=201)
     async def post(connection: Request, name: _Text = "messages", protocol: _Text = "") -> Response:
         """Open a file of messages: lines of messages.jsonl, kcat -J or Kafka's console consumer."""
         path = await streams.received(connection.stream())
-        gone = asyncio.ensure_future(disconnected(connection))
-        try:
-            content = await run_in_threadpool(streams.post, path, name, protocol, gone.done)
-        finally:
-            gone.cancel()
-        return JSONResponse(content, 201)
+        opening = partial(streams.post, path, name, protocol)
+        return JSONResponse(await abandonable(connection, opening), 201)
 
     @app.delete("/v1/streams/{number}", status_code=204)
     def close(number: str) -> None:
