@@ -317,9 +317,9 @@ byId('open').addEventListener('click', () => openStreams(choices.protocols, (ope
   controller.abort()
   attached = true
   views.notes = null
-  views.notice = opened.left > 0 ? `These are the newest messages; ${opened.left.toLocaleString('en')} older ones are left out, and so nothing is verified.` : 'The messages are verified now.'
+  const notice = opened.left > 0 ? `These are the newest messages; ${opened.left.toLocaleString('en')} older ones are left out, and so nothing is verified.` : 'The messages are verified now.'
   showBadge(null)
-  views.show(stream, { other: true })
+  views.show(stream, { other: true, notice })
   status(`${opened.name}: ${opened.total.toLocaleString('en')} messages, ${opened.protocol}`)
   if (opened.left === 0) void verdictOf(stream)
 }, failed))

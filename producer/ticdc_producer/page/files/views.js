@@ -58,10 +58,11 @@ export class Views {
     })
   }
 
-  /** @param {Stream} stream @param {{other?: boolean, verified?: Verified | null}} [parts] Whether it is another stream than before; its verdict, if it is known. */
-  show(stream, { other = false, verified = null } = {}) {
+  /** @param {Stream} stream @param {{other?: boolean, verified?: Verified | null, notice?: string}} [parts] Whether it is another stream than before; its verdict, if it is known, or why there is none. */
+  show(stream, { other = false, verified = null, notice = '' } = {}) {
     this.stream = stream
     this.verified = verified
+    this.notice = notice
     this.tables = new Map()
     if (other) {
       byId('views').replaceChildren()
