@@ -64,21 +64,21 @@ def test_a_consumer_with_a_bug_fails_and_the_right_one_passes(
     folder = tmp_path / project.name
     ignored = shutil.ignore_patterns("target", "node_modules", "package-lock.json")
     shutil.copytree(EXAMPLES / project.name, folder, ignore=ignored)
-    _fetch(project, folder)
+    fetch(project, folder)
     source = folder / project.source
     right = source.read_text("utf-8")
     source.write_text(right.replace(project.removal, project.nothing), "utf-8")
-    failed = _run(project.test, folder, url)
+    failed = run_in_project(project.test, folder, url)
     output = failed.stdout + failed.stderr
     assert failed.returncode != 0
     assert "the rows differ from the expected ones" in output
     assert "table test.orders: 2 extra" in output
     source.write_text(right, "utf-8")
-    passed = _run(project.test, folder, url)
+    passed = run_in_project(project.test, folder, url)
     assert passed.returncode == 0, passed.stdout + passed.stderr
 
 
-def _fetch(project: Project, folder: Path) -> None:
+def fetch(project: Project, folder: Path) -> None:
     """Download what the project needs; the test is reported as not run where that is impossible."""
     if shutil.which(project.program) is None:
         pytest.skip(f"not run: there is no {project.program} on this machine")
@@ -88,13 +88,13 @@ def _fetch(project: Project, folder: Path) -> None:
             return
     except NotRun as reason:
         pytest.skip(f"not run: {reason}")
-    done = _run(project.fetch, folder, "")
+    done = run_in_project(project.fetch, folder, "")
     if done.returncode and any(part in done.stderr for part in _NOT_FETCHED):
         pytest.skip(f"not run: {done.stderr.splitlines()[-1]}")
     assert done.returncode == 0, done.stderr
 
 
-def _run(command: tuple[str, ...], folder: Path, url: str) -> subprocess.CompletedProcess[str]:
+def run_in_project(command: tuple[str, ...], folder: Path, url: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "TICDC_PRODUCER_SERVER": url}
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import ticdc_producer.page
+from tests.serve.test_example_projects import EXAMPLES, PROJECTS, Project, fetch, run_in_project
 
 FOLDER = Path(ticdc_producer.page.__file__).parent / "files"
 NODE = shutil.which("node")
@@ -97,6 +98,32 @@ def test_a_name_and_traps_in_a_command_and_in_python(page: Path) -> None:
 def test_halves_of_characters_are_in_no_source_file(page: Path) -> None:
     for name, text in _texts(page, {**STATE, "sql": "SELECT '\ud800'"}).items():
         assert "\ud800" not in text, name
+
+
+IN_A_PROJECT: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "java": ("junit", "src/test/java/orders/ScenarioTest.java", ("mvn", "-o", "-B", "-q", "test-compile")),
+    "go": ("go", "scenario_test.go", ("go", "vet", ".")),
+    "node": ("node", "scenario.test.js", ("node", "--check", "scenario.test.js")),
+}
+"""The form of each example project, its file there, and the command that compiles it."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
+def test_a_test_compiles_in_place_of_that_of_the_example(
+    project: Project, page: Path, tmp_path: Path
+) -> None:
+    form, file, command = IN_A_PROJECT[project.name]
+    folder = tmp_path / project.name
+    shutil.copytree(EXAMPLES / project.name, folder, ignore=shutil.ignore_patterns("target", "node_modules"))
+    fetch(project, folder)
+    for old in (folder / "consumer_test.go", folder / "src/test/java/orders/ConsumerTest.java"):
+        old.unlink(missing_ok=True)
+    options = {"canal-json": {"enable-tidb-extension": "true"}}
+    state = {**STATE, "options": options, "traps": ["duplicate-message:rate=1"]}
+    (folder / file).write_text(_texts(page, state)[form], "utf-8")
+    done = run_in_project(command, folder, "")
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.slow
