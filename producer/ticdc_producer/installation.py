@@ -1,7 +1,8 @@
 """The optional parts of this installation, and the entry points of other packages.
 
-The base package runs, verifies, writes reports and serves on its own engine. The extra ``kafka`` adds the embedded broker,
-``spark`` adds the engine that distributes the same program. ``pyproject.toml`` lists the other extras.
+The base package runs, verifies, writes reports and serves on its own engine. The extra ``kafka`` adds the
+embedded broker, ``spark`` adds the engine that distributes the same program. ``pyproject.toml`` lists the
+other extras.
 
 pandas takes longer to import than all other modules of a small run, and only PySpark uses it.
 """

@@ -7,7 +7,7 @@ one of twenty thousand.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
@@ -113,12 +113,10 @@ def _counted(_part: Part, batches: Batches) -> _Counts:
 
 
 def _drawn(
-    partitions: Sequence[PartitionCount], named: Iterable[_PartitionName]
+    partitions: Sequence[PartitionCount], named: Set[_PartitionName]
 ) -> dict[_PartitionName, tuple[int, int]]:
     """Return the first offset and the offsets per bucket of the partitions that get a chart."""
-    first_named = sorted(partitions, key=lambda count: (count.topic, count.partition) not in set(named))[
-        :DRAWN
-    ]
+    first_named = sorted(partitions, key=lambda count: (count.topic, count.partition) not in named)[:DRAWN]
     number = min(BUCKETS, ALL_BUCKETS // max(1, len(first_named)))
     return {
         (count.topic, count.partition): (count.first, -(-(count.last - count.first + 1) // number))

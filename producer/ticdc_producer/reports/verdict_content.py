@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 from ticdc_producer.hints import counted
 from ticdc_producer.page.sample import EventPosition, cut
@@ -89,15 +88,8 @@ def _lines(
     verdict: Verdict, requested: RequestedFaults | None, injected: Mapping[str, int]
 ) -> Iterator[dict[str, str]]:
     yield _line("invariants", f"{len(verdict.checked)} on {kinds(verdict)}")
-    if (events := verdict.comparison) is not None:
-        came = f"all {events.expected:,} expected events came, in order"
-        yield _compared("events", events, came, events.expected)
-    if (rows := verdict.state) is not None:
-        in_tables = f"{rows.rows:,} in {counted(rows.tables, 'table')}, as expected"
-        yield _compared("rows", rows, in_tables, rows.rows)
-    for ts, state in sorted(verdict.states.items()):
-        in_tables = f"{state.rows:,} in {counted(state.tables, 'table')}, as expected"
-        yield _compared(f"rows at {ts}", state, in_tables, state.rows)
+    for name, part in _parts(verdict):
+        yield _compared(name, part)
     if missing := not_looked_at(verdict):
         yield _line("compared", missing, "warned")
     if injected:
@@ -107,18 +99,29 @@ def _lines(
         yield _requested(verdict, requested)
 
 
-def _compared(
-    name: str, part: Comparison | StateComparison, as_expected: str, expected: int
-) -> dict[str, str]:
+def _parts(verdict: Verdict) -> Iterator[tuple[str, Comparison | StateComparison]]:
+    """Yield what was compared with what was expected, by its name."""
+    if verdict.comparison is not None:
+        yield "events", verdict.comparison
+    if verdict.state is not None:
+        yield "rows", verdict.state
+    for ts, state in sorted(verdict.states.items()):
+        yield f"rows at {ts}", state
+
+
+def _compared(name: str, part: Comparison | StateComparison) -> dict[str, str]:
+    reasons = why_not_compared(part)
+    if isinstance(part, StateComparison):
+        expected = part.rows
+        as_expected = f"{expected:,} in {counted(part.tables, 'table')}, as expected"
+        compared = f"{tables_compared(part)}; not {reasons}"
+    else:
+        expected = part.expected
+        as_expected = f"all {expected:,} expected events came, in order"
+        compared = f"not compared: {reasons}"
     text = as_expected if part.ok else f"{differences(part)}, of {expected:,} expected"
     if not part.not_compared:
         return _line(name, text, "fine" if part.ok else "wrong")
-    reasons = why_not_compared(part)
-    compared = (
-        f"{tables_compared(part)}; not {reasons}"
-        if isinstance(part, StateComparison)
-        else (f"not compared: {reasons}")
-    )
     return _line(name, f"{text}; {compared}", "warned" if part.ok else "wrong")
 
 
@@ -138,11 +141,6 @@ def _requested(verdict: Verdict, requested: RequestedFaults) -> dict[str, str]:
 
 
 def _differences(verdict: Verdict) -> Iterator[dict[str, object]]:
-    parts: Sequence[tuple[str, Any]] = (
-        ("events", verdict.comparison),
-        ("rows", verdict.state),
-        *((f"rows at {ts}", state) for ts, state in sorted(verdict.states.items())),
-    )
-    for name, part in parts:
-        if part is not None and not part.ok:
+    for name, part in _parts(verdict):
+        if not part.ok:
             yield {"name": name, "lines": [cut(line) for line in part.diff]}
