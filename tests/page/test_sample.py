@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tests.reports.verdicts import event, finding
+from ticdc_producer.engine.dataset import Batches
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.page.sample import LONGEST_EVENT, MOST_BYTES, MOST_MESSAGES, Sample, message_sample
@@ -35,12 +36,26 @@ def row_message(number: int, text: str = "x") -> dict[str, Any]:
     }
 
 
-def sample(rows: Sequence[dict[str, Any]], *offsets: int) -> Sample:
+def sample(
+    rows: Sequence[dict[str, Any]], *offsets: int, size: int = 1, read: list[int] | None = None
+) -> Sample:
+    """Return the sample of a stream with findings at some offsets.
+
+    :param size: bytes of a partition.
+    :param read: gets the numbers of messages that are decoded for the sample.
+    """
     table = pa.Table.from_pylist([{"timestamp": 0, **row} for row in rows], MESSAGES)
-    decode = event_decoder("canal-json", {"enable_tidb_extension": True})
+    decoder = event_decoder("canal-json", {"enable_tidb_extension": True})
+
+    def decode(batches: Batches) -> Batches:
+        few = [*batches]
+        if read is not None:
+            read.append(sum(batch.num_rows for batch in few))
+        return decoder(iter(few))
+
     partitions = [
         PartitionCount(
-            topic="bank", partition=number, first=0, last=COUNT // 2 - 1, messages=COUNT // 2, size=1,
+            topic="bank", partition=number, first=0, last=COUNT // 2 - 1, messages=COUNT // 2, size=size,
             rows=1, ddls=0, resolved=0, errors=0,
         )
         for number in (0, 1)
@@ -71,6 +86,12 @@ def test_large_messages_make_no_large_sample() -> None:
     named = [message["offset"] for message in result.messages if message["partition"] == 0]
     assert {100, 101} <= set(named), "those of findings come first"
     assert all(len(text) < LONGEST_EVENT + 100 for text in result.examples.values())
+
+
+def test_no_more_large_messages_are_read_than_fill_the_sample() -> None:
+    read: list[int] = []
+    sample([row_message(number) for number in range(COUNT)], size=COUNT // 2 * (MOST_BYTES // 3), read=read)
+    assert read == [2 * 3], "three of each partition"
 
 
 @pytest.mark.parametrize("offsets", [(), (9999,)])

@@ -102,10 +102,11 @@ def _position(row: Mapping[str, Any]) -> EventPosition:
 
 
 def _first(partitions: Sequence[PartitionCount], most: int) -> Iterator[_Offset]:
-    """Yield the first offsets of the partitions, as many of each."""
+    """Yield the first offsets of the partitions, as many of each; fewer if large messages fill the sample."""
     share = most // max(1, len(partitions)) or 1
     for part in partitions[:most]:
-        for offset in range(part.first, min(part.last + 1, part.first + share)):
+        filling = MOST_BYTES * max(1, part.messages) // max(1, part.size) or 1
+        for offset in range(part.first, min(part.last + 1, part.first + min(share, filling))):
             yield part.topic, part.partition, offset
 
 
