@@ -110,9 +110,7 @@ IN_A_PROJECT: dict[str, tuple[str, str, tuple[str, ...]]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
-def test_a_test_compiles_in_place_of_that_of_the_example(
-    project: Project, page: Path, tmp_path: Path
-) -> None:
+def test_a_test_compiles_instead_of_that_of_the_example(project: Project, page: Path, tmp_path: Path) -> None:
     form, file, command = IN_A_PROJECT[project.name]
     folder = tmp_path / project.name
     shutil.copytree(EXAMPLES / project.name, folder, ignore=shutil.ignore_patterns("target", "node_modules"))

@@ -188,18 +188,26 @@ def with_duplicate_flags(rows: GroupedRows, flags: pa.RecordBatch, options: Veri
 def _flags_of_rows(groups: Numbers, positions: Numbers, flags: pa.RecordBatch) -> npt.NDArray[np.int8]:
     """Return the flags of rows of whole groups; 0 for a row without flag.
 
+    A file of messages may have a position several times: the flags of it are those of its last rows.
+
     >>> codes = pa.array([_DUPLICATE], pa.int8())
     >>> flags = pa.record_batch({"batch_group": [8], "batch_position": [5], "batch_mark": codes})
     >>> (_flags_of_rows(np.array([8, 8, 8]), np.array([4, 5, 6]), flags) & _DUPLICATE != 0).tolist()
     [False, True, False]
+    >>> twice = pa.concat_batches([flags, flags])
+    >>> (_flags_of_rows(np.array([8, 8, 8]), np.array([5, 5, 5]), twice) & _DUPLICATE != 0).tolist()
+    [False, True, True]
     """
     group = np.append(groups, flags.column("batch_group").to_numpy())
     position = np.append(positions, flags.column("batch_position").to_numpy())
     flag = np.append(np.full(len(groups), _UNFLAGGED, np.int8), flags.column("batch_mark").to_numpy())
-    order = np.lexsort((flag, position, group))  # a flag follows its row
-    follows = ~starts_of(group[order], position[order])
+    order = np.lexsort((flag, position, group))  # the flags of a position follow its rows
+    number = np.cumsum(starts_of(group[order], position[order])) - 1
+    of_flag = np.flatnonzero(order >= len(groups))
+    row = of_flag - np.bincount(number[of_flag])[number[of_flag]]
+    known = (row >= 0) & (number[row] == number[of_flag])
     of_row = np.zeros(len(groups), np.int8)
-    of_row[order[:-1][follows[1:]]] = flag[order[1:][follows[1:]]]
+    of_row[order[row[known]]] = flag[order[of_flag[known]]]
     return of_row
 
 
