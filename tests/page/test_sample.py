@@ -94,6 +94,12 @@ def test_no_more_large_messages_are_read_than_fill_the_sample() -> None:
     assert read == [2 * 3], "three of each partition"
 
 
+def test_a_position_that_a_file_has_many_times() -> None:
+    result = sample([row_message(0)] * COUNT, 0)
+    assert len(result.messages) == MOST_MESSAGES
+    assert {message["offset"] for message in result.messages} == {0}
+
+
 @pytest.mark.parametrize("offsets", [(), (9999,)])
 def test_what_no_message_has_is_no_part_of_it(offsets: tuple[int, ...]) -> None:
     result = sample([row_message(number) for number in range(10)], *offsets)

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, cast
 
 import pyarrow as pa
 
+from ticdc_producer.engine.dataset import Batches, Part
 from ticdc_producer.model.event_line import DecodedRow, event_text
 from ticdc_producer.model.shapes import MESSAGES, BatchFunction
 from ticdc_producer.page.stream_content import (
@@ -76,8 +77,10 @@ def message_sample(
     chosen = sorted({**few, **dict.fromkeys(_first(partitions, MOST_MESSAGES - len(few)))})
     if not chosen:
         return Sample()
-    rows = messages.at(chosen).select(*MESSAGES.names).small(MOST_MESSAGES)
-    rows = rows.sort_by([(name, "ascending") for name in ("topic", "partition", "offset")])
+    of_parts = messages.at(chosen).select(*MESSAGES.names).results(_head)
+    few_rows = pa.concat_tables([MESSAGES.empty_table(), *of_parts])
+    order = [(name, "ascending") for name in ("topic", "partition", "offset")]
+    rows = few_rows.sort_by(order).slice(0, MOST_MESSAGES)
     events = [row for batch in decode(iter(rows.combine_chunks().to_batches())) for row in batch.to_pylist()]
     return Sample(
         messages=[*_bounded(rows, events, spans_of, few)],
@@ -87,6 +90,18 @@ def message_sample(
             if (position := _position(row)) in {*_named(findings)}
         },
     )
+
+
+def _head(_part: Part, batches: Batches) -> pa.Table:
+    """Return the first rows of a part: a file may have a position several times."""
+    rows: list[pa.RecordBatch] = []
+    left = MOST_MESSAGES
+    for batch in batches:
+        rows.append(batch.slice(0, left))
+        left -= rows[-1].num_rows
+        if not left:
+            break
+    return pa.Table.from_batches(rows, MESSAGES)
 
 
 def _named(findings: Sequence[Finding]) -> Iterator[EventPosition]:
