@@ -109,35 +109,43 @@ class EventMasks:
             return
         self._check_generated(batch, layout)
         for name, column, mask in columns:
-            if mask is None and not column.generated:
-                continue
             sides = [
-                (image, layout.rows, image.images.lists.starts[layout.rows] + names[name])
+                (image, image.images.lists.starts[layout.rows] + names[name])
                 for image, names in ((old, layout.before), (new, layout.after))
                 if name in names
             ]
-            if not sides:
-                continue
-            if mask is None:
-                for image, _, at in sides:
+            if mask is not None and sides:
+                masked = self._masked(batch, layout, (name, column, mask), sides)
+                for number, (image, at) in enumerate(sides):
+                    image.replace(at, masked.slice(number * len(at), len(at)))
+            elif column.generated:
+                for image, at in sides:
                     image.stays[at] = False
-                continue
-            values = pa.concat_arrays([image.images.values.take(pa.array(at)) for image, _, at in sides])
-            try:
-                masked = masked_values(mask, column, values)
-            except RecordingError as error:
-                what = f"{_label(layout, name)}: {error.what}"
-                where = _location(batch, int(layout.rows[0]))
-                raise RecordingError(what, where=f"at or after {where}", hint=error.hint) from None
-            rows = np.concatenate([rows for _, rows, _ in sides])
-            if masked.ambiguous.any() and self._is_key(layout, name):
-                row = int(rows[int(np.argmax(masked.ambiguous))])
-                what = f"{mask.method} does not keep a value of {_label(layout, name)} unique"
-                raise RecordingError(what, where=_location(batch, row), hint=AMBIGUOUS_HINT)
-            start = 0
-            for image, _, at in sides:
-                image.replace(at, masked.values.slice(start, len(at)))
-                start += len(at)
+
+    def _masked(
+        self,
+        batch: DecodedBatch,
+        layout: EventLayout,
+        masked_column: tuple[str, ColumnInfo, ColumnMask],
+        sides: Sequence[tuple[_Image, Numbers]],
+    ) -> pa.Array:
+        """Return the masked values of a column, of one image after the other.
+
+        :param masked_column: its name in the messages, its definition and its mask.
+        """
+        name, column, mask = masked_column
+        label = _label(layout, name)
+        values = pa.concat_arrays([image.images.values.take(pa.array(at)) for image, at in sides])
+        try:
+            masked = masked_values(mask, column, values)
+        except RecordingError as error:
+            where = f"at or after {_location(batch, int(layout.rows[0]))}"
+            raise RecordingError(f"{label}: {error.what}", where=where, hint=error.hint) from None
+        if masked.ambiguous.any() and self._is_key(layout, name):
+            row = int(layout.rows[int(np.argmax(masked.ambiguous)) % len(layout.rows)])
+            what = f"{mask.method} does not keep a value of {label} unique"
+            raise RecordingError(what, where=_location(batch, row), hint=AMBIGUOUS_HINT)
+        return masked.values
 
     def _columns(
         self, batch: DecodedBatch, layout: EventLayout
