@@ -69,7 +69,7 @@ def test_a_function_without_spark_is_an_error_of_this_tool() -> None:
 def test_a_run_is_written_verified_and_covered_without_spark(tmp_path: Path) -> None:
     folder = str(tmp_path / "out")
     _work_without_spark(
-        ["run", "bank", "--out", folder, "--html", f"{folder}.html", "--junit-xml", f"{folder}.xml"],
+        ["run", "seed_t1", "--out", folder, "--html", f"{folder}.html", "--junit-xml", f"{folder}.xml"],
         ["verify", "--in", folder, "--html", f"{folder}.verify.html"],
         ["coverage", "--in", folder],
     )
