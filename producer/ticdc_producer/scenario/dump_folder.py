@@ -171,7 +171,7 @@ def _files(folder: Path) -> Iterator[_File]:
                 raise ScenarioError(what, file=str(path), hint=hint)
             continue
         _check_form(path, name["form"], name["packed"] or "")
-        _check_place(path, inside)
+        _check_inside(path, inside)
         yield _File(
             path=path,
             kind=name["kind"] or "",
@@ -191,7 +191,7 @@ def _check_form(path: Path, form: str, packed: str) -> None:
         raise UnsupportedSQL(f"a file with the ending .{packed} is not supported", file=str(path), hint=hint)
 
 
-def _check_place(path: Path, folder: Path) -> None:
+def _check_inside(path: Path, folder: Path) -> None:
     """Check that a file is in the folder, also behind a symbolic link.
 
     :param folder: without symbolic links.
