@@ -26,6 +26,9 @@ MODULES_OF_TASKS = ("pandas", "ticdc_producer.runs.run", "ticdc_producer.verifie
 
 SLOW_SECONDS = 3 * 3600
 
+EXHAUSTIVE = bool(os.environ.get("TEST_EXHAUSTIVE"))
+"""Whether slow tests run every case, where they otherwise run a selection that covers them."""
+
 # No deadline: the time of an example depends on the other tests that use the cores.
 _ANY_MACHINE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("fast", _ANY_MACHINE, max_examples=30)

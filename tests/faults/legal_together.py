@@ -27,6 +27,8 @@ _WATERMARKS = {"avro": "&avro-enable-watermark=true"}
 """Options without which a protocol has no resolved events."""
 _REGISTRIES = {"avro": "&schema-registry=mock://together"}
 """The schema registry of topics; without Kafka none is required."""
+ALONE = ("idle-partition", "handle-key-only")
+"""A table's rows all go to one partition, and a row's keys alone are sent instead of a claim."""
 _RATES = {
     "duplicate-event": "rate=0.3",
     "duplicate-message": "rate=0.3",
@@ -53,8 +55,12 @@ def pairs(protocol: str, profile: str = "classic") -> Iterator[tuple[str, ...]]:
     names = legal_traps(protocol, profile)
     yield from combinations(names, 2)
     yield from ((name,) for name in names)
-    # A table's rows all go to one partition, and a row's keys alone are sent instead of a claim.
-    yield tuple(name for name in names if name not in ("idle-partition", "handle-key-only"))
+    yield almost_all(protocol, profile)
+
+
+def almost_all(protocol: str, profile: str = "classic") -> tuple[str, ...]:
+    """Return the most legal traps that can occur together: all but those that occur without some other."""
+    return tuple(name for name in legal_traps(protocol, profile) if name not in ALONE)
 
 
 @dataclass(frozen=True)
