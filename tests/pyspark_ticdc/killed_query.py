@@ -12,7 +12,10 @@ SCHEMA = "op string, id long, name string"
 
 def main(files: str, options: dict[str, str]) -> None:
     """Write all files, one per batch, and end."""
-    settings = {"spark.driver.memory": "1g", "spark.driver.extraJavaOptions": "-XX:+UseSerialGC"}
+    settings = {
+        "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+    }
     # Each task is tried four times, as on a cluster.
     spark = spark_session("local[2,4]", settings={**settings, "spark.sql.shuffle.partitions": "2"})
     rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(files)

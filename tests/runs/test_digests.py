@@ -11,7 +11,8 @@ from zlib import crc32
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.runs.digests import PARTS, RECORDED, cases, digests
+from tests.conftest import EXHAUSTIVE
+from tests.runs.digests import ALONE, EVERY, PARTS, RECORDED, TAKES_LONG, cases, digests
 
 FAST = (
     "seed_t1/own",
@@ -26,6 +27,42 @@ FAST = (
 )
 ON_SPARK = (("large/claim-check/open-protocol", 3),)
 """Cases, and the number of parts into which Spark shuffles. ``test_engines`` has one with faults."""
+IN_EACH_PROTOCOL_ON_SPARK = ("all-traps", "faults/legal", "faults/illegal")
+IN_ONE_PROTOCOL = (*TAKES_LONG, "generated/expression")
+
+
+def in_one_protocol() -> set[str]:
+    """The cases of no protocol, and one of those that differ by their protocol alone.
+
+    Which protocol that is changes from scenario to scenario.
+    """
+    groups: dict[str, list[str]] = {}
+    for name in cases():
+        group, _, protocol = name.rpartition("/")
+        groups.setdefault(group if protocol in EVERY else name, []).append(name)
+    return {names[crc32(group.encode()) % len(names)] for group, names in groups.items()}
+
+
+def of_local_engine() -> list[str]:
+    """The cases that the fast tests do not have; those that take long in one protocol each."""
+    chosen = in_one_protocol()
+    return [
+        name
+        for name in cases()
+        if name not in FAST
+        and (EXHAUSTIVE or name in chosen or name.rpartition("/")[0] not in IN_ONE_PROTOCOL)
+    ]
+
+
+def of_spark() -> list[str]:
+    """All scenarios and options, most in one protocol each; a trap is there with others."""
+    alone = {f"faults/{setting.partition(':')[0]}/open-protocol" for setting in ALONE}
+    chosen = in_one_protocol() - alone
+    return [
+        name
+        for name in cases()
+        if EXHAUSTIVE or name in chosen or name.rpartition("/")[0] in IN_EACH_PROTOCOL_ON_SPARK
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -58,20 +95,25 @@ def test_spark_writes_and_finds_the_same(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in cases() if name not in FAST])
+@pytest.mark.parametrize("name", of_local_engine())
 def test_every_case_has_the_recorded_digests(
     spark: SparkSession, name: str, tmp_path: Path, recorded: dict[str, str]
 ) -> None:
+    """Every case, but ``IN_ONE_PROTOCOL``."""
     assert digests(name, tmp_path) == _of_case(name, recorded)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", cases())
-def test_every_case_is_the_same_on_spark(
+@pytest.mark.parametrize("name", of_spark())
+def test_cases_are_the_same_on_spark(
     spark: SparkSession, name: str, tmp_path: Path, recorded: dict[str, str]
 ) -> None:
-    """One part, a few, or more parts than rows, by the name of the case."""
-    with _parts(spark, (1, 3, 64)[crc32(name.encode()) % 3]):
+    """Every scenario, option, trap and protocol; not each scenario and option in each protocol.
+
+    The local engine writes them in each, and Spark runs the same encoders on the same datasets. There is one
+    part, a few, or more than most tables have rows, by the name of the case.
+    """
+    with _parts(spark, (1, 3, 16)[crc32(name.encode()) % 3]):
         assert digests(name, tmp_path, {"engine": "spark"}) == _of_case(name, recorded)
 
 
