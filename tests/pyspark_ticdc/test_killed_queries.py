@@ -24,6 +24,8 @@ from tests.pyspark_ticdc.test_stream_writes import Stream
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 
 ROOT = Path(__file__).parents[2]
+_PAUSE_SECONDS = 0.005
+"""Between requests for the topic's end; a batch takes longer."""
 Victims: TypeAlias = Callable[[psutil.Process], list[psutil.Process]]
 """Returns the processes that are killed, given that of the query."""
 
@@ -98,6 +100,8 @@ class Kills:
                 victims, moment = self.pending[0]
                 now = self.ends.messages()
                 if now < moment or now == before or not kill(victims, query.pid):
+                    with suppress(subprocess.TimeoutExpired):
+                        query.wait(_PAUSE_SECONDS)
                     continue
                 self.pending.popleft()
                 before = now
