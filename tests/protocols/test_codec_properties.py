@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.conftest import EXHAUSTIVE
 from tests.golden_events import GoldenRow
 from tests.protocols.encoding import OneRow, alone, framed, one_by_one
 from tests.protocols.expected_events import expected_ddl, expected_resolved, expected_row
@@ -35,8 +36,8 @@ from ticdc_producer.testing.strategies import damaged
 
 
 def _tiers(fast: int, full: int) -> pytest.MarkDecorator:
-    """Number of examples per property, in the fast and the full tier."""
-    slow = pytest.param(full, id="full", marks=pytest.mark.slow)
+    """Number of examples per property, in the fast and the full tier, which has all with ``TEST_EXHAUSTIVE``."""
+    slow = pytest.param(full if EXHAUSTIVE else full // 10, id="full", marks=pytest.mark.slow)
     return pytest.mark.parametrize("examples", [pytest.param(fast, id="fast"), slow])
 
 

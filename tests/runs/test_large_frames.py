@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import ticdc_producer
+from tests.conftest import EXHAUSTIVE
 from tests.runs import frame_histories as histories
 from tests.runs.frame_histories import START, frame, scenario
 from ticdc_producer import ProducerError
@@ -73,7 +74,8 @@ def same_on(
 
 
 @pytest.mark.parametrize(
-    "examples", [pytest.param(1, id="fast"), pytest.param(200, id="full", marks=pytest.mark.slow)]
+    "examples",
+    [pytest.param(1, id="fast"), pytest.param(200 if EXHAUSTIVE else 40, id="full", marks=pytest.mark.slow)],
 )
 def test_a_random_history_is_the_same(examples: int) -> None:
     """An example is two whole runs, each with the rows at three times."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 import ticdc_producer
+from tests.conftest import EXHAUSTIVE
 from tests.runs.features import History, Row, RowChange, flat_changes, statement_of
 from ticdc_producer import Scenario
 from ticdc_producer.simulate.prepare import prepare
@@ -121,7 +122,11 @@ def changes_rows(history: list[Transaction]) -> bool:
 
 
 @pytest.mark.parametrize(
-    "examples", [pytest.param(12, id="fast"), pytest.param(300, id="full", marks=pytest.mark.slow)]
+    "examples",
+    [
+        pytest.param(12, id="fast"),
+        pytest.param(300 if EXHAUSTIVE else 100, id="full", marks=pytest.mark.slow),
+    ],
 )
 def test_all_forms_have_the_same_messages(examples: int) -> None:
     @settings(max_examples=examples)

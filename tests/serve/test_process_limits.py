@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import EXHAUSTIVE
 from tests.serve import works
 from tests.serve.test_task_processes import (
     _assert_ended,
@@ -28,6 +29,7 @@ from ticdc_producer.serve.tasks.task_errors import TaskDeleted, TaskOutOfMemory,
 from ticdc_producer.serve.tasks.work import Work
 from ticdc_producer.serve.tasks.worker import Worker
 
+MANY = 1000 if EXHAUSTIVE else 60
 MEMORY = 400 << 20
 LATE_SECONDS = 2.0
 """From the limit to the end of what exceeds it."""
@@ -58,7 +60,7 @@ def _seconds(task: Task) -> tuple[float, float]:
     return task.started, task.ended
 
 
-@pytest.mark.parametrize("runs", [6, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [6, pytest.param(MANY, marks=pytest.mark.slow)])
 def test_runs_over_the_limit_of_time(start_worker: StartWorker, runs: int) -> None:
     limit = 0.5
     worker = start_worker(Limits(seconds=limit, runs=5, queued=5))
@@ -72,7 +74,7 @@ def test_runs_over_the_limit_of_time(start_worker: StartWorker, runs: int) -> No
     assert len(worker.tasks) <= 6
 
 
-@pytest.mark.parametrize("runs", [6, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [6, pytest.param(MANY, marks=pytest.mark.slow)])
 def test_runs_over_the_limit_of_memory(start_worker: StartWorker, runs: int) -> None:
     worker = start_worker(Limits(memory_bytes=MEMORY, runs=5, queued=5))
     for _ in range(runs // 2):
