@@ -36,7 +36,7 @@ from ticdc_producer.testing.strategies import damaged
 
 
 def _tiers(fast: int, full: int) -> pytest.MarkDecorator:
-    """Number of examples per property, in the fast and the full tier, which has all with ``TEST_EXHAUSTIVE``."""
+    """Number of examples per property; without ``TEST_EXHAUSTIVE`` the full tier has a tenth of its own."""
     slow = pytest.param(full if EXHAUSTIVE else full // 10, id="full", marks=pytest.mark.slow)
     return pytest.mark.parametrize("examples", [pytest.param(fast, id="fast"), slow])
 
