@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -35,8 +36,11 @@ RESULTS = frozenset({"found", "made", "one"})
 NO_VERB = re.compile(r"(?:A|All|An|As|Each|Every|How|Its|No|The|What|Where|Whether|Which|Who)\b|[a-z`*]")
 """Beginnings of a docstring that is no sentence with a verb."""
 
-QUESTION = re.compile(r"(?:How|What|Where|Whether|Which|Who)\b")
-"""Beginnings of a docstring that does not name its class."""
+NO_NOUN = re.compile(r"(?:How|No|Something|What|When|Where|Whether|Which|Who|Why)\b")
+"""Beginnings of a docstring that does not name its class; see also ``_predicate``."""
+
+AFTER_A_NOUN = r"(?=,| (?:in|of|over|that|to|with)\b)"
+"""What follows a noun that is also a verb: *changes of rows*, but *changes rows*."""
 
 OF_LIBRARIES = {
     ("tests/model/test_coerce.py", "places"),  # hypothesis: decimals(places=…)
@@ -161,37 +165,63 @@ def test_results_are_named_after_what_they_are() -> None:
     assert sorted((path, name) for path, name in names if name in RESULTS) == []
 
 
-def test_docstrings_of_functions_begin_with_a_verb() -> None:
-    """Ruff's D401 knows the verbs; those of properties name what they return."""
-    functions = [
-        (path, node)
+class Documented(NamedTuple):
+    """A class, or a function that is no property, with its docstring."""
+
+    position: str
+    is_class: bool
+    docstring: str
+
+
+@cache
+def _documented() -> tuple[Documented, ...]:
+    return tuple(
+        Documented(f"{path}:{node.lineno}", isinstance(node, ast.ClassDef), ast.get_docstring(node) or "")
         for path, text in _modules()
         if path.startswith("producer/")
-        for node in _functions(ast.parse(text).body)
+        for node in _definitions(ast.parse(text).body)
         if not any(map(_is_property, node.decorator_list))
-    ]
-    documented = [(path, node, ast.get_docstring(node) or "") for path, node in functions]
-    assert [(path, node.lineno, text) for path, node, text in documented if NO_VERB.match(text)] == []
+    )
+
+
+def test_docstrings_of_functions_begin_with_a_verb() -> None:
+    """Ruff's D401 knows the verbs; those of properties name what they return."""
+    functions = [entry for entry in _documented() if not entry.is_class]
+    assert [entry for entry in functions if NO_VERB.match(entry.docstring)] == []
+
+
+def _predicate() -> re.Pattern[str]:
+    """Beginnings with one of the verbs of our functions, as in *Reads rows*."""
+    texts = (entry.docstring for entry in _documented() if not entry.is_class)
+    verbs = {word[0] for text in texts if (word := re.match(r"[A-Z][a-z]+", text))}
+    return re.compile(rf"(?:{'|'.join(map(_third_person, sorted(verbs)))})\b(?!{AFTER_A_NOUN})")
+
+
+def _third_person(verb: str) -> str:
+    stem = re.sub(r"(?<=[^aeiou])y$", "i", verb)
+    return f"{stem}es" if re.search(r"(?:s|sh|ch|x|z|o|i)$", stem) else f"{stem}s"
 
 
 def test_docstrings_of_classes_name_what_they_are() -> None:
-    classes = [
-        (path, node.name, ast.get_docstring(node) or "")
-        for path, text in _modules()
-        if path.startswith("producer/")
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.ClassDef)
+    """A class is a thing: *A reader of rows*, neither *Reads rows* nor *Which rows are read*."""
+    predicate = _predicate()
+    classes = [entry for entry in _documented() if entry.is_class]
+    nameless = [
+        entry for entry in classes if any(start.match(entry.docstring) for start in (NO_NOUN, predicate))
     ]
-    assert [(path, name, text) for path, name, text in classes if QUESTION.match(text)] == []
+    assert nameless == []
+    assert predicate.match("Reads rows.")
+    assert predicate.match("Copies a row.")
+    assert not predicate.match("Copies of rows.")
 
 
-def _functions(body: Iterable[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Yield the functions of modules, classes and functions."""
+def _definitions(body: Iterable[ast.stmt]) -> Iterator[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Yield the classes and functions of modules, classes and functions."""
     for node in body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
         for part in ("body", "orelse", "handlers", "finalbody"):
-            yield from _functions(getattr(node, part, ()))
+            yield from _definitions(getattr(node, part, ()))
 
 
 def _is_property(decorator: ast.expr) -> bool:

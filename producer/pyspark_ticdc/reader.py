@@ -194,7 +194,7 @@ class TaskPartition(InputPartition):
 
 
 class TicdcReader(DataSourceReader):
-    """Reads the rows of a batch query.
+    """A reader of the rows of a batch query.
 
     :param given: the options.
     :param columns: the columns that Spark expects, by name.

@@ -38,7 +38,7 @@ else:
     except ImportError:  # Spark 4.1, which never calls what needs them
 
         class ReadLimit:
-            """Replaces the class of Spark 4.2."""
+            """A replacement of the class of Spark 4.2."""
 
         ReadMaxRows = TriggerAvailableNow = ReadLimit
 
@@ -91,7 +91,7 @@ class StreamSource(Protocol):
 
 
 class TicdcStreamReader(DataSourceStreamReader, TriggerAvailableNow):
-    """Reads the rows of a streaming query on topics.
+    """A reader of the rows of a streaming query on topics.
 
     Brokers are not asked before Spark needs an offset.
 

@@ -17,7 +17,7 @@ from ticdc_producer.scenario.dataframe.change_columns import partial_changes
 
 
 class TicdcWriter(DataSourceArrowWriter):
-    """Writes the rows of a batch query: tasks stage them, and the commit sends them.
+    """A writer of the rows of a batch query: tasks stage them, and the commit sends them.
 
     :param given: the options.
     :param columns: the columns of the rows.
@@ -65,7 +65,7 @@ def staged_rows(messages: Sequence[WriterCommitMessage | None]) -> list[StagedRo
 
 
 class TicdcStreamWriter(DataSourceStreamArrowWriter):
-    """Writes the batches of a streaming query: tasks stage their rows, and the commit sends them.
+    """A writer of the batches of a streaming query: tasks stage their rows, and the commit sends them.
 
     :param given: the options.
     :param columns: the columns of the rows.

@@ -361,13 +361,13 @@ class ConformanceError(ProducerError):
 
 
 class EnvironmentFailure(ProducerError):
-    """Something outside of the input failed, such as Java, the network or a broker."""
+    """A failure outside of the input, such as one of Java, the network or a broker."""
 
     exit_code = ENVIRONMENT
 
 
 class JavaError(EnvironmentFailure):
-    """No Java installation that Spark and Kafka can use."""
+    """The lack of a Java installation that Spark and Kafka can use."""
 
 
 class SparkError(EnvironmentFailure):
@@ -434,7 +434,7 @@ class AuthenticationError(BrokerError):
 
 
 class TLSError(BrokerError):
-    """TLS failed: untrusted CA, hostname mismatch, or plaintext port."""
+    """A failure of TLS: untrusted CA, hostname mismatch, or plaintext port."""
 
 
 class AuthorizationError(BrokerError):

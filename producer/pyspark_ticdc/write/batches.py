@@ -101,7 +101,7 @@ class StagedChanges(UpstreamSource):
 
 @dataclass(frozen=True)
 class BatchWriter:
-    """Writes batches of a query.
+    """A writer of batches of a query.
 
     :param query: identity of the query; empty for a batch query.
     """

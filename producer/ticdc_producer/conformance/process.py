@@ -31,7 +31,7 @@ class TesteeCrashed(Exception):
 
 
 class Testee:
-    """Starts the program with the first request, and again after it crashed.
+    """The program that is tested: it starts with the first request, and again after it crashed.
 
     :param command: the command with its arguments, split like in a shell; no shell is used.
     :param timeout: seconds for one answer.

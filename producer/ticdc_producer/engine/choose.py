@@ -82,7 +82,7 @@ def choose_engine(option: EngineOption, estimate: Estimate) -> EngineChoice:
 
 @dataclass
 class EngineStart:
-    """Starts the engine of a choice when it is first needed.
+    """The engine of a choice, which starts when it is first needed.
 
     :param rows: rows that are shuffled; 0: unknown.
     :param on_status: called with a line of text before Spark starts.

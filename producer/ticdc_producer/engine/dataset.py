@@ -240,7 +240,7 @@ class Grouped(ABC):
 
 
 class Engine(ABC):
-    """Computes datasets.
+    """The computation of datasets, in this process or in the tasks of Spark.
 
     :ivar parallelism: number of parts that are computed at the same time.
     """

@@ -219,7 +219,7 @@ def local(dataset: Dataset) -> LocalDataset:
 
 
 class _Once(Generic[Item]):
-    """Something that is computed once, when it is first read. Several threads may read it."""
+    """A value that is computed once, when it is first read. Several threads may read it."""
 
     def __init__(self, compute: Callable[[], Iterable[Item]]) -> None:
         self._compute: Callable[[], Iterable[Item]] | None = compute
@@ -344,7 +344,7 @@ class LocalGrouped(Grouped):
 
 
 class LocalEngine(Engine):
-    """Computes datasets in this process."""
+    """An engine that computes datasets in this process."""
 
     name: EngineName = "local"
     parallelism = 1

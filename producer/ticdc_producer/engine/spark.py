@@ -296,7 +296,7 @@ class SparkGrouped(Grouped):
 
 
 class SparkEngine(Engine):
-    """Computes datasets in the tasks of a Spark session.
+    """An engine that computes datasets in the tasks of a Spark session.
 
     :ivar spark: the session.
     """

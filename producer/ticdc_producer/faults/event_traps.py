@@ -100,7 +100,7 @@ class SegmentEvents:
 
 
 class SegmentTrap(Trap):
-    """Concerns a whole segment of the history, which has at most one such trap.
+    """A trap of a whole segment of the history, which has at most one such trap.
 
     All events of the segment are delivered, unless ``delivered`` says otherwise; then those that ``repeated``
     chooses are delivered again. Only events in segments with the trap count (``SegmentEvents.has``).
@@ -129,7 +129,7 @@ class SegmentTrap(Trap):
 
 
 class CopyTrap(Trap, ABC):
-    """Delivers single events once more."""
+    """A trap that delivers single events once more."""
 
     mechanism = "event"
     measures = ("rate",)
@@ -156,7 +156,7 @@ class CopyTrap(Trap, ABC):
 
 
 class EditTrap(Trap, ABC):
-    """Changes some events, after all copies were added."""
+    """A trap that changes some events, after all copies were added."""
 
     mechanism = "event"
     measures = ("rate",)
@@ -171,7 +171,7 @@ class EditTrap(Trap, ABC):
 
 
 class OrderTrap(Trap, ABC):
-    """Reorders events, after they were brought into delivery order."""
+    """A trap that reorders events, after they were brought into delivery order."""
 
     mechanism = "event"
     measures = ("rate",)

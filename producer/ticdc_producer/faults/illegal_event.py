@@ -95,7 +95,7 @@ class EventGroup:
 
 
 class IllegalEventTrap(Trap, ABC):
-    """Changes one event of the segments that are reserved for it.
+    """A trap that changes one event of the segments that are reserved for it.
 
     :cvar at_ddl: whether its segments must have a DDL, if there is one.
     """

@@ -26,7 +26,7 @@ from ticdc_producer.protocols.spec import Options
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageFaults:
-    """Injects the faults of a plan into the messages of each partition; sent to the workers with the task.
+    """The faults of a plan that change the messages of each partition; sent to the workers with the task.
 
     :param partitions: they determine the partition index.
     :param protocol: name of the codec, to check that damaged messages do not decode.

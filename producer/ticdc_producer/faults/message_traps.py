@@ -120,7 +120,7 @@ from the first replaced message's first event."""
 
 
 class RepeatTrap(Trap):
-    """Delivers whole messages of rows again.
+    """A trap that delivers whole messages of rows again.
 
     :cvar distances: the second delivery follows the first after less than this number of messages.
     """
@@ -146,7 +146,7 @@ class MessageFaultInput:
 
 
 class IllegalMessageTrap(Trap, ABC):
-    """Replaces one or several consecutive messages of the segments that are reserved for it.
+    """A trap that replaces one or several consecutive messages of the segments that are reserved for it.
 
     :cvar keeps_events: whether a reader still decodes all events, unchanged and in order.
     :cvar needs_tables: whether it decodes rows for which a protocol needs the description of their table.

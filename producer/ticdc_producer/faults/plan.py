@@ -96,7 +96,7 @@ def _rates(settings: _Settings) -> dict[str, float]:
 
 @dataclass
 class _Planner:
-    """Assigns segments to faults; each segment belongs to at most one fault."""
+    """An assignment of segments to faults; each segment belongs to at most one fault."""
 
     seed: int
     segments: Segments

@@ -69,7 +69,7 @@ _ROUND_KEY = ("partition_index", "restart_epoch", "run", "round", "reserved")
 
 @dataclass(frozen=True)
 class Regrouping:
-    """Groups the rows of some rounds by dispatch key.
+    """The rows of some rounds, grouped by dispatch key.
 
     :param rate: share of the rounds.
     :param reserved: which events are in segments in which nothing is reordered.

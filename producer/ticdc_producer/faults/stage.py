@@ -26,7 +26,7 @@ _SEGMENT = "segment"
 
 @dataclass(frozen=True)
 class EventFaults:
-    """Injects the faults of a plan into an event stream.
+    """The faults of a plan that change an event stream.
 
     :param catalog: without the tables that ``with_drifted`` adds.
     :param illegal: whether to inject illegal faults; without them the result is a stream that TiCDC might

@@ -64,13 +64,13 @@ class Trap:
 
 
 class ScenarioTrap(Trap):
-    """Produced by the SQL of a scenario."""
+    """A trap that the SQL of a scenario produces."""
 
     mechanism = "scenario"
 
 
 class ChangefeedTrap(Trap):
-    """Produced by ``changefeed_settings``, which an injected trap sets.
+    """A trap that ``changefeed_settings`` produces; an injected one sets them.
 
     :cvar effect: what its occurrences are; None: they are not counted.
     """

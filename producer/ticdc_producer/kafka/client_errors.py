@@ -39,7 +39,7 @@ _FORBIDDEN = {
 
 
 class ConnectionErrors:
-    """Records authentication and TLS errors of a client; ``on_error`` is the client's ``error_cb``.
+    """The authentication and TLS errors of a client; ``on_error`` is the client's ``error_cb``.
 
     The client itself retries until its timeout, because it cannot tell whether such an error is permanent.
     """

@@ -63,7 +63,7 @@ def _scalars(document: JsonValue) -> Iterator[str | int]:
 
 @dataclass(frozen=True)
 class _Masks:
-    """Replaces texts and numbers of documents."""
+    """The masks of the texts and numbers of documents."""
 
     texts: dict[str, str]
     integers: dict[int, int]

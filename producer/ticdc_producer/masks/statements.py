@@ -55,7 +55,7 @@ _TableDDL: TypeAlias = CreateTable | AlterTable | CreateIndex
 
 @dataclass(frozen=True)
 class StatementMasks:
-    """Masks the literals of statements."""
+    """The masks of the literals of statements."""
 
     tables: MaskedTables
 

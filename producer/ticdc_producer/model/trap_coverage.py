@@ -80,7 +80,7 @@ VIEWS: Mapping[View, tuple[str, dict[str, str]]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, order=True)
 class Feature:
-    """Something that events may have.
+    """A property that events may have.
 
     :param view: the view whose rows are tested.
     :param condition: SQL over the columns of the view (``VIEWS``).

@@ -54,7 +54,7 @@ DEFAULT_EVERY_MS = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class CommitClock:
-    """Commit ``n`` has the commit-ts ``start + n * every``, until a pinned commit sets a new start.
+    """The commit-ts: ``start + n * every`` of the ``n``-th, until a pinned commit sets a new start.
 
     :param start: TSO of the first commit.
     :param every_us: microseconds between two commits; fractions of a millisecond go to the logical part. With

@@ -69,7 +69,7 @@ class RowMessages(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LargeMessages:
-    """Handles the rows over the limit."""
+    """The handling of the rows over the limit."""
 
     options: LargeMessageOptions
     name_claim: NameClaim = claim_name

@@ -39,7 +39,7 @@ for a table under all its names."""
 
 @dataclass(frozen=True)
 class EarlierRows:
-    """Finds the rows that existed at a start-ts.
+    """The rows that existed at a start-ts.
 
     :param versions: of all tables, by the DDLs of the messages and the definitions of earlier tables.
     :param start: TSO after which changes are recorded.

@@ -33,7 +33,7 @@ T = MySQLType
 
 @dataclass(frozen=True)
 class ColumnChanges:
-    """Derives column mappings from columns before and after a DDL, if the messages of a protocol allow it.
+    """The mappings from the columns before a DDL to those after it, if the messages of a protocol allow them.
 
     :param fidelity: what the messages carry of a value.
     """

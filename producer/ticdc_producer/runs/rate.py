@@ -25,7 +25,7 @@ from ticdc_producer.simulate.prepare import prepare
 
 
 class WallClock(Protocol):
-    """Measures the time since a run started, and waits."""
+    """A clock that measures the time since a run started, and waits."""
 
     def start(self) -> int:
         """Start to measure.

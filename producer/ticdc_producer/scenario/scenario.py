@@ -23,7 +23,7 @@ _VARIABLE = re.compile(r"\$(?=\{[A-Za-z_][A-Za-z0-9_]*\})")
 
 
 class _Dumper(yaml.SafeDumper):
-    """Prints texts of several lines as blocks, and no aliases."""
+    """A YAML dumper that prints texts of several lines as blocks, and no aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  # PyYAML calls it
         return True

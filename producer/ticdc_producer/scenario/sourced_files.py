@@ -37,7 +37,7 @@ SourcedFiles: TypeAlias = Mapping[tuple[str, int], SourcedFile]
 
 @dataclass
 class SourceReader:
-    """Reads the files that SQL sources.
+    """A reader of the files that SQL sources.
 
     :param folder: the folder of the scenario; no file outside of it is read.
     :ivar files: the files that were read.

@@ -155,7 +155,7 @@ def _exactly_one(*keys: str) -> JsonDict:
 
 
 class Clock(StrictModel):
-    """When transactions and DDL jobs commit."""
+    """The times at which transactions and DDL jobs commit."""
 
     start: TSO = Field(
         default=DEFAULT_START, description="Commit time of the first commit: a TSO, or a time."
@@ -184,7 +184,7 @@ class SessionSpec(StrictModel):
 
 
 class Resolved(StrictModel):
-    """When resolved events are sent, in addition to those of ``resolved`` steps."""
+    """The times of resolved events, in addition to those of ``resolved`` steps."""
 
     model_config = ConfigDict(json_schema_extra=_exactly_one("after", "every"))
 

@@ -59,7 +59,7 @@ class YAMLTree:
 
 
 class _BoundedComposer(Composer):
-    """Refuses aliases and deep nesting, by which a small text could need much memory.
+    """A composer that refuses aliases and deep nesting, by which a small text could need much memory.
 
     A subclass adds the parser, with ``check_event`` and ``peek_event``. They cannot be declared here: the two
     parsers have them with different types.

@@ -99,7 +99,7 @@ def _problems(error: ScenarioError | ScenarioProblems) -> Iterator[dict[str, obj
 
 
 class _Histories:
-    """Executes the SQL of a scenario once for all changefeeds that see the same history."""
+    """The history of a scenario's SQL, executed once for all changefeeds that see the same one."""
 
     def __init__(self, request: PreviewRequest, scenario: ScenarioFile, settings: ServeSettings) -> None:
         self._request, self._settings = request, _without_servers(settings)

@@ -38,7 +38,7 @@ _SECONDS_BETWEEN_CHECKS = 0.2
 
 
 class RequestProcess:
-    """Does works one after the other. The process starts with the first, and again after one that was killed.
+    """A process that does works one after the other. It starts with the first, and again after it was killed.
 
     :param folder: gets a folder for its temporary files.
     :param seconds: time of one work.

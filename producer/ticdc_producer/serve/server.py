@@ -155,7 +155,7 @@ def ready_answer(ready: bool, kafka: str) -> tuple[int, Mapping[str, object]]:
 
 
 class Starting:
-    """Loads a service in a thread, and passes requests on to it. Requests other than probes wait for it.
+    """A service that loads in a thread, and then gets the requests. Requests other than probes wait for it.
 
     :param load: called in the thread.
     :param on_failure: called if ``load`` fails.

@@ -43,7 +43,7 @@ _END_SECONDS = 2.0
 
 
 class Service:
-    """Runs scenarios and verifications, one after the other, in a process that it can end.
+    """A service of scenarios and verifications, one after the other, in a process that it can end.
 
     Two further processes read the scenarios of requests, and topics for them.
 

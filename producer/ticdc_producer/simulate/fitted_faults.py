@@ -122,7 +122,7 @@ def check_times_are_known(job: Job) -> None:
 
 @dataclass
 class _Fit:
-    """Moves the faults of a plan.
+    """The faults of a plan, moved to segments that fit.
 
     :ivar plan: the plan so far.
     :ivar rows: the occurrences of its faults; None: only faults whose effect the events show are in it.

@@ -18,7 +18,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,254}")
 
 
 class ClaimReader:
-    """Reads the objects of one storage.
+    """A reader of the objects of one storage.
 
     Only the file name of a location is used, as in TiCDC's own consumers: messages cannot select another
     storage.
@@ -123,7 +123,7 @@ def _error(code: str, expected: str, location: str, byte: int = 0) -> DecodeErro
 
 
 class ClaimWriter:
-    """Writes objects to one storage.
+    """A writer of objects to one storage.
 
     Existing objects are overwritten; their names are derived from their content, so this changes nothing.
 

@@ -66,7 +66,7 @@ class _BadLine(Exception):
 
 @dataclass
 class _FileParser:
-    """Parses the lines of one file.
+    """A parser of the lines of one file.
 
     :param topic: of messages that do not name it.
     """

@@ -99,7 +99,7 @@ def rejection(ordinal: int, error: EncodeError) -> Rejection:
 
 
 class PartitionEncoder:
-    """Encodes one Kafka partition.
+    """The encoder of one Kafka partition.
 
     :ivar rejected: rows that were skipped because TiCDC would not send them, by event ordinal in the
         partition.

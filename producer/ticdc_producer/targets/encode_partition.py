@@ -42,7 +42,7 @@ from ticdc_producer.targets.row_batches import NEEDED
 
 
 class PartitionEventOffsets:
-    """Computes the offsets and indexes of the events of one partition.
+    """The offsets and indexes of the events of one partition.
 
     :param encoder: its records of rejected and large events and of faults are complete for all messages
         that it has returned so far.
@@ -183,7 +183,7 @@ class FaultRow(TypedDict):
 
 
 class FaultLog(Protocol):
-    """Collects the faults of one partition while its events pass."""
+    """The faults of one partition, collected while its events pass."""
 
     def sent(self, faulted_events: Iterable[EventBatch]) -> Iterator[EventBatch]:
         """Return the events without those that faults removed.
@@ -308,7 +308,7 @@ def _runs(batch: pa.RecordBatch) -> Iterator[tuple[tuple[str, int], pa.RecordBat
 
 
 class _Loop:
-    """Encodes one partition."""
+    """The loop that encodes one partition."""
 
     def __init__(self, plan: EncodePlan, topic: str, partition: int, fault_log: FaultLog | None) -> None:
         self._topic, self._partition, self._log = topic, partition, fault_log

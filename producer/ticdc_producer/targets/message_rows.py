@@ -36,7 +36,7 @@ _NO_HEADERS = pa.array([], MESSAGES.field("headers").type.value_type)
 
 
 class MessageRows:
-    """Assigns offsets to messages, beginning with 0.
+    """Messages with their offsets, beginning with 0.
 
     The timestamp is the physical part of the first event's commit-ts.
     """
@@ -89,7 +89,7 @@ def _claims(batch: MessageBatch) -> pa.Array:
 
 
 class Chunks:
-    """Joins small batches of equal columns (a shape such as ``CARRIED``), in their order."""
+    """Small batches of equal columns (a shape such as ``CARRIED``), joined in their order."""
 
     def __init__(self) -> None:
         self._held: list[pa.RecordBatch] = []
@@ -146,7 +146,7 @@ def _rows(events: EventBatch, rows: Numbers) -> pa.RecordBatch:
 
 
 class PendingEvents:
-    """Holds the events that an encoder reads, until the messages that carry them are known.
+    """The events that an encoder reads, until the messages that carry them are known.
 
     :param repeat_distance: a message carries an event again at most this number of messages later.
     """

@@ -85,7 +85,7 @@ def _header_lists(of_messages: Sequence[Sequence[tuple[str, bytes]]]) -> pa.List
 
 
 class TableDescriptions:
-    """Collects the messages that describe tables, the first for each version.
+    """The messages that describe tables, the first for each version.
 
     :ivar values: their values.
     """

@@ -192,7 +192,7 @@ def _barrier(
 
 
 class Interleaver:
-    """Frames the rows of some parts, and inserts each barrier at its position.
+    """The framed rows of some parts, with each barrier at its position.
 
     Barriers are held until the rows before them are framed, so the parts should end after a barrier.
     """

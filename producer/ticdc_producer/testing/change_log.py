@@ -24,7 +24,7 @@ RowKey: TypeAlias = tuple[Value, ...]
 
 
 class _PrettyRepr:
-    """Makes Hypothesis print the ``repr`` in failing examples, not every field of every table."""
+    """A base class with which Hypothesis prints the ``repr`` in failing examples, not every field."""
 
     __slots__ = ()
 

@@ -161,7 +161,7 @@ def check_messages(
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads groups of the stream's events."""
+    """A reader of groups of the stream's events."""
 
     stats: StreamStats
     states_before: SliceStates

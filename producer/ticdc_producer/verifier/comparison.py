@@ -287,7 +287,7 @@ def _windows(
 
 
 class DeliveryOrder:
-    """Compares the order of matched events with the expected order, batch by batch."""
+    """The order of matched events, compared with the expected order batch by batch."""
 
     def __init__(self) -> None:
         self._latest: dict[tuple[str, int], int] = {}

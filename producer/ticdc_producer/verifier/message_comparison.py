@@ -41,7 +41,7 @@ _TOO_MANY = "there are too many different ones"
 
 @dataclass(frozen=True)
 class MessageComparison:
-    """Compares messages.
+    """The comparison of messages.
 
     :param wire: reads their bytes.
     """

@@ -52,7 +52,7 @@ class ExpectedMessages:
 
 @dataclass(frozen=True, kw_only=True)
 class WireDecoder:
-    """Reads the bytes of delivered messages.
+    """A decoder of the bytes of delivered messages.
 
     :param decode_bytes: decodes messages (shape ``MESSAGES``) to events with digests of their bytes (shape
         ``DECODED_WIRE``).

@@ -22,7 +22,7 @@ _LINE_SECONDS = 10.0
 
 
 class ProgressDisplay:
-    """Shows the current step, and the progress of long steps."""
+    """The display of the current step, and of the progress of long steps."""
 
     def __init__(
         self, *, quiet: bool = False, done: str = "written", clock: Callable[[], float] = monotonic

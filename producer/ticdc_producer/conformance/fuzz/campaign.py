@@ -24,7 +24,7 @@ _FEW = 200
 
 @dataclass(frozen=True, kw_only=True)
 class CampaignLimits:
-    """When a campaign ends without a failure.
+    """The limits at which a campaign ends without a failure.
 
     :param examples: number of examples; None: no limit.
     :param seconds: time; None: no limit.

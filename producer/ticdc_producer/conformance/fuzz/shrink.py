@@ -78,7 +78,7 @@ async def first_wrong(testee: FuzzTestee, example: FuzzExample) -> Wrong | None:
 
 @dataclass
 class Shrinker:
-    """Tries smaller variants until none of them fails.
+    """A search for a smaller variant that fails, until none of the next ones does.
 
     :param fails: whether the testee gets an example wrong.
     :param passes: what is tried, in this order; None: all that an example has.

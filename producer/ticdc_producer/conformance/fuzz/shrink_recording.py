@@ -163,7 +163,7 @@ def _script(statements: tuple[str, ...]) -> str:
 
 @dataclass
 class _Variants:
-    """Runs the command with variants of the history.
+    """The command with variants of the history.
 
     :param document: the scenario, whose steps are replaced.
     """

@@ -23,7 +23,7 @@ _MAX_TRIES = 12
 
 @dataclass
 class Steering:
-    """Counts the traps that a consumer has survived.
+    """The counts of the traps that a consumer has survived.
 
     :param protocols: protocols of the examples.
     :ivar survived: examples that the consumer answered rightly, by protocol and trap.

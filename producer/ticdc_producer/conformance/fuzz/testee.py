@@ -45,7 +45,7 @@ class ExampleResult:
 
 
 class FuzzTestee(ABC):
-    """Answers the cases of examples, one after the other."""
+    """A testee that answers the cases of examples, one after the other."""
 
     @abstractmethod
     async def answer(self, cases: Sequence[FuzzCase]) -> ExampleResult:

@@ -47,7 +47,7 @@ class RestartResult:
 
 
 class Restarter:
-    """Stops a testee and starts it again.
+    """A testee that is stopped and started again.
 
     :param testee: the process.
     :param reset: whether the process continues at a stop. It gets the start of the next life, and has to

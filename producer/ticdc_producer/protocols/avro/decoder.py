@@ -80,7 +80,7 @@ SchemaOf: TypeAlias = Callable[[int], str | None]
 
 
 class AvroDecoder:
-    """Decodes messages to events. Caches the schemas.
+    """A decoder of messages to events. It caches the schemas.
 
     :param schema_of: looks up a schema; called once per known id.
     :param time_zone: of TIMESTAMP values; their checksums are of UTC.

@@ -158,7 +158,7 @@ _NO_CHECKSUM = b"\x00" + _SOUND + b"\x00"
 
 
 class AvroEncoder:
-    """Encodes values to messages. Caches the plan and the schema ids of every table version.
+    """An encoder of values to messages. It caches the plan and the schema ids of every table version.
 
     :param schema_id: looks up a schema id; called once per schema.
     """

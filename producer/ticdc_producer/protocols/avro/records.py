@@ -77,7 +77,7 @@ class RecordRow:
 
 @dataclass(frozen=True, slots=True)
 class RecordReader:
-    """Reads records of one schema.
+    """A reader of records of one schema.
 
     :param types: column name to SQL type name.
     :param readers: one per column, in the same order.

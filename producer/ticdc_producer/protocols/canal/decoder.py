@@ -75,7 +75,7 @@ def event_bytes(key: bytes | None, value: bytes | None) -> list[EventBytes]:
 
 
 class CanalDecoder:
-    """Decodes messages to events."""
+    """A decoder of messages to events."""
 
     def events(
         self,

@@ -226,7 +226,7 @@ _HEAD = len(_PACKET) + _MOST_LENGTH + RECORD_OVERHEAD
 
 
 class CanalEncoder:
-    """Encodes events as messages; caches one compiled plan per table version."""
+    """An encoder of events as messages; it caches one compiled plan per table version."""
 
     def __init__(self, options: WorkerOptions | None = None) -> None:
         self.options = options or WorkerOptions()

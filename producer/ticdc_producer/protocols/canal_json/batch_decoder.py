@@ -100,7 +100,7 @@ _PAUSE = 15
 
 
 class CanalJSONBatchDecoder:
-    """Decodes the rows of many messages at once.
+    """A decoder of the rows of many messages at once.
 
     What it leaves out is parsed again by the decoder. In a topic of many tables, or of updates whose old
     image has other columns each time, that costs more than columns save. After a call that left out most of

@@ -164,7 +164,7 @@ def _error(bad: BadValue, expected: str) -> DecodeError:
 
 
 class CanalJSONDecoder:
-    """Decodes messages to events.
+    """A decoder of messages to events.
 
     :param max_bytes: limit of the decompressed value of a message.
     :param extended: whether messages have the TiDB extension: rows and DDLs require ``commitTs``.

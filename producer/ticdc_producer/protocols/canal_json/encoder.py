@@ -52,7 +52,7 @@ _NONE = pa.scalar(b"", pa.binary())
 
 @dataclass(frozen=True, slots=True)
 class CanalJSONRowForm:
-    """Encodes rows of one operation.
+    """The compiled form of the rows of one operation.
 
     :param head: the message up to its operation.
     :param large: whether the rows were too large and carry only their handle key.
@@ -205,7 +205,7 @@ class CanalJSONFidelity(Fidelity):
 
 
 class CanalJSONEncoder:
-    """Encodes events as messages; caches the compiled row forms per table version."""
+    """An encoder of events as messages; it caches the compiled row forms per table version."""
 
     def __init__(
         self, options: CanalJSONOptions | None = None, *, name_claim: NameClaim = claim_name

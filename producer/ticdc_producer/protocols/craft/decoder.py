@@ -175,7 +175,7 @@ _MAX_GROUPS = 2
 
 
 class CraftDecoder:
-    """Decodes messages to events."""
+    """A decoder of messages to events."""
 
     def events(self, key: bytes | None, value: bytes | None) -> Iterator[Event]:  # noqa: ARG002  # no key
         """Yield the events of one message, in order.
@@ -275,7 +275,7 @@ def _header(header: Header) -> bytes:
 
 
 class _GroupTexts:
-    """Makes the texts of column groups; most groups of a message have the same columns."""
+    """The texts of column groups; most groups of a message have the same columns."""
 
     def __init__(self, message: CraftEnvelope) -> None:
         self._reader = GroupReader(message.terms, message.named)

@@ -30,7 +30,7 @@ from ticdc_producer.protocols.craft.wire import (
 
 
 class TermDictionary:
-    """Assigns an id to each name."""
+    """The names of a message with their ids."""
 
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}

@@ -187,7 +187,7 @@ def _estimates(rows: EncodedRows) -> Numbers:
 
 
 class CraftEncoder:
-    """Encodes events as messages; caches one compiled plan per table version."""
+    """An encoder of events as messages; it caches one compiled plan per table version."""
 
     def __init__(self, options: CraftOptions | None = None) -> None:
         self.options = options or CraftOptions()

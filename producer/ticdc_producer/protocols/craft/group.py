@@ -158,7 +158,7 @@ class Description:
 
 
 class GroupReader:
-    """Reads the groups of one message.
+    """A reader of the groups of one message.
 
     Rows of a table repeat the same bytes as description of their columns; these are parsed once.
 

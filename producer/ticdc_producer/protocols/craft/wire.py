@@ -95,7 +95,7 @@ def unzigzag(number: int) -> int:
 
 
 class ByteReader:
-    """Reads numbers and texts from ``data[position:end]``."""
+    """A reader of numbers and texts from ``data[position:end]``."""
 
     __slots__ = ("data", "end", "position")
 

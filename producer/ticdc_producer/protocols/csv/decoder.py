@@ -133,7 +133,7 @@ class _Line:
 
 
 class CSVDecoder:
-    """Decodes lines to events.
+    """A decoder of lines to events.
 
     :param tables: version directory (``SCHEMA/TABLE/VERSION``) to the columns of its lines.
     """

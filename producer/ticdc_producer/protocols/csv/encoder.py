@@ -90,7 +90,7 @@ class _Plan:
 
 
 class CSVEncoder:
-    """Encodes rows as lines; caches one compiled plan per table version."""
+    """An encoder of rows as lines; it caches one compiled plan per table version."""
 
     def __init__(self, options: CSVOptions | None = None) -> None:
         self.options = options or CSVOptions()

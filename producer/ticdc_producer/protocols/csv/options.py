@@ -150,7 +150,7 @@ class CSVField:
 
 
 class CSVRecords:
-    """Parses the output of ``CSVEncoder`` with the same options."""
+    """A parser of the output of ``CSVEncoder`` with the same options."""
 
     def __init__(self, options: CSVOptions) -> None:
         self._quote = options.quote.encode()

@@ -72,7 +72,7 @@ _CODES = _codes()
 
 @dataclass(frozen=True, slots=True)
 class ColumnReader:
-    """Reads the values of one column.
+    """A reader of the values of one column.
 
     :param type: SQL type name, as exact as the schema allows.
     """

@@ -42,7 +42,7 @@ _UNKNOWN_DDL = 0
 
 
 class DebeziumDecoder:
-    """Decodes messages to events.
+    """A decoder of messages to events.
 
     :param time_zone: time zone of the changefeed; TIMESTAMP values are returned in it.
     """

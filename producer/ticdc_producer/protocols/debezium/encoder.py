@@ -31,7 +31,7 @@ from ticdc_producer.protocols.row_options import DebeziumOptions
 
 
 class DebeziumEncoder:
-    """Encodes values to messages. Caches one compiled plan per table version."""
+    """An encoder of values to messages. It caches one compiled plan per table version."""
 
     def __init__(self, options: DebeziumOptions | None = None) -> None:
         self.options = options or DebeziumOptions()

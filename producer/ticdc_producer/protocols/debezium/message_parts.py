@@ -113,7 +113,7 @@ def check_key_schema(key_schema: bytes, schema: bytes) -> tuple[str, ...]:
 
 
 class _SourceJSON(msgspec.Struct, gc=False, forbid_unknown_fields=True):
-    """TiCDC writes all members, ``start_ts`` with ``debezium-include-start-ts``."""
+    """The member ``source``. TiCDC writes all members, ``start_ts`` with ``debezium-include-start-ts``."""
 
     version: str
     connector: str

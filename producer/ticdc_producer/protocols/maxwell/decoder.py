@@ -133,7 +133,7 @@ def is_message(key: bytes, value: bytes) -> bool:
 
 
 class MaxwellDecoder:
-    """Decodes messages to events."""
+    """A decoder of messages to events."""
 
     def events(self, key: bytes | None, value: bytes | None) -> Iterator[Event]:
         """Yield the events of one message, in order.

@@ -142,7 +142,7 @@ def _of_base64(text: bytes) -> bytes:
 
 
 class MaxwellEncoder:
-    """Encodes events as messages; caches one compiled plan per table version."""
+    """An encoder of events as messages; it caches one compiled plan per table version."""
 
     def __init__(self, options: WorkerOptions | None = None) -> None:
         self.options = options or WorkerOptions()

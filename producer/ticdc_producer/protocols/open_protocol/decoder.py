@@ -35,7 +35,7 @@ _length = LENGTH.unpack_from
 
 
 class FrameReader:
-    """Reads the length-prefixed blocks of a key or value.
+    """A reader of the length-prefixed blocks of a key or value.
 
     :param part: ``key`` or ``value``, for errors.
     """
@@ -158,7 +158,7 @@ _INSERT, _UPDATE, _DELETE = Op  # access to a member through its class is slow
 
 
 class OpenDecoder:
-    """Decodes messages to events.
+    """A decoder of messages to events.
 
     :param legacy_varchar_base64: read VARCHAR and CHAR as Base64, as the oldest producers wrote them. The
         bytes do not show which form they are.

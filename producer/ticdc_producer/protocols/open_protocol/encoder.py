@@ -186,7 +186,7 @@ class OpenRowMessages:
 
 
 class OpenEncoder:
-    """Encodes events as messages; caches one compiled plan per table version."""
+    """An encoder of events as messages; it caches one compiled plan per table version."""
 
     def __init__(self, options: OpenOptions | None = None, *, name_claim: NameClaim = claim_name) -> None:
         self.options = options or OpenOptions()

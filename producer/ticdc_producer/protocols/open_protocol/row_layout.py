@@ -89,7 +89,7 @@ class RowLayout:
 
 
 class LayoutCache:
-    """Caches the layouts of a decoder's rows.
+    """A cache of the layouts of a decoder's rows.
 
     A layout depends only on the columns' names and metadata, so the layout of one row is reused. The number
     of cached layouts and the size of their rows are limited, since messages are not trusted.

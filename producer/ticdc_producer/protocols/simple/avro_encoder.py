@@ -168,7 +168,7 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True)
 class AvroRowForm:
-    """Encodes rows of one operation.
+    """The compiled form of the rows of one operation.
 
     :param start: the bytes of the message before the table id.
     :param entries: the columns in the message, sorted by name.

@@ -56,7 +56,7 @@ _Cell: TypeAlias = str | TimestampJSON
 
 
 class SimpleDecoder:
-    """Decodes messages to events; remembers the schema of every table version that it has received.
+    """A decoder of messages to events; it remembers the schema of every table version that it has received.
 
     :param schema_messages: values of the messages of the topic that contain table schemas, from any position.
         If they are given, no row waits: a row of a version without a schema is a decode error. Schema
@@ -243,7 +243,7 @@ def _location(cell: object) -> str:
 
 
 class TableReader:
-    """Reads the rows of one table version.
+    """A reader of the rows of one table version.
 
     :param schema: the table schema in a DDL or BOOTSTRAP message.
     :raises DecodeError: for a column whose type is not a MySQL type.

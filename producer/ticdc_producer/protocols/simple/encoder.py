@@ -51,7 +51,7 @@ class _LastBootstrap:
 
 
 class BootstrapSchedule:
-    """Finds the rows of one partition before which a BOOTSTRAP message is sent."""
+    """The rows of one partition before which a BOOTSTRAP message is sent."""
 
     def __init__(self, options: SimpleOptions) -> None:
         self._interval = options.send_bootstrap_interval_in_sec * 1000
@@ -146,7 +146,7 @@ _BOOTSTRAP = "bootstrap"
 
 
 class SimpleEncoder:
-    """Encodes values to messages. Caches the compiled forms of every table version.
+    """An encoder of values to messages. It caches the compiled forms of every table version.
 
     An encoder writes one partition: it remembers the BOOTSTRAP messages that it sent there.
     """

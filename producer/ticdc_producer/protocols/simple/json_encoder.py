@@ -212,7 +212,7 @@ def _timestamps(start: bytes, values: pa.Array) -> Fragments:
 
 @dataclass(frozen=True, slots=True)
 class SimpleRowForm:
-    """Encodes rows of one operation.
+    """The compiled form of the rows of one operation.
 
     :param head: the text of the message before the table id.
     :param version: the schema version of the table.

@@ -22,7 +22,7 @@ _ALLOWED = ("CREATE", "USE", "SET")
 
 
 class UnknownTable(ScenarioError, KeyError):
-    """No table has that name, or several have it."""
+    """The error that no table has that name, or several have it."""
 
 
 class Tables(Mapping[str, TableInfo]):

@@ -116,7 +116,7 @@ def _columns_of(session: Session, frame: Frame, spec: Changes, table: str, line:
 
 
 class _Binding:
-    """Runs the statements of a frame in the session."""
+    """A frame whose statements run in the session."""
 
     def __init__(
         self,

@@ -171,7 +171,7 @@ def every_change(_plan: GeneratePlan, changes: RowChanges) -> RowChanges:
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeSource:
-    """Draws the changes of steps.
+    """A source that draws the changes of steps.
 
     :param plans: the plans of one step are adjacent; the steps are in the order of their commits.
     :param expressions: computes the columns with an ``expression``.

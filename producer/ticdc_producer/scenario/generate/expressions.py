@@ -69,7 +69,7 @@ def _batch(
 
 
 class _Noted:
-    """Notes the arguments of values; the values are unknown."""
+    """The arguments of values; the values are unknown."""
 
     def __init__(self, task: int, columns: Sequence[tuple[GeneratePlan, ColumnPlan]]) -> None:
         self._task = task
@@ -92,7 +92,7 @@ def _identity(plan: GeneratePlan, column: ColumnPlan) -> tuple[int, str, int]:
 
 
 class ExpressionValues:
-    """Reads the values of expressions in order.
+    """The values of expressions, read in order.
 
     :param batches: a partition of ``expression_values``.
     :ivar task: number of the task; None if there is no task.

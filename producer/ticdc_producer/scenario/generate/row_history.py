@@ -108,7 +108,7 @@ PartitionRule: TypeAlias = Callable[[GeneratePlan, Longs, Versions], Longs]
 
 
 class RowFollower:
-    """Follows the rows of a table, whose changes are passed in order.
+    """The rows of a table, whose changes are passed in order.
 
     :param partitions: the rule of a partitioned table; None: no row gets a new hidden row id by an update.
     """

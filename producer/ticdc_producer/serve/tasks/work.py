@@ -80,7 +80,7 @@ MakeReports: TypeAlias = Callable[[Path], ReportFiles]
 
 
 class NoReports:
-    """No report files."""
+    """The lack of report files."""
 
     def __init__(self, _folder: Path) -> None: ...
 

@@ -26,7 +26,7 @@ _KILL_SECONDS = 2.0
 
 
 class Worker:
-    """Runs tasks, one at a time.
+    """A runner of tasks, one at a time.
 
     :param folder: gets a folder for each task.
     :param children: the processes in which tasks run.

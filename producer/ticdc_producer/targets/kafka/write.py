@@ -68,7 +68,7 @@ class Delivery:
 
 
 class PartitionWriter:
-    """Writes the messages of one Kafka partition.
+    """A writer of the messages of one Kafka partition.
 
     :param brokers: the Kafka cluster, to find existing messages.
     :param properties: librdkafka properties of the producer.

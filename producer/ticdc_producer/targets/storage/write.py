@@ -65,7 +65,7 @@ class FileCounts:
 
 
 class DataFiles:
-    """Writes the files of one directory, in order.
+    """A writer of the files of one directory, in order.
 
     :param folder: the directory in the file system.
     :param header: first bytes of every file.

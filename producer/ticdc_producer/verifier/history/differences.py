@@ -174,7 +174,7 @@ _MAX_TEXT = 200
 
 @dataclass(frozen=True)
 class DifferenceTexts:
-    """Describes differences.
+    """The texts that describe differences.
 
     :param sides: A and B.
     :param events: of A and B, the decoded events of the differences.

@@ -88,7 +88,7 @@ class KeyCounts:
 
 @dataclass(frozen=True)
 class HistoryComparison:
-    """Compares whole groups of changes of equal row key.
+    """The comparison of whole groups of changes of equal row key.
 
     :param in_order_of_time: whether all rows have a commit-ts on both sides.
     :param exact: by side, whether its commit-ts order the changes of a row.

@@ -57,7 +57,7 @@ _OBSERVED_NUMBERS = ("left_key", "left_key_check")
 
 
 class Observer:
-    """Reduces batches of decoded events."""
+    """The reduction of batches of decoded events to observations."""
 
     def __init__(self, options: VerifyOptions) -> None:
         self._options = options

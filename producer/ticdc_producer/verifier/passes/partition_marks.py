@@ -89,7 +89,7 @@ class MarkedEvents:
 
 
 class PartitionMarks:
-    """Marks the events of a slice; those of a partition come in the order of their position.
+    """The marks of the events of a slice; those of a partition come in the order of their position.
 
     A message is never in two batches.
     """

@@ -40,7 +40,7 @@ class DrawnDDL:
 
 
 class Alterations:
-    """Draws DDLs by weight, among those that the table allows.
+    """The DDLs of a step, drawn by weight among those that the table allows.
 
     :param weights: weight by key of the scenario.
     :param table: the table before the first DDL.

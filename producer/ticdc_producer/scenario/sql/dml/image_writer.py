@@ -27,7 +27,7 @@ OffsetImage: TypeAlias = Mapping[int, Value]
 
 @dataclass(frozen=True, slots=True)
 class ImageWriter:
-    """Writes row images in an open transaction.
+    """A writer of row images in an open transaction.
 
     TiCDC sends an UPDATE of a key as a delete and an insert, and the row keeps its hidden id. Where the ids
     are not given, the inserts of a table get those of the rows that the transaction deleted before, in order.

@@ -37,7 +37,7 @@ class DuplicateRow(RowConflict):
 
 @dataclass(frozen=True, slots=True)
 class RowWriter:
-    """Writes rows in an open transaction."""
+    """A writer of rows in an open transaction."""
 
     transaction: OpenTransaction
     context: StatementContext

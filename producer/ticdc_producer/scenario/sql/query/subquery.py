@@ -21,7 +21,7 @@ _LONG = 8
 
 
 class Subqueries:
-    """Evaluates nodes with subqueries, and comparisons of rows.
+    """The evaluation of nodes with subqueries, and of comparisons of rows.
 
     :param plan: returns the checked query of a node.
     """

@@ -47,7 +47,7 @@ class _Select:
 
 
 class _QueryCursor(Cursor):
-    """Reads a query, and records its parts."""
+    """A cursor that reads a query, and records its parts."""
 
     def __init__(self, source: SourceText) -> None:
         super().__init__(source.statement, source.start)

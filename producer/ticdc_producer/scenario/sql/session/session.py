@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """Runs SQL against an in-memory store with TiDB's rules.
+    """A session that runs SQL against an in-memory store with TiDB's rules.
 
     :param file: the scenario file, for messages.
     :param sourced: the files that ``SOURCE`` commands read.

@@ -43,7 +43,7 @@ from ticdc_producer.scenario.sql.text.statements import Statement, stored_progra
 
 @dataclass
 class StatementRunner:
-    """Runs statements against the state of a session.
+    """A runner of statements against the state of a session.
 
     :param files: the file that has the statements.
     :param recorded: gets the DDL jobs.

@@ -14,7 +14,7 @@ _QUOTED = (TokenType.STRING, TokenType.IDENTIFIER)
 
 
 class Cursor:
-    """Reads a statement word by word; words are compared without case.
+    """A position in a statement, which is read word by word; words are compared without case.
 
     :param statement: the statement to read.
     :param position: index of the first word to read.
