@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
+from ticdc_producer.verifier.invariants.registry import INVARIANTS
+
 ROOT = Path(__file__).parents[1]
 CODE = ("producer", "benchmarks", "examples", "tests", "tools")
 PAGES = ("README.md", "CONTRIBUTING.md", "docs")
@@ -52,7 +54,7 @@ OF_LIBRARIES = {
 
 
 def _parts(name: str) -> set[str]:
-    return {part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+    return {part.lower() for part in re.findall(r"[A-Z]{2,}s?(?![a-z])|[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
 
 
 @cache
@@ -126,38 +128,127 @@ def test_no_private_words_in_sentences() -> None:
 
 
 HELD = ("engine", "simulate", "oracle", "verifier")
-"""Packages whose public classes are named with words of the glossary."""
+"""Packages whose public names are made of words of the glossary, and of ordinary ones."""
 
 PLAIN_WORDS = frozenset({
     "actual", "broadcast", "checked", "choice", "compared", "content", "data", "database", "delivered",
-    "described", "descriptions", "divided", "encoded", "expected", "few", "files", "followed", "generated",
+    "described", "descriptions", "divided", "encoded", "few", "files", "followed",
     "grouped", "injected", "keyed", "known", "limit", "lists", "local", "marked", "memory", "moved",
     "observed", "observer", "options", "order", "ordered", "pair", "ref", "requested", "runs",
-    "simulated", "spark", "start", "stored", "strictness", "summary", "suspected", "uncovered", "unmet",
+    "simulated", "spark", "stored", "strictness", "summary", "suspected", "uncovered", "unmet",
     "value", "verify", "visibility", "visible",
 })  # fmt: skip
 """English words that need no definition, and participles that say what happened to a noun."""
 
+WORDS_OF_LIBRARIES = frozenset({
+    "attempt", "bit", "buckets", "byte", "cached", "combined", "constant", "conversion", "dataframe",
+    "date", "datetime", "decimal", "decode", "default", "draw", "drawn", "duration", "encode", "encoder",
+    "error", "file", "float", "function", "gap", "hash", "html", "int", "integer", "item", "joined",
+    "label", "lags", "map", "match", "max", "merge", "mixed", "ms", "multiplier", "name", "nbytes",
+    "normalized", "null", "number", "op", "operand", "operation", "option", "packed", "parallelism",
+    "parquet", "patterns", "prefix", "qualified", "query", "range", "rank", "read", "record", "reduced",
+    "reencoded", "registered", "replay", "replica", "restore", "result", "sequence", "settings", "sort",
+    "stamp", "statement", "status", "strict", "strings", "sums", "t", "tagged", "ticks", "total",
+    "translate", "trimmed", "type", "union", "unit", "unpacked", "upserts", "vector", "virtual", "worker",
+    "zero", "zone",
+})  # fmt: skip
+"""Words of Python, Arrow, NumPy, Spark, Kafka and MySQL."""
+
+WORDS_OF_MEMBERS = frozenset({
+    "a", "and", "accepts", "across", "add", "again", "any", "applied", "are", "away", "b", "beginning", "by",
+    "cause", "certain", "choose", "clears", "comparable", "compare", "computed", "concerned", "contain",
+    "copy", "correct", "covered", "create", "detail", "detected", "different", "discarded", "divide",
+    "dropped", "empty", "enabled", "equal", "exact", "execute", "exercised", "extra", "final", "find",
+    "fitted", "fitting", "fixed", "from", "grows", "has", "have", "hint", "ignored", "in", "includes",
+    "incomplete", "interrupted", "is", "keeps", "keyless", "lacks", "last", "late", "later", "lines",
+    "locate", "may", "missing", "most", "moves", "nearest", "needs", "never", "newest", "no", "none", "not",
+    "nothing", "observe", "ok", "older", "omitted", "on", "one", "other", "out", "own", "partners",
+    "places", "planned", "prepare", "previous", "reached", "readable", "reason", "receives", "rejected",
+    "repaired", "repeated", "reported", "requirement", "requires", "reused", "run", "see", "seen", "select",
+    "sent", "simulate", "since", "small", "stale", "stop", "summarize", "swapped", "take", "to", "tracked",
+    "uncounted", "undecoded", "unexpected", "uninjected", "unknown", "unmatched", "unnoticed", "unordered",
+    "unreadable", "until", "varies", "whole", "with", "within", "without", "wrong",
+})  # fmt: skip
+"""Verbs, prepositions and adjectives of functions and fields."""
+
+
+@cache
+def _glossary() -> frozenset[str]:
+    """The words of the headwords."""
+    text = (ROOT / "docs" / "glossary.md").read_text("utf-8")
+    headwords = re.findall(r"^- \*\*(.+?)\*\*", text, re.MULTILINE)
+    return frozenset(word.lower() for head in headwords for word in re.findall(r"[A-Za-z]+", head))
+
+
+@cache
+def _public_names() -> tuple[tuple[str, str, bool], ...]:
+    """The path and the name of each public class, function and field, and whether it is a class."""
+    held = tuple(f"producer/ticdc_producer/{package}/" for package in HELD)
+    return tuple(
+        (path, *name)
+        for path, text in _modules()
+        if path.startswith(held)
+        for name in _names(ast.parse(text).body)
+        if not name[0].startswith("_")
+    )
+
+
+def _names(body: Iterable[ast.stmt]) -> Iterator[tuple[str, bool]]:
+    """Yield what modules and public classes define."""
+    for node in body:
+        match node:
+            case ast.ClassDef(name=name):
+                yield name, True
+                if not name.startswith("_"):
+                    yield from _names(node.body)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield name, False
+            case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+                yield name, False
+
+
+ENDINGS = {
+    "ies": ("y",), "es": ("", "e"), "s": ("",), "ied": ("y",), "ed": ("", "e"), "ing": ("", "e"),
+    "ged": ("",), "med": ("",), "ped": ("",), "ted": ("",),
+}  # fmt: skip
+"""Endings of plurals and of verbs, and what is there without them."""
+
+
+def _forms(word: str) -> set[str]:
+    """Return a word and what it can be a form of."""
+    stems = {
+        word[: -len(end)] + rest for end, rests in ENDINGS.items() if word.endswith(end) for rest in rests
+    }
+    return {word} | stems
+
+
+def _unknown(known: frozenset[str], *, classes: bool) -> list[tuple[str, str, str]]:
+    """Return the public names with a word that is not known, nor a form of one."""
+    return sorted(
+        (path, name, part)
+        for path, name, is_class in _public_names()
+        if is_class == classes
+        for part in _parts(name)
+        if not _forms(part) & known
+    )
+
 
 def test_public_classes_are_named_with_words_of_the_glossary() -> None:
-    headwords = re.findall(
-        r"^- \*\*(.+?)\*\*", (ROOT / "docs" / "glossary.md").read_text("utf-8"), re.MULTILINE
-    )
-    known = {word.lower() for head in headwords for word in re.findall(r"[A-Za-z]+", head)} | PLAIN_WORDS
-    classes = {
-        (path, node.name)
-        for path, text in _modules()
-        if path.startswith(tuple(f"producer/ticdc_producer/{package}/" for package in HELD))
-        for node in ast.parse(text).body
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
-    }
-    unknown = {
-        (path, name, part)
-        for path, name in classes
-        for part in _parts(name)
-        if not {part, part.removesuffix("s"), part.removesuffix("d"), part.removesuffix("ped")} & known
-    }
-    assert sorted(unknown) == [], sorted({part for *_, part in unknown})
+    assert _unknown(_glossary() | PLAIN_WORDS, classes=True) == []
+
+
+def test_public_functions_and_fields_are_named_with_words_of_the_glossary() -> None:
+    """Constants of invariants have the words of their ids."""
+    ids = {word.lower() for invariant in INVARIANTS for word in invariant.id.split("-")}
+    known = _glossary() | PLAIN_WORDS | WORDS_OF_LIBRARIES | WORDS_OF_MEMBERS | ids
+    assert _unknown(known, classes=False) == []
+
+
+def test_no_word_is_listed_without_need() -> None:
+    parts = [form for _, name, _ in _public_names() for part in _parts(name) for form in _forms(part)]
+    listed = PLAIN_WORDS | WORDS_OF_LIBRARIES | WORDS_OF_MEMBERS
+    assert listed - set(parts) == set()
+    assert listed & _glossary() == set()
 
 
 def test_results_are_named_after_what_they_are() -> None:
@@ -230,7 +321,12 @@ def _is_property(decorator: ast.expr) -> bool:
 
 @pytest.mark.parametrize(
     ("name", "parts"),
-    [("toldNames", {"told", "names"}), ("as_planted", {"as", "planted"}), ("DDLPlace", {"ddl", "place"})],
+    [
+        ("toldNames", {"told", "names"}),
+        ("as_planted", {"as", "planted"}),
+        ("DDLPlace", {"ddl", "place"}),
+        ("DDLs", {"ddls"}),
+    ],
 )
 def test_parts_of_a_name(name: str, parts: set[str]) -> None:
     assert _parts(name) == parts

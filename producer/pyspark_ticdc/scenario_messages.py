@@ -174,7 +174,7 @@ def _simulated(job: Job, part: int) -> Batches:
         events = local(Simulation.of(job, LocalEngine()).ordered_events(stack))
         of_part = LocalDataset([events.sources[part]], events.schema)
         stream = stack.enter_context(encoded(job, of_part, messages=True))
-        stream.skipped_events()  # raises the error of a rejected row
+        stream.rejected_events()  # raises the error of a rejected row
         yield from stream.messages.select(*MESSAGES.names).batches()
 
 

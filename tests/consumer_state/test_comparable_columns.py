@@ -93,7 +93,7 @@ ARRAYS: Sequence[tuple[str, pa.DataType, list[Any]]] = [
 def test_a_kernel_and_a_value_are_the_same_bytes(protocol: str, zone: str) -> None:
     for sql_type, kind, values in ARRAYS:
         plan, array = plan_of(sql_type, protocol=protocol, zone=zone), pa.array(values, kind)
-        read = actual_reader(plan.rest[0], plan.zone, plan.fidelity)
+        read = actual_reader(plan.others[0], plan.zone, plan.fidelity)
         assert column_of(plan, array) == [read(value) for value in array.to_pylist()], (sql_type, kind)
 
 
@@ -131,7 +131,7 @@ def test_lines_of_a_state_file_are_read_as_texts() -> None:
         {"number": 7, "key": [b"1"], "row": ['a\n\u2028"'.encode(), None]},
         {"number": 7, "key": [b"2"], "row": [b"", b"0.10"]},
     ]
-    read = expected_reader(plan.rest[1], plan.fidelity)
+    read = expected_reader(plan.others[1], plan.fidelity)
     assert read(b"0.10") == b"0.10"
 
 

@@ -108,7 +108,7 @@ def outcome(
                 simulation.engine,
                 simulation.log,
                 expected,
-                sent.skipped_tables,
+                sent.rejected_tables,
             ),
             claims=str(claims) if "claim-check" in traps else "",
         )

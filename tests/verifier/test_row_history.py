@@ -218,8 +218,8 @@ def test_milliseconds_leave_the_order_to_the_partition() -> None:
 
 
 def test_tables_that_cannot_be_followed_are_not_passed() -> None:
-    for untracked, reason in ((None, "sends no DDL"), (frozenset({"bank.accounts"}), "left out")):
-        options = dataclasses.replace(whole(), untracked=untracked)
+    for uncomparable, reason in ((None, "sends no DDL"), (frozenset({"bank.accounts"}), "left out")):
+        options = dataclasses.replace(whole(), uncomparable=uncomparable)
         findings = check(deleted_twice().table(), options)
         assert violations(findings) == {}
         reasons = unchecked(findings)

@@ -269,7 +269,7 @@ class Engine(ABC):
         """
 
 
-def united(datasets: Sequence[Dataset]) -> Dataset:
+def union(datasets: Sequence[Dataset]) -> Dataset:
     """Return the rows of at least one dataset, all of one schema."""
     first, *others = datasets
     return first.union(*others) if others else first

@@ -15,11 +15,11 @@ class Oracle(ABC):
     """The expectations that a stream is compared with.
 
     :ivar job: the prepared scenario; None if only its results are known.
-    :ivar skipped: ``schema.table`` of tables with rejected rows; their state is not compared.
+    :ivar rejected_tables: ``schema.table`` of tables with rejected rows; their state is not compared.
     """
 
     job: Job | None
-    skipped: frozenset[str]
+    rejected_tables: frozenset[str]
 
     @abstractmethod
     def events(self) -> ExpectedStream | None:

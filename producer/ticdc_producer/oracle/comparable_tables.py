@@ -33,7 +33,7 @@ UNORDERED = "its rows are in several partitions, and their messages have no comm
 NO_DDL = "a DDL that the stream does not carry changed it"
 NOT_REPLICATED = "it has rows of a table, or of a time, that the changefeed does not replicate"
 LATER_COMMITS = "later commits are within the same unit of time, and the commit-ts of the messages is in {}"
-UNSELECTED = "a DDL changed it, and column selectors remove some of its columns"
+COLUMNS_SELECTED = "a DDL changed it, and column selectors remove some of its columns"
 
 
 def uncomparable_in_scenario(job: Job) -> dict[str, str]:
@@ -152,7 +152,7 @@ def _cannot_follow(job: Job, ddl: DDLJob, before: TableInfo, after: TableInfo) -
     if not {before.version, after.version} <= replicated:
         return NOT_REPLICATED
     selected = (job.stream.selection.of(table).unselected for table in (before, after))
-    return UNSELECTED if any(selected) else ""
+    return COLUMNS_SELECTED if any(selected) else ""
 
 
 def _handle_key(table: TableInfo) -> list[str]:
@@ -175,15 +175,15 @@ def _ddl_in_stream(job: Job, ddl: DDLJob) -> bool:
 def uncomparable_histories(job: Job) -> set[str]:
     """Return ``schema.table`` of the tables that changed although the stream does not carry the change."""
     tables = job.history.catalog.tables
-    untracked = _filtered(job)
+    uncomparable = _filtered(job)
     for ddl in job.history.catalog.ddls:
         if ddl.job_type in _HARMLESS or _ddl_in_stream(job, ddl):
             continue
         if ddl.job_type in _SEVERAL_TABLES:
             return {table.qualified_name for table in tables}
         versions = [tables[version] for version in (ddl.version_before, ddl.version_after) if version >= 0]
-        untracked |= {table.qualified_name for table in versions} | set(_affected_tables(job, ddl))
-    return untracked
+        uncomparable |= {table.qualified_name for table in versions} | set(_affected_tables(job, ddl))
+    return uncomparable
 
 
 def _affected_tables(job: Job, ddl: DDLJob) -> Iterator[str]:

@@ -44,7 +44,7 @@ class FolderOracle(Oracle):
     folder: FolderContent
     engine: Engine
     job: None = None
-    skipped: frozenset[str] = frozenset()
+    rejected_tables: frozenset[str] = frozenset()
 
     def events(self) -> ExpectedStream | None:
         path = self.folder.events

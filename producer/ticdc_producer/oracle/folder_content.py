@@ -21,11 +21,11 @@ from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
 from ticdc_producer.model.shapes import STATE, StateBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.oracle.comparable_tables import (
+    COLUMNS_SELECTED,
     FILTERED,
     NO_DDL,
     NO_KEY,
     UNORDERED,
-    UNSELECTED,
     ObservedTables,
     VisibleDDL,
     uncomparable_unordered,
@@ -70,7 +70,7 @@ class FolderContent:
 
     :param events: ``events.jsonl`` or ``events.parquet``.
     :param states: the tables by time stamp (TSO); None: at the end.
-    :param skipped: ``schema.table`` of tables with rejected rows.
+    :param rejected_tables: ``schema.table`` of tables with rejected rows.
     :param discarded: the DDLs that TiCDC does not send.
     :param snapshot: ``snapshot/events.jsonl`` or ``.parquet``; None without a start-ts.
     """
@@ -80,7 +80,7 @@ class FolderContent:
     events: Path | None
     states: Mapping[int | None, Sequence[ExpectedTable]]
     faults: InjectedFaults
-    skipped: frozenset[str] = frozenset()
+    rejected_tables: frozenset[str] = frozenset()
     discarded: tuple[VisibleDDL, ...] = ()
     snapshot: Path | None = None
 
@@ -107,7 +107,7 @@ class FolderContent:
         reasons = {
             table.qualified_name: reason for table in tables if (reason := self._reason(table, observed))
         }
-        reasons |= dict.fromkeys(unordered, UNORDERED) | dict.fromkeys(self.skipped, _REJECTED)
+        reasons |= dict.fromkeys(unordered, UNORDERED) | dict.fromkeys(self.rejected_tables, _REJECTED)
         filtered = filtered_tables(named, self.changefeed)
         return reasons | dict.fromkeys((table.qualified_name for table in filtered), FILTERED)
 
@@ -123,7 +123,7 @@ class FolderContent:
         if any(ddl.names(table.schema, table.name) or ddl.names(*name) for ddl in self.discarded):
             return NO_DDL
         altered = any(ddl.names(*name) for ddl in observed.ddls if ddl.may_change_rows)
-        return UNSELECTED if altered and self.changefeed.column_selectors else ""
+        return COLUMNS_SELECTED if altered and self.changefeed.column_selectors else ""
 
     def state_rows(self, tables: Sequence[ExpectedTable]) -> Iterator[StateBatch]:
         """Yield the rows of tables as a reader of the messages decodes them (shape ``shapes.STATE``).
@@ -174,7 +174,9 @@ def folder_content(
         snapshot=_existing(folder / SNAPSHOT),
         states=_states(folder, manifest, fidelity),
         faults=_faults(folder, manifest),
-        skipped=frozenset(str(entry["table"]) for entry in _objects(manifest, "skipped") if "table" in entry),
+        rejected_tables=frozenset(
+            str(entry["table"]) for entry in _objects(manifest, "skipped") if "table" in entry
+        ),
         discarded=tuple(
             VisibleDDL(str(entry.get("schema")), str(entry.get("table")), str(entry.get("query")), 0)
             for entry in _objects(manifest, "discarded")

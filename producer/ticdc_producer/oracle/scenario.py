@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.engine.dataset import Dataset, Engine, united
+from ticdc_producer.engine.dataset import Dataset, Engine, union
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.model.shapes import STATE, StateBatch, TableRowsBatch
 from ticdc_producer.model.table import TableInfo
@@ -102,7 +102,7 @@ def decoded_state(job: Job, left_out: Collection[str], ts: int | None) -> Datase
         for table, rows in source.rows(engine, job, commits_at(job, ts)):
             if table.qualified_name not in left_out:
                 parts.append(rows.map(partial(decoded_batches, job, table), STATE))
-    return united(parts)
+    return union(parts)
 
 
 def visible_table(job: Job, table: TableInfo) -> tuple[str, str]:
@@ -176,7 +176,7 @@ class ScenarioOracle(Oracle):
     engine: Engine
     log: UpstreamLog
     expected: ExpectedStream
-    skipped: frozenset[str] = frozenset()
+    rejected_tables: frozenset[str] = frozenset()
 
     def events(self) -> ExpectedStream:
         return self.expected
@@ -199,7 +199,7 @@ class ScenarioOracle(Oracle):
         return states
 
     def _state(self, uncomparable: dict[str, str], ts: int | None) -> ExpectedState:
-        left_out, job, engine = {*uncomparable, *self.skipped}, self.job, self.engine
+        left_out, job, engine = {*uncomparable, *self.rejected_tables}, self.job, self.engine
         of_sql = decoded_sql_state(job, left_out, ts)
         tables = set(zip(*(of_sql.column(name).to_pylist() for name in ("schema", "table")), strict=True))
         parts: list[tuple[tuple[str, str], Dataset]] = []
@@ -212,7 +212,7 @@ class ScenarioOracle(Oracle):
 
         def of_tables(names: Tables) -> Dataset:
             sql = engine.of_batches(of_sql.to_batches(), STATE)
-            return united([sql, *(rows for name, rows in parts if name in names)])
+            return union([sql, *(rows for name, rows in parts if name in names)])
 
         return ExpectedState(of_tables, tables, uncomparable, ts)
 
@@ -246,7 +246,7 @@ def oracle_of_scenario(job: Job | None, engine: Engine) -> Iterator[ScenarioOrac
         events, skipped = simulation.ordered_events(stack, illegal=False), frozenset[str]()
         if job.scenario.on_error == "skip":
             with encoded(job, events, faults=False) as stream:
-                skipped = stream.skipped_tables
+                skipped = stream.rejected_tables
         wire = expected_messages(job, events)
         expected = ExpectedStream(reencoded_events(job, events), in_order=True, wire=wire)
         yield ScenarioOracle(job, engine, simulation.log, expected, skipped)

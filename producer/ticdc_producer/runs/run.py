@@ -148,7 +148,7 @@ class _Run:
 
     def _report_of(self, stream: EncodedStream) -> RunReport:
         counts = stream.counts
-        skipped = stream.skipped_events()
+        skipped = stream.rejected_events()
         check_times(self.simulation.job, stream.fault_numbers)
         events = sum(counts.events.values())
         self.options.on_status(f"encoded {counted(events, 'event')} into {counted(counts.total, 'message')}")
@@ -165,7 +165,7 @@ class _Run:
         correct = self.simulation.correct
         wire = expected_messages(target.job, correct.events)
         expected = ExpectedStream(correct.compared_events, wire=wire)
-        skipped = self.simulation.encoded.skipped_tables
+        skipped = self.simulation.encoded.rejected_tables
         oracle = ScenarioOracle(target.job, self.simulation.engine, self.simulation.log, expected, skipped)
         return target.verified(self.simulation, oracle, report)
 

@@ -102,7 +102,7 @@ def verify_messages(
     decode = event_decoder(changefeed.protocol, decode_options, claims)
     if topics is None:
         topics = _topics(messages.rows) if job is None else job.stream.topic_partitions.topics
-    rejected = {*skipped, *(() if oracle is None else oracle.skipped)}
+    rejected = {*skipped, *(() if oracle is None else oracle.rejected_tables)}
     options = verify_options(changefeed, fidelity, topics, strictness, job, rejected)
     states: list[ExpectedState] = []
 

@@ -148,7 +148,7 @@ def verify_options(
         max_batch_size=changefeed.most_batch_rows,
         max_message_bytes=changefeed.most_batch_bytes,
         partitioned=None if catalog is None or fidelity.has_table_ids else _partitioned(catalog),
-        untracked=_untracked(changefeed, job, skipped),
+        uncomparable=_uncomparable(changefeed, job, skipped),
         from_beginning=strictness.from_beginning,
         force_replicate=changefeed.force_replicate,
         batched=changefeed.batches_rows,
@@ -163,7 +163,7 @@ def _partitioned(catalog: Catalog) -> frozenset[str]:
     return frozenset(table.qualified_name for table in catalog.tables if table.partitions)
 
 
-def _untracked(changefeed: Changefeed, job: Job | None, skipped: Collection[str]) -> frozenset[str] | None:
+def _uncomparable(changefeed: Changefeed, job: Job | None, skipped: Collection[str]) -> frozenset[str] | None:
     """Return the tables whose changes the stream does not carry completely; None if it carries no DDL."""
     if job is not None:
         return frozenset(skipped).union(uncomparable_histories(job))

@@ -214,7 +214,7 @@ def _difference(plan: TablePlan, pair: RowPair) -> RowDifference:
 def _named(plan: TablePlan, values: Sequence[Any] | None) -> dict[str, bytes | None]:
     if values is None:
         return {}
-    return dict(zip((column.name for column in plan.rest), map(_bytes, values), strict=True))
+    return dict(zip((column.name for column in plan.others), map(_bytes, values), strict=True))
 
 
 def _bytes(value: Any) -> bytes | None:

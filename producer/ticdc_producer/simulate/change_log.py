@@ -10,7 +10,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, united
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, union
 from ticdc_producer.faults.stage import EventFaults
 from ticdc_producer.model.shapes import CHANGE_LOG, EVENT_STREAM, ChangeBatch
 from ticdc_producer.model.table import TableInfo
@@ -109,7 +109,7 @@ class UpstreamLog:
 
     def changes(self, engine: Engine) -> Dataset:
         """Return all changes (shape ``CHANGE_LOG``), in no order."""
-        return united([self._sql(engine), *(source.changes(engine) for source in self.sources)])
+        return union([self._sql(engine), *(source.changes(engine) for source in self.sources)])
 
     def commit_times(self, engine: Engine) -> list[Dataset]:
         """Return the commit-ts of the commits that are not counted (shape ``TIMES``)."""
@@ -139,8 +139,8 @@ class UpstreamLog:
             return self.row_events
         of_sources = [(source, source.row_events(engine, plan)) for source in self.sources]
         changes = [source.changes(engine) for source, events in of_sources if events is None]
-        shuffled = shuffled_row_events(united([self._sql(engine), *changes]), plan, stack)
-        return united([shuffled, *(events for _, events in of_sources if events is not None)])
+        shuffled = shuffled_row_events(union([self._sql(engine), *changes]), plan, stack)
+        return union([shuffled, *(events for _, events in of_sources if events is not None)])
 
     def with_stored_rows(self, engine: Engine, plan: StreamPlan, stack: ExitStack) -> UpstreamLog:
         """Return this change log with its row events stored, for callers that read them several times."""

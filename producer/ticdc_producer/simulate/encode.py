@@ -86,7 +86,7 @@ class EncodedStream:
         return Counts.of_partitions(self.summaries)
 
     @property
-    def skipped_tables(self) -> frozenset[str]:
+    def rejected_tables(self) -> frozenset[str]:
         """``schema.table`` of the tables with rejected rows, which the messages lack."""
         return frozenset[str]().union(*(summary.rejected_tables for summary in self.summaries))
 
@@ -95,7 +95,7 @@ class EncodedStream:
         """The first rejected events, in the order of their time, topic and partition."""
         return first_rejections(self.summaries)
 
-    def skipped_events(self) -> list[Rejection]:
+    def rejected_events(self) -> list[Rejection]:
         """Return the rejected events, which the messages lack.
 
         :raises EncodeError: for the first of them, if the scenario has ``on-error: stop``.

@@ -182,13 +182,13 @@ class SimulatedTopic:
 
     :param messages: in the order of topic, partition and offset (``message_rows.STORED_MESSAGES``).
     :param expected_events: the events that a reader must decode, in order (shape ``EXPECTED_EVENTS``).
-    :param skipped_tables: ``schema.table`` of the tables with events that TiCDC's encoder rejects.
+    :param rejected_tables: ``schema.table`` of the tables with events that TiCDC's encoder rejects.
     :param faults: one object per injected fault, in order.
     """
 
     messages: pa.Table
     expected_events: pa.Table
-    skipped_tables: frozenset[str]
+    rejected_tables: frozenset[str]
     faults: list[FaultRow]
 
     @cached_property
@@ -218,6 +218,6 @@ def simulated_topic(job: Job, *, faults: bool = True) -> SimulatedTopic:
         return SimulatedTopic(
             messages=pa.Table.from_batches(stream.messages.batches(), STORED_MESSAGES),
             expected_events=pa.Table.from_batches(stream.expected_events.batches(), EXPECTED_EVENTS),
-            skipped_tables=stream.skipped_tables,
+            rejected_tables=stream.rejected_tables,
             faults=[row for batch in rows for row in batch.to_pylist()],
         )

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part, united
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part, union
 from ticdc_producer.model.event import MAX_EVENTS, Op
 from ticdc_producer.model.shapes import (
     CARRIED,
@@ -244,7 +244,7 @@ def snapshot_events(job: Job, engine: Engine, tables: Iterable[TableSnapshot]) -
         of_table.rows.map_parts(partial(_events, job, of_table.table, number), EXPECTED_EVENTS)
         for number, of_table in enumerate(whole)
     ]
-    return united(parts) if parts else engine.of_batches([], EXPECTED_EVENTS)
+    return union(parts) if parts else engine.of_batches([], EXPECTED_EVENTS)
 
 
 def _events(job: Job, table: TableInfo, number: int, part: Part, batches: Batches) -> Batches:

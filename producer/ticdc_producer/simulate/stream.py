@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, united
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, union
 from ticdc_producer.faults.event_traps import selected_events
 from ticdc_producer.faults.legal import moved_tables
 from ticdc_producer.faults.stage import EventFaults
@@ -47,7 +47,7 @@ def ordered_events(
     """
     if (source := log.divided_source(plan, faults)) is not None:
         return source.ordered_events(engine, plan, log.few, faults)
-    events = united([log.rows(engine, plan, stack), *_control_events(engine, plan, log)])
+    events = union([log.rows(engine, plan, stack), *_control_events(engine, plan, log)])
     if faults is None:
         return _in_order(_with_elsewhere(events, plan), plan.topic_partitions)
     faulty = _with_elsewhere(_with_faults(events, faults), plan)
@@ -133,7 +133,7 @@ def _with_faults(events: Dataset, faults: EventFaults) -> Dataset:
             yield faults.with_legal_faults(selected_events(batch, ~faults.reserved(batch)), tables)
 
     faulty = events.map(legal, EVENT_STREAM)
-    return united([faulty, _with_illegal_faults(events, faults)]) if faults.plan.reserved else faulty
+    return union([faulty, _with_illegal_faults(events, faults)]) if faults.plan.reserved else faulty
 
 
 def drawn_tables(events: Dataset, faults: EventFaults) -> dict[int, int]:

@@ -112,10 +112,10 @@ class Differences:
                 setattr(self, name, getattr(self, name) + getattr(other, name))
             self.partners |= other.partners
             for sign, events in other.examples.items():
-                self.note(sign, events)
+                self.add_examples(sign, events)
 
-    def note(self, sign: str, events: list[EventID]) -> None:
-        """Note events as examples of a kind of difference."""
+    def add_examples(self, sign: str, events: list[EventID]) -> None:
+        """Add examples of a kind of difference."""
         # The first ones of all partitions, because the scenario is generated again up to the last one.
         self.examples[sign] = sorted([*self.examples.get(sign, []), *events], key=_by_offset)[:MAX_EXAMPLES]
         if sign == DIFFERENT:
@@ -195,7 +195,7 @@ def match(events: ComparedEvents) -> tuple[Differences, pa.RecordBatch]:
     :param events: both, in whole groups of equal ``key``.
     :return: the differences but for the order, and the matched events (:data:`MATCHED`).
     """
-    compared = events.take((events.kind != EventKind.ERROR) & (events.kind != EventKind.LEFT_KEY))
+    compared = events.take((events.kind != EventKind.ERROR) & (events.kind != EventKind.OLD_KEY))
     codes, topics = compared.topics
     keys = (codes, compared.partition, compared.key, compared.key_check, compared.identity, compared.shape)
     order = np.lexsort((compared.position, compared.expected, *reversed(keys)))
@@ -221,9 +221,9 @@ def match(events: ComparedEvents) -> tuple[Differences, pa.RecordBatch]:
         first = np.lexsort((partition[rows], topic[rows], positions))[:MAX_EXAMPLES]
         return first, _event_ids(topics, topic[rows[first]], partition[rows[first]], positions[first])
 
-    lacking, surplus = np.flatnonzero(expected_count > delivered), np.flatnonzero(expected_count == 0)
-    differences.note(MISSING, first_events(at[lacking], first_expected[lacking])[1])
-    differences.note(UNEXPECTED, first_events(at[surplus], first_delivered[surplus])[1])
+    missing, unexpected = np.flatnonzero(expected_count > delivered), np.flatnonzero(expected_count == 0)
+    differences.add_examples(MISSING, first_events(at[missing], first_expected[missing])[1])
+    differences.add_examples(UNEXPECTED, first_events(at[unexpected], first_delivered[unexpected])[1])
     group = np.repeat(np.arange(len(at)), sizes)
     different = _different(compared.wire[order], group, is_expected.astype(bool))
     differences.different = len(different)
@@ -232,7 +232,7 @@ def match(events: ComparedEvents) -> tuple[Differences, pa.RecordBatch]:
         rows = different[first]
         partners = _event_ids(topics, topic[rows], partition[rows], first_expected[group[rows]])
         differences.partners |= dict(zip(events_of, partners, strict=True))
-        differences.note(DIFFERENT, events_of)
+        differences.add_examples(DIFFERENT, events_of)
     both = np.flatnonzero((expected_count > 0) & (delivered > 0))
     of_event = topic[at[both]], partition[at[both]]
     return differences, _windows(topics, *of_event, first_expected[both], first_delivered[both])
@@ -311,5 +311,7 @@ class DeliveryOrder:
             self._latest[name] = max(int(delivered.max()), int(before[0]))
             differences.out_of_order += len(late)
             first_late = np.sort(delivered[late])[:MAX_EXAMPLES].tolist()
-            differences.note(OUT_OF_ORDER, [(*name, *offset_and_index(position)) for position in first_late])
+            differences.add_examples(
+                OUT_OF_ORDER, [(*name, *offset_and_index(position)) for position in first_late]
+            )
         return differences

@@ -17,7 +17,7 @@ from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.shapes import DecodedBatch
 from ticdc_producer.verifier.events import positions
 from ticdc_producer.verifier.fingerprint import (
-    ODD,
+    MULTIPLIER,
     Flags,
     Hashes,
     Numbers,
@@ -258,7 +258,7 @@ def null_pair(name: str) -> Hashes:
 def _pairs(names: Hashes, values: Hashes) -> Hashes:
     """Return a hash of each name with its value; the hashes of the names are spread already."""
     with np.errstate(over="ignore"):
-        return mixed(names * ODD + values)
+        return mixed(names * MULTIPLIER + values)
 
 
 def group_by_layout(

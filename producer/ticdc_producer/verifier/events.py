@@ -153,7 +153,7 @@ class EventKind(IntEnum):
     DDL = 2
     RESOLVED = 3
     ERROR = 4
-    LEFT_KEY = 5
+    OLD_KEY = 5
     """The old key of an update that changes the handle key: the row with that key is gone."""
 
 
@@ -217,7 +217,7 @@ class Events(KeyedEvents):
     :param key_change: names of the unique or handle columns that an update changes, separated by commas.
     :param hashes_handle: the rule hashes the handle key.
     :param dispatch_key: -1 if unknown.
-    :param untracked: the rows of the table cannot be tracked.
+    :param uncomparable: the rows of the table cannot be tracked.
     :param effect: ``Effect`` of a DDL; 0 for other events.
     :param slice: number of the part of the stream that was read in one piece. The following are relative to
         it until ``marks_across_slices`` adds what came before.
@@ -244,7 +244,7 @@ class Events(KeyedEvents):
     rule: Int8Column
     hashes_handle: FlagColumn
     dispatch_key: Int64Column
-    untracked: FlagColumn
+    uncomparable: FlagColumn
     effect: Int8Column
     slice: Int32Column
     resolved_ts: Int64Column

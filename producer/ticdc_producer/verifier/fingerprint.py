@@ -18,7 +18,7 @@ _WORD = 8
 _LONGEST_BY_COLUMN = 16 * _WORD
 """Longer values are hashed one by one: they are few, and each number of words is a step of its own."""
 _NULL = np.uint64(0x6E756C6C6E756C6C)
-ODD = np.uint64(0x9E3779B97F4A7C15)
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
@@ -43,7 +43,7 @@ def combined(*parts: Hashes | Numbers | Flags) -> Hashes:
     with np.errstate(over="ignore"):
         hashes = mixed(parts[0].astype(np.uint64))
         for part in parts[1:]:
-            hashes = mixed(hashes * ODD + part.astype(np.uint64))
+            hashes = mixed(hashes * MULTIPLIER + part.astype(np.uint64))
     return hashes
 
 
@@ -89,7 +89,7 @@ def _hashes_of_words(values: pa.Array) -> Hashes:
     counts = (lengths + _WORD - 1) // _WORD
     for count in np.unique(counts).tolist():
         rows = np.flatnonzero(counts == count)
-        state, at = mixed(lengths[rows].astype(np.uint64) + ODD), starts[rows]
+        state, at = mixed(lengths[rows].astype(np.uint64) + MULTIPLIER), starts[rows]
         for _ in range(count - 1):
             state = _with_word(state, words[at])
             at += _WORD

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from dataclasses import dataclass
 from functools import partial
 
-from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, Part, Sides, Tagged, united
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, Part, Sides, Tagged, union
 from ticdc_producer.model.column_functions import whole_groups
 from ticdc_producer.model.event_line import DecodedRow, StateRow
 from ticdc_producer.verifier.comparison import (
@@ -145,7 +145,7 @@ def compare_states(
     """
     if not states:
         return []
-    expected = united([_numbered(state, number) for number, state in enumerate(states)])
+    expected = union([_numbered(state, number) for number, state in enumerate(states)])
     grouped = engine.grouped({"delivered": delivered, "expected": expected}, "content")
     by_state: dict[int, RowDifferences] = {}
     for of_part in grouped.results(_differences):
@@ -165,8 +165,9 @@ def compare_states(
 
 def _lacking(state: ExpectedState, differences: RowDifferences) -> list[StateRow]:
     """Return the missing rows that are examples; the rows of their tables are made again."""
-    tables = {(schema, table) for schema, table, *_ in differences.lacking}
-    return rows_with(state.rows(tables), {content for *_, content in differences.lacking}) if tables else []
+    missing = differences.first_missing
+    tables = {(schema, table) for schema, table, *_ in missing}
+    return rows_with(state.rows(tables), {content for *_, content in missing}) if tables else []
 
 
 def _numbered(state: ExpectedState, number: int) -> Dataset:

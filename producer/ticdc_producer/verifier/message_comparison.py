@@ -28,8 +28,8 @@ from ticdc_producer.verifier.wire import (
     WireDecoder,
     different_members,
     eventless_messages,
-    lacking,
     nearest_form,
+    unmatched,
 )
 
 _MAX_NEAR = 50
@@ -59,7 +59,7 @@ class MessageComparison:
         canonical = event_differences(self.engine, self.expected.canonical_events, decoded, options)
         differences.different, differences.partners = canonical.different, canonical.partners
         differences.examples.pop(DIFFERENT, None)
-        differences.note(DIFFERENT, canonical.examples.get(DIFFERENT, []))
+        differences.add_examples(DIFFERENT, canonical.examples.get(DIFFERENT, []))
 
     def different_members(self, partners: Mapping[EventID, EventID]) -> dict[EventID, str]:
         """Return the members in which events differ from their expected events, as text.
@@ -103,7 +103,7 @@ class MessageComparison:
     def _with(
         self, comparison: Comparison, expected: EventlessMessages, delivered: EventlessMessages
     ) -> Comparison:
-        missing, unexpected = lacking(expected, delivered), lacking(delivered, expected)
+        missing, unexpected = unmatched(expected, delivered), unmatched(delivered, expected)
         if not missing and not unexpected:
             return comparison
         pairs = min(len(missing), len(unexpected))

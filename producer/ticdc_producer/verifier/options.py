@@ -77,8 +77,8 @@ class VerifyOptions:
         Every row then has its insert and every change of a table its DDL, so violations of INV-ROW-STATE,
         INV-OLD-IMAGE and INV-SCHEMA are errors. Otherwise they are warnings, because filters and the
         start-ts hide events (docs/stream-semantics.md §11).
-    :param untracked: ``schema.table`` of the tables whose rows cannot be tracked, because some of their rows
-        or DDLs are not in the stream; None: all tables.
+    :param uncomparable: ``schema.table`` of the tables whose rows cannot be tracked, because some of their
+        rows or DDLs are not in the stream; None: all tables.
     :param force_replicate: tables without handle key are replicated, too.
     :param batched: the protocol batches rows, and so reorders rows of different dispatch keys.
     :param batched_by_key: rows of a message share the dispatch key.
@@ -99,7 +99,7 @@ class VerifyOptions:
     max_message_bytes: int | None = None
     partitioned: frozenset[str] | None = None
     from_beginning: bool = False
-    untracked: frozenset[str] | None = frozenset()
+    uncomparable: frozenset[str] | None = frozenset()
     force_replicate: bool = False
     batched: bool = True
     batched_by_key: bool = True

@@ -237,15 +237,15 @@ class RowDigests:
         return row_key([pair(name) for pair, name in zip(pairs, self._handle, strict=True)], self.tables)
 
     @property
-    def left_key(self) -> Numbers:
+    def old_key(self) -> Numbers:
         return self._old_key[0]
 
     @property
-    def left_key_check(self) -> Numbers:
+    def old_key_check(self) -> Numbers:
         return self._old_key[1]
 
     @property
-    def odd_flags(self) -> Texts:
+    def illegal_flags(self) -> Texts:
         if not self.options.fidelity.unique_columns:  # the protocol has no flags
             return np.full(len(self.layout.rows), None, object)
         new, columns = self.options.profile == "new", self.layout.columns
@@ -279,8 +279,8 @@ class RowDigests:
 
 
 ROW_COLUMNS = (
-    "keyed", "key", "key_check", "null_handle", "whole", "old", "new", "key_change", "moves", "left_key",
-    "left_key_check", "odd_flags", "dispatch_key", "certain",
+    "keyed", "key", "key_check", "null_handle", "whole", "old", "new", "key_change", "moves", "old_key",
+    "old_key_check", "illegal_flags", "dispatch_key", "certain",
 )  # fmt: skip
 
 

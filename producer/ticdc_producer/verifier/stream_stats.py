@@ -32,20 +32,20 @@ class KindStats:
     """Events of one kind in one partition.
 
     :param last: commit-ts and position of the newest event; -1 if no event has a commit-ts.
-    :param unkeyed: rows of tables without handle key.
-    :param unruled: rows of tables whose dispatch rule is unknown.
-    :param unhashed: rows that lack a column that their rule hashes.
-    :param untracked: rows of tables whose rows cannot be tracked.
+    :param without_key: rows of tables without handle key.
+    :param without_rule: rows of tables whose dispatch rule is unknown.
+    :param without_hash: rows that lack a column that their rule hashes.
+    :param uncomparable: rows of tables whose rows cannot be tracked.
     :param partition_varies: rows of tables whose dispatch rule sends events of one row to several partitions.
     :param without_old: updates and deletes without their whole old image.
     """
 
     count: int = 0
     last: tuple[int, int] = (NOTHING, NOTHING)
-    unkeyed: int = 0
-    unruled: int = 0
-    unhashed: int = 0
-    untracked: int = 0
+    without_key: int = 0
+    without_rule: int = 0
+    without_hash: int = 0
+    uncomparable: int = 0
     partition_varies: int = 0
     without_old: int = 0
 
@@ -257,10 +257,10 @@ def _counted(marked: MarkedEvents, rows: np.ndarray) -> KindStats:
         last=_NO_EVENT
         if events.kind[rows[0]] == EventKind.ERROR
         else (newest, int(events.position[rows][ts == newest].max())),
-        unkeyed=int((~events.keyed[rows]).sum()),
-        unruled=int((rule == Rule.UNKNOWN).sum()),
-        unhashed=int(((rule != Rule.UNKNOWN) & (events.dispatch_key[rows] == NOTHING)).sum()),
-        untracked=int(events.untracked[rows].sum()),
+        without_key=int((~events.keyed[rows]).sum()),
+        without_rule=int((rule == Rule.UNKNOWN).sum()),
+        without_hash=int(((rule != Rule.UNKNOWN) & (events.dispatch_key[rows] == NOTHING)).sum()),
+        uncomparable=int(events.uncomparable[rows].sum()),
         partition_varies=int(((rule != Rule.UNKNOWN) & ~fixed).sum()),
         without_old=int(((events.op[rows] != Op.INSERT) & (events.old[rows] == 0)).sum()),
     )

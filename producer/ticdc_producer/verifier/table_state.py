@@ -77,7 +77,7 @@ def final_rows(
     :param events: delivered events in whole groups of equal ``key``; duplicates do not change the result.
     :param until: only events and DDLs up to this commit-ts count; None: all.
     """
-    changes = events.keyed & ((events.kind == EventKind.ROW) | (events.kind == EventKind.LEFT_KEY))
+    changes = events.keyed & ((events.kind == EventKind.ROW) | (events.kind == EventKind.OLD_KEY))
     rows = events.take(changes if until is None else changes & (events.commit_ts <= until))
     order = np.lexsort((*_order(rows, options), rows.key_check, rows.key))
     last = np.roll(starts_of(rows.key[order], rows.key_check[order]), -1)
@@ -190,22 +190,22 @@ def followed_state(
 class RowDifferences:
     """Rows that are missing or unexpected in one state.
 
-    :param lacking: the first missing rows: schema, table, number, content.
-    :param surplus: the first unexpected rows: schema, table, topic, partition, position.
+    :param first_missing: the first missing rows: schema, table, number, content.
+    :param first_unexpected: the first unexpected rows: schema, table, topic, partition, position.
     """
 
     rows: int = 0
     missing: int = 0
     unexpected: int = 0
-    lacking: list[tuple[str, str, int, int]] = field(default_factory=list)
-    surplus: list[tuple[str, str, str, int, int]] = field(default_factory=list)
+    first_missing: list[tuple[str, str, int, int]] = field(default_factory=list)
+    first_unexpected: list[tuple[str, str, str, int, int]] = field(default_factory=list)
 
     @property
     def unexpected_events(self) -> list[EventID]:
         """The events of the unexpected rows that are examples."""
         return [
             (topic, partition, *offset_and_index(position))
-            for _, _, topic, partition, position in self.surplus
+            for _, _, topic, partition, position in self.first_unexpected
         ]
 
     def merge(self, other: RowDifferences) -> None:
@@ -213,8 +213,8 @@ class RowDifferences:
         self.rows += other.rows
         self.missing += other.missing
         self.unexpected += other.unexpected
-        self.lacking = sorted([*self.lacking, *other.lacking])[:MAX_EXAMPLES]
-        self.surplus = sorted([*self.surplus, *other.surplus])[:MAX_EXAMPLES]
+        self.first_missing = sorted([*self.first_missing, *other.first_missing])[:MAX_EXAMPLES]
+        self.first_unexpected = sorted([*self.first_unexpected, *other.first_unexpected])[:MAX_EXAMPLES]
 
 
 def _differing(keys: tuple[Numbers, ...], position: Numbers, expected: Flags) -> Numbers:
@@ -248,13 +248,13 @@ def compare_rows(rows: StateRows) -> dict[int, RowDifferences]:
     differing = _differing((state, rows.tables[0], rows.content), rows.position, expected)
     for number in np.unique(state).tolist():
         of_state = differing[state[differing] == number]
-        lacking, surplus = of_state[expected[of_state]], of_state[~expected[of_state]]
+        missing, unexpected = of_state[expected[of_state]], of_state[~expected[of_state]]
         differences[number] = RowDifferences(
             rows=int((expected & (state == number)).sum()),
-            missing=len(lacking),
-            unexpected=len(surplus),
-            lacking=_first(rows, lacking, ("schema", "table", "position", "content")),
-            surplus=_first(rows, surplus, ("schema", "table", "topic", "partition", "position")),
+            missing=len(missing),
+            unexpected=len(unexpected),
+            first_missing=_first(rows, missing, ("schema", "table", "position", "content")),
+            first_unexpected=_first(rows, unexpected, ("schema", "table", "topic", "partition", "position")),
         )
     return differences
 

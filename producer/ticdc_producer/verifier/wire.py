@@ -179,7 +179,7 @@ def eventless_messages(
     return total
 
 
-def lacking(messages: EventlessMessages, others: EventlessMessages) -> list[Offset]:
+def unmatched(messages: EventlessMessages, others: EventlessMessages) -> list[Offset]:
     """Return the positions of the messages that no other message equals, in order."""
     return sorted(
         position

@@ -232,7 +232,7 @@ class FuzzTopic:
                 self.job,
                 resolved_ts,
                 follows_ddl=self.example.follows_ddl,
-                omitted=self.simulation.skipped_tables | self._reduced_tables,
+                omitted=self.simulation.rejected_tables | self._reduced_tables,
             )
             self._tables[resolved_ts] = tuple(msgspec.convert(tables, list[ExpectedRows]))
         return self._tables[resolved_ts]

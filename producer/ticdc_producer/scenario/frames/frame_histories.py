@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, united
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, union
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column_functions import first_of_groups, fixed_bytes
 from ticdc_producer.model.event import Op
@@ -40,7 +40,7 @@ def partial_changes(engine: Engine, plan: FramePlan) -> Dataset:
     """Return the changes of a frame, and the rows before it (shape ``FRAME_CHANGES``), in no order."""
     rows = frame_rows(engine, plan.frame, plan.columns, COLUMNS)
     changes = rows.map(partial(frame_changes, plan), FRAME_CHANGES)
-    return located(united([rows_before(engine, plan), changes]), plan.file, plan.line)
+    return located(union([rows_before(engine, plan), changes]), plan.file, plan.line)
 
 
 def rows_before(engine: Engine, plan: FramePlan) -> Dataset:
@@ -52,7 +52,7 @@ def rows_before(engine: Engine, plan: FramePlan) -> Dataset:
             if table.table_id in plan.table_ids:
                 left = stored_rows(changes, earlier, table, plan.first_commit)
                 rows.append(left.map(partial(_inserts, plan, table), FRAME_CHANGES))
-    return united(rows)
+    return union(rows)
 
 
 def _inserts(plan: FramePlan, table: TableInfo, batches: Batches) -> Batches:

@@ -71,7 +71,7 @@ def actual_batches(plan: TablePlan, batch: pa.RecordBatch) -> Iterator[pa.Record
 
     :param batch: with the columns ``plan.actual_columns``, in any order, and maybe others.
     """
-    compared = (*plan.key, *plan.rest)
+    compared = (*plan.key, *plan.others)
     for start in range(0, batch.num_rows, _ROWS):
         part = batch.slice(start, _ROWS)
         arrays = (part.column(name) for name in plan.actual_columns)
@@ -87,7 +87,7 @@ def expected_batch(plan: TablePlan, lines: Sequence[str]) -> pa.RecordBatch | No
 
     :return: None if Arrow cannot read them as texts, because a value is not UTF-8.
     """
-    compared = (*plan.key, *plan.rest)
+    compared = (*plan.key, *plan.others)
     if any(is_normalized(column) or _projects(column, plan.fidelity) for column in compared):
         return None
     text = "\n".join(lines).encode("utf-8", "surrogatepass")

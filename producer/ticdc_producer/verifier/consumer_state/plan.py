@@ -127,7 +127,7 @@ class TablePlan:
     :param number: number of the table in this comparison.
     :param actual: name of the consumer's table.
     :param key: columns by which rows are paired; all compared columns without a handle key.
-    :param rest: the other compared columns.
+    :param others: the other compared columns.
     :param names: expected to actual column name, for the compared columns.
     :param missing: expected columns that the consumer's table lacks.
     :param extra: columns of the consumer's table that are not expected.
@@ -139,7 +139,7 @@ class TablePlan:
     table: ExpectedTable
     actual: str
     key: tuple[ColumnInfo, ...]
-    rest: tuple[ColumnInfo, ...]
+    others: tuple[ColumnInfo, ...]
     names: Mapping[str, str]
     missing: tuple[str, ...]
     extra: tuple[str, ...]
@@ -148,31 +148,31 @@ class TablePlan:
 
     def expected_row(self) -> Callable[[Mapping[str, object]], Comparable]:
         """Return the conversion of a row of a state file, given by column name."""
-        key, rest = (
+        key, others = (
             [(column.name, expected_reader(column, self.fidelity)) for column in columns]
-            for columns in (self.key, self.rest)
+            for columns in (self.key, self.others)
         )
 
         def row(values: Mapping[str, object]) -> Comparable:
             return (
                 [read(from_json(values[name])) for name, read in key],
-                [read(from_json(values[name])) for name, read in rest],
+                [read(from_json(values[name])) for name, read in others],
             )
 
         return row
 
     def actual_row(self) -> Callable[[Sequence[object]], Comparable]:
         """Return the conversion of a row of the consumer, with values in the order of ``actual_columns``."""
-        key, rest = (
+        key, others = (
             [actual_reader(column, self.zone, self.fidelity) for column in columns]
-            for columns in (self.key, self.rest)
+            for columns in (self.key, self.others)
         )
         width = len(key)
 
         def row(values: Sequence[object]) -> Comparable:
             return (
                 [read(value) for read, value in zip(key, values[:width], strict=True)],
-                [read(value) for read, value in zip(rest, values[width:], strict=True)],
+                [read(value) for read, value in zip(others, values[width:], strict=True)],
             )
 
         return row
@@ -180,7 +180,7 @@ class TablePlan:
     @property
     def actual_columns(self) -> list[str]:
         """Names of the compared columns in the consumer's table, those of the key first."""
-        return [self.names[column.name] for column in (*self.key, *self.rest)]
+        return [self.names[column.name] for column in (*self.key, *self.others)]
 
 
 def plan_table(
@@ -215,7 +215,7 @@ def plan_table(
         table=table,
         actual=actual,
         key=tuple(key),
-        rest=tuple(column for column in compared if column not in key),
+        others=tuple(column for column in compared if column not in key),
         names=names,
         missing=tuple(column.name for column in expected if column.name not in names),
         extra=tuple(extra),

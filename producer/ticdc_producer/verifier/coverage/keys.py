@@ -78,10 +78,10 @@ class KnownRows(RowCommits):
 class MovedRows(KeyedEvents):
     """Rows that a transaction moved to another handle key; ``key`` is that of the transaction and both keys.
 
-    :param upward: the new handle key has the larger hash.
+    :param hash_grows: the new handle key has the larger hash.
     """
 
-    upward: FlagColumn
+    hash_grows: FlagColumn
 
 
 IMAGE, ROW_COMMIT, ROW_KEY, KNOWN_ROW = "image", "row-commit", "row-key", "known-row"
@@ -273,7 +273,7 @@ def _moved_rows(counts: FeatureCounts, images: RowImages) -> MovedRows:
         first,
         key=combined(transactions, lower, upper).view(np.int64),
         key_check=combined(upper, lower, transactions).view(np.int64),
-        upward=old < new,
+        hash_grows=old < new,
     )
 
 
@@ -282,7 +282,7 @@ def add_swapped_keys(counts: FeatureCounts, moved: MovedRows) -> None:
     if not len(moved):
         return
     order, starts = _grouped(moved, moved.partition, moved.position)
-    upward = moved.upward[order]
-    both = np.logical_or.reduceat(upward, starts) & ~np.logical_and.reduceat(upward, starts)
+    hash_grows = moved.hash_grows[order]
+    both = np.logical_or.reduceat(hash_grows, starts) & ~np.logical_and.reduceat(hash_grows, starts)
     columns = {"ways": pa.array(np.where(both, 2, 1))}
     counts.add("swapped-keys", ViewEvents.of_events(moved).take(order[starts]), columns)

@@ -22,7 +22,7 @@ from ticdc_producer.verifier.passes.partition_marks import PartitionState
 from ticdc_producer.verifier.stream_stats import KindStats
 from ticdc_producer.verifier.table_epochs import TableDDL
 
-VERSION = 2
+VERSION = 3
 _STATE = b"ticdc-producer"
 _MOST_BYTES = 1 << 30
 _CHECKSUM_BYTES = sha256().digest_size
@@ -106,8 +106,8 @@ def _state(stream: FollowedStream) -> dict[str, Any]:
     stats = stream.stats
     return {
         "horizon": stream.horizon,
-        "left": [[*name, newest] for name, newest in stream.left.items()],
-        "left_rows": stream.left_rows,
+        "dropped": [[*name, newest] for name, newest in stream.dropped.items()],
+        "dropped_rows": stream.dropped_rows,
         "uncovered_rows": stream.uncovered_rows,
         "late": stream.late,
         "reported": sorted(stream.reported),
@@ -144,9 +144,9 @@ def _marks(state: PartitionState) -> dict[str, Any]:
 
 def _restore(stream: FollowedStream, state: dict[str, Any]) -> None:
     stats = stream.stats
-    stream.horizon, stream.left_rows = state["horizon"], state["left_rows"]
+    stream.horizon, stream.dropped_rows = state["horizon"], state["dropped_rows"]
     stream.uncovered_rows = state["uncovered_rows"]
-    stream.left = {(topic, partition): newest for topic, partition, newest in state["left"]}
+    stream.dropped = {(topic, partition): newest for topic, partition, newest in state["dropped"]}
     stream.late.update(state["late"])
     stream.reported = {
         (name, severity, tuple(event), lacking) for name, severity, event, lacking in state["reported"]

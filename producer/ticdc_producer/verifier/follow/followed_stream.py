@@ -25,7 +25,7 @@ from ticdc_producer.verifier.invariants.events import KEY_UPDATE_SPLIT
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.key_groups import KeyGroups
 from ticdc_producer.verifier.passes.key_pass import batch_groups, batch_suspected
-from ticdc_producer.verifier.passes.observe import Observer, with_left_keys
+from ticdc_producer.verifier.passes.observe import Observer, with_old_keys
 from ticdc_producer.verifier.passes.partition_marks import PartitionMarks, partitions_of
 from ticdc_producer.verifier.passes.row_history import KeyChecks
 from ticdc_producer.verifier.stream_stats import StreamStats
@@ -57,8 +57,8 @@ class FollowedStream:
     :param window: most events that stay for later comparisons.
     :ivar events: the window.
     :ivar horizon: the highest commit-ts that has left the window; -1: none has.
-    :ivar left: by topic and partition the highest commit-ts of its events that have left.
-    :ivar left_rows: number of rows that have left.
+    :ivar dropped: by topic and partition the highest commit-ts of its events that have left.
+    :ivar dropped_rows: number of rows that have left.
     :ivar uncovered_rows: number of those that left before the resolved-ts of all partitions had covered them.
     :ivar reported: the violations that were reported and whose events are in the window.
     :ivar counts: number of reported violations by invariant and severity.
@@ -72,8 +72,8 @@ class FollowedStream:
     stats: StreamStats = field(init=False)
     events: Events | None = None
     horizon: int = NOTHING
-    left: dict[tuple[str, int], int] = field(default_factory=dict)
-    left_rows: int = 0
+    dropped: dict[tuple[str, int], int] = field(default_factory=dict)
+    dropped_rows: int = 0
     uncovered_rows: int = 0
     reported: set[_Key] = field(default_factory=set)
     counts: Counter[tuple[str, Severity]] = field(default_factory=Counter)
@@ -98,7 +98,7 @@ class FollowedStream:
         before = self.covered
         marked = self.marks.mark(self._observer.observe(decoded))
         self.stats.add(marked)
-        new = with_left_keys(marked.events, marked.observation)
+        new = with_old_keys(marked.events, marked.observation)
         events = new if self.events is None else Events.joined([self.events, new])
         batch = _Batch(self, EventRefs(events, decoded))
         for invariant in self._invariants:
@@ -151,10 +151,10 @@ class FollowedStream:
 
     def _leave(self, events: Events) -> None:
         is_row = events.kind == EventKind.ROW
-        self.left_rows += int(is_row.sum())
+        self.dropped_rows += int(is_row.sum())
         self.uncovered_rows += int((is_row & (events.commit_ts > self.covered)).sum())
         for name, rows in partitions_of(events):
-            self.left[name] = max(self.left.get(name, NOTHING), int(events.commit_ts[rows].max()))
+            self.dropped[name] = max(self.dropped.get(name, NOTHING), int(events.commit_ts[rows].max()))
 
     def lags(self, now_ms: int) -> dict[tuple[str, int], int | None]:
         """Return by partition the age of its resolved-ts in milliseconds; None: it has none.
@@ -183,9 +183,13 @@ class FollowedStream:
             reasons = [(unmet.rows, unmet.reason) for unmet in invariant.unmet(self.stats)]
             if invariant.id in _LATER:
                 reasons = [(0, "a stream that is followed has it checked by `verify` alone")]
-            elif self.left and (invariant.by_key or invariant.by_batch) and invariant.id not in _IN_PARTITION:
+            elif (
+                self.dropped
+                and (invariant.by_key or invariant.by_batch)
+                and invariant.id not in _IN_PARTITION
+            ):
                 what = "later events are not compared with those that have left the window"
-                reasons += [(self.left_rows, what)]
+                reasons += [(self.dropped_rows, what)]
                 if self.uncovered_rows and invariant.by_key and invariant.id not in _BROADCAST:
                     what = "rows left the window before all partitions had a resolved-ts that covers them"
                     reasons += [(self.uncovered_rows, what)]
@@ -265,7 +269,7 @@ class _Batch:
         if stream.horizon == NOTHING or invariant.id == KEY_UPDATE_SPLIT.id:  # copies violate it, too
             return True
         if invariant.id in _IN_PARTITION:
-            return self._commit_ts(own) > stream.left.get(own[:2], NOTHING)
+            return self._commit_ts(own) > stream.dropped.get(own[:2], NOTHING)
         if invariant.id in _BROADCAST:
             return self._commit_ts(own) > stream.horizon
         return len(ids) > 1 and all(self._commit_ts(event) > stream.horizon for event in ids)

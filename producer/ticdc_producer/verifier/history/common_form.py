@@ -20,7 +20,7 @@ Projection: TypeAlias = Callable[[Value], Value]
 Projections: TypeAlias = tuple[Projection | None, Projection | None]
 """What is applied to the values of each of the two streams; None: they are compared as they are."""
 _MEMBERS = (MySQLType.ENUM, MySQLType.SET)
-UNFIT = (ValueError, TypeError, LookupError, ArithmeticError)
+CONVERSION_ERRORS = (ValueError, TypeError, LookupError, ArithmeticError)
 """Exceptions of a projection that is applied after another one."""
 
 
@@ -144,7 +144,7 @@ def _agree(values: list[Value], carried: Projections, chosen: Projections) -> bo
             applied(chosen[0], applied(carried[0], value)) == applied(chosen[1], applied(carried[1], value))
             for value in values
         )
-    except UNFIT:
+    except CONVERSION_ERRORS:
         return False
 
 

@@ -22,7 +22,7 @@ from ticdc_producer.verifier.events import (
     offset_and_index,
 )
 from ticdc_producer.verifier.fingerprint import (
-    ODD,
+    MULTIPLIER,
     Flags,
     Hashes,
     Numbers,
@@ -241,4 +241,4 @@ def _pairs(
         indices = pc.fill_null(distinct.indices, len(common))
         own = pa.concat_arrays([common, null]).take(indices)
     with np.errstate(over="ignore"):
-        return mixed(text_hashes(pa.array([name])) * ODD + value_hashes(own))
+        return mixed(text_hashes(pa.array([name])) * MULTIPLIER + value_hashes(own))

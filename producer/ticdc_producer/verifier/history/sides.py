@@ -20,7 +20,13 @@ from ticdc_producer.replica.versions import Version
 from ticdc_producer.verifier.event_layouts import DescribedColumn
 from ticdc_producer.verifier.findings import events_at
 from ticdc_producer.verifier.fingerprint import Numbers
-from ticdc_producer.verifier.history.common_form import UNFIT, CommonForm, Projection, Projections, applied
+from ticdc_producer.verifier.history.common_form import (
+    CONVERSION_ERRORS,
+    CommonForm,
+    Projection,
+    Projections,
+    applied,
+)
 from ticdc_producer.verifier.history.history_rows import TableName
 from ticdc_producer.verifier.passes.slices import Messages
 from ticdc_producer.verifier.violations import EventID
@@ -242,5 +248,5 @@ def readable(projection: Projection | None, value: bytes | None) -> bytes | None
     """Return a value in the common form; a value that is invalid for the type is unchanged."""
     try:
         return applied(projection, value)
-    except UNFIT:
+    except CONVERSION_ERRORS:
         return value

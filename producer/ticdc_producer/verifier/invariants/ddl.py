@@ -27,9 +27,9 @@ def _check_ddl_broadcast(checks: KeyChecks) -> Violations:
     for event in checks.incomplete(EventKind.DDL, to_all=checks.groups.options.ddl_broadcast):
         newest = checks.groups.stats.newest(event.topic, EventKind.ROW, EventKind.DDL, EventKind.RESOLVED)
         violations += [
-            in_partition(event, lacking, newest, "DDL with ts", unless="warning") for lacking in event.lacking
+            in_partition(event, missing, newest, "DDL with ts", unless="warning") for missing in event.missing
         ]
-        for partition in event.surplus:
+        for partition in event.unexpected:
             what = f"DDL with ts {event.commit_ts} does not belong in"
             detail = violation_text(event, what, partition)
             violations.append(BroadcastViolation(event, partition, "error", NOTHING, detail))

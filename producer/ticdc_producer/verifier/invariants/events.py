@@ -46,7 +46,7 @@ FRAME = Invariant(
     statement="Every message decodes under the strict rules of the protocol.",
     hint="the protocol or its version is not the configured one, or the encoder has a bug",
     by_event=_check_frame,
-    preconditions=preconditions.nothing,
+    preconditions=preconditions.no_requirement,
 )
 
 
@@ -276,13 +276,13 @@ KEY_UPDATE_SPLIT = Invariant(
 
 
 def _check_flags(marked: MarkedEvents) -> Violations:
-    odd = marked.observation.odd_flags
+    illegal = marked.observation.illegal_flags
     return Violations.of_events(
         marked.events,
-        odd.is_valid().to_numpy(zero_copy_only=False),
+        illegal.is_valid().to_numpy(zero_copy_only=False),
         # Its encoder sends flags of an earlier version of a table (``scenario.cached_flags``).
         "warning" if marked.options.profile == "new" else "error",
-        lambda number: f"flags of {odd[number]}",
+        lambda number: f"flags of {illegal[number]}",
     )
 
 

@@ -26,7 +26,7 @@ class Unmet:
 Preconditions: TypeAlias = Callable[[StreamStats], Iterator[Unmet]]
 
 
-def nothing(_stats: StreamStats) -> Iterator[Unmet]:
+def no_requirement(_stats: StreamStats) -> Iterator[Unmet]:
     """Require nothing: every stream can be checked."""
     yield from ()
 
@@ -53,8 +53,8 @@ def message_limits(stats: StreamStats) -> Iterator[Unmet]:
 def handle_key_rows(stats: StreamStats) -> Iterator[Unmet]:
     """Require rows; those without a handle key are not checked."""
     yield from events_of_kind(EventKind.ROW)(stats)
-    if unkeyed := stats.rows("unkeyed"):
-        yield Unmet("rows of tables without handle key cannot be distinguished", unkeyed)
+    if rows := stats.rows("without_key"):
+        yield Unmet("rows of tables without handle key cannot be distinguished", rows)
 
 
 def exact_commit_ts(preconditions: Preconditions) -> Preconditions:
@@ -97,14 +97,14 @@ def dispatch_rules(stats: StreamStats) -> Iterator[Unmet]:
         return
     yield from events_of_kind(EventKind.ROW)(stats)
     yield from _uncounted(stats)
-    if unruled := stats.rows("unruled"):
-        yield Unmet("no dispatch rule is known for the rows' table", unruled)
-    if unhashed := stats.rows("unhashed"):
+    if rows := stats.rows("without_rule"):
+        yield Unmet("no dispatch rule is known for the rows' table", rows)
+    if rows := stats.rows("without_hash"):
         what = (
             "the message lacks a column that the rule hashes, or the exact commit-ts that it takes, "
             "or has its value in another form"
         )
-        yield Unmet(what, unhashed)
+        yield Unmet(what, rows)
 
 
 def key_update_split(stats: StreamStats) -> Iterator[Unmet]:
@@ -149,13 +149,13 @@ def tracked_tables(preconditions: Preconditions) -> Preconditions:
     """Require tables that can be tracked from DDL to DDL, in addition to other preconditions."""
 
     def both(stats: StreamStats) -> Iterator[Unmet]:
-        if stats.options.untracked is None:
+        if stats.options.uncomparable is None:
             yield Unmet(
                 "the protocol sends no DDL events, so changes of rows and columns by a DDL are not visible"
             )
             return
         yield from preconditions(stats)
-        if rows := stats.rows("untracked"):
+        if rows := stats.rows("uncomparable"):
             yield Unmet("rows of the table were left out, or a DDL of it is not visible", rows)
 
     return both
@@ -164,7 +164,7 @@ def tracked_tables(preconditions: Preconditions) -> Preconditions:
 def row_histories(stats: StreamStats) -> Iterator[Unmet]:
     """Require rows that can be tracked from event to event."""
     yield from tracked_tables(handle_key_rows)(stats)
-    rows = stats.rows("partition_varies") + stats.rows("unruled")
+    rows = stats.rows("partition_varies") + stats.rows("without_rule")
     if stats.options.fidelity.commit_ts != "exact" and rows:
         yield Unmet("events of one commit-ts in two partitions have no known order", rows)
 
@@ -199,7 +199,7 @@ def batch_keys(stats: StreamStats) -> Iterator[Unmet]:
         yield Unmet("batch-by=partition puts rows of any dispatch key into one message")
         return
     yield from events_of_kind(EventKind.ROW)(stats)
-    if rows := stats.rows("unruled") + stats.rows("unhashed"):
+    if rows := stats.rows("without_rule") + stats.rows("without_hash"):
         yield Unmet("the dispatch key is unknown, so only the table is compared", rows)
 
 
@@ -209,8 +209,8 @@ def topic_rules(stats: StreamStats) -> Iterator[Unmet]:
         yield Unmet("the topic rules are unknown; give the changefeed's configuration")
         return
     yield from events_of_kind(EventKind.ROW)(stats)
-    if unruled := stats.rows("unruled"):
-        yield Unmet("no dispatch rule is known for the rows' table", unruled)
+    if rows := stats.rows("without_rule"):
+        yield Unmet("no dispatch rule is known for the rows' table", rows)
 
 
 def handle_keys(stats: StreamStats) -> Iterator[Unmet]:
@@ -219,7 +219,7 @@ def handle_keys(stats: StreamStats) -> Iterator[Unmet]:
         yield Unmet("the protocol marks primary keys only, not which other key is the handle key")
         return
     yield from events_of_kind(EventKind.ROW)(stats)
-    if stats.options.force_replicate and (rows := stats.rows("unkeyed")):
+    if stats.options.force_replicate and (rows := stats.rows("without_key")):
         yield Unmet("force-replicate sends tables without handle key", rows)
 
 

@@ -49,7 +49,7 @@ def in_partition(
 
 def violation_text(event: Occurrences, what: str, partition: int) -> str:
     """Return what is wrong in a partition, and where the event is."""
-    return f"{what} partition {partition}; found in partitions {', '.join(map(str, event.found_in))}"
+    return f"{what} partition {partition}; found in partitions {', '.join(map(str, event.partitions))}"
 
 
 def broadcast_violations(violations: Sequence[BroadcastViolation]) -> Violations:
@@ -173,8 +173,8 @@ def _check_resolved_broadcast(checks: KeyChecks) -> Violations:
         newest = checks.groups.stats.newest(event.topic, EventKind.RESOLVED)
         if event.commit_ts < max(ts for ts, _ in newest.values()):
             violations += [
-                in_partition(event, lacking, newest, "resolved-ts", unless="info")
-                for lacking in event.lacking
+                in_partition(event, missing, newest, "resolved-ts", unless="info")
+                for missing in event.missing
             ]
     return broadcast_violations(violations)
 

@@ -107,7 +107,7 @@ class TableShapes:
     def add(self, groups: KeyGroups) -> None:
         """Add the shapes of whole rows. Rows with the handle key only do not count."""
         events = groups.events
-        rows = groups.first_rows & events.whole & (events.shape != 0) & ~events.untracked
+        rows = groups.first_rows & events.whole & (events.shape != 0) & ~events.uncomparable
         whole_rows = events.take(rows)
         epoch_ts, _ = groups.stats.epochs.before(whole_rows)
         if groups.options.fidelity.commit_ts != "exact":  # within a millisecond, row and DDL have no order
@@ -186,7 +186,7 @@ class KeyFindings:
                 self.violations.add(invariant.id, invariant.by_key(checks))
         self.shapes.add(groups)
         self.uncovered.add(groups)
-        duplicates = ~groups.first_delivery & (groups.events.kind != EventKind.LEFT_KEY)
+        duplicates = ~groups.first_delivery & (groups.events.kind != EventKind.OLD_KEY)
         self.duplicates += int(duplicates.sum())
         self.suspected += int(checks.history.wrong_old.sum())
         self.batch_suspected.add(GroupedRows.part_of(groups.events).take(batch_suspected(groups)))

@@ -34,9 +34,9 @@ class Observation:
     :param certain: False if TiCDC's dispatch key is uncertain: NULLs (classic and new differ), rows with the
         handle key only, uncertain rules.
     :param null_handle: a handle column is NULL.
-    :param odd_flags: names of the columns with flags that TiDB never produces, each with the reason.
+    :param illegal_flags: names of the columns with flags that TiDB never produces, each with the reason.
     :param reduced: the row has its handle key only, because it is large.
-    :param left_key, left_key_check: the old row key of updates that change it.
+    :param old_key, old_key_check: the old row key of updates that change it.
     """
 
     events: Events
@@ -45,14 +45,14 @@ class Observation:
     topic_rule: pa.Array
     certain: Flags
     null_handle: Flags
-    odd_flags: pa.Array
+    illegal_flags: pa.Array
     reduced: Flags
-    left_key: Numbers
-    left_key_check: Numbers
+    old_key: Numbers
+    old_key_check: Numbers
 
 
 _OBSERVED_FLAGS = ("certain", "null_handle", "reduced")
-_OBSERVED_NUMBERS = ("left_key", "left_key_check")
+_OBSERVED_NUMBERS = ("old_key", "old_key_check")
 """The columns of an observation which :class:`Events` lack."""
 
 
@@ -88,10 +88,10 @@ class _Batch(LayoutBatch):
             topic_rule=self._topic_rule(),
             certain=columns["certain"],
             null_handle=columns["null_handle"],
-            odd_flags=pa.array(columns["odd_flags"], pa.string()),
+            illegal_flags=pa.array(columns["illegal_flags"], pa.string()),
             reduced=self.reduced,
-            left_key=columns["left_key"],
-            left_key_check=columns["left_key_check"],
+            old_key=columns["old_key"],
+            old_key_check=columns["old_key_check"],
         )
 
     def _empty_columns(self) -> dict[str, Any]:
@@ -101,7 +101,8 @@ class _Batch(LayoutBatch):
         numbers = [column.name for column in schema if pa.types.is_integer(column.type)]
         columns: dict[str, Any] = {name: np.zeros(rows, np.bool_) for name in (*flags, *_OBSERVED_FLAGS)}
         columns.update({name: np.zeros(rows, np.int64) for name in (*numbers, *_OBSERVED_NUMBERS)})
-        columns["key_change"], columns["odd_flags"] = np.full(rows, "", object), np.full(rows, None, object)
+        columns["key_change"] = np.full(rows, "", object)
+        columns["illegal_flags"] = np.full(rows, None, object)
         columns["dispatch_key"][:] = NOTHING
         columns["certain"][:] = True
         return columns
@@ -156,7 +157,7 @@ class _Batch(LayoutBatch):
             "shape": np.where(row, self.described.hashes, 0),
             "content": np.where(row, self.new.hashes, 0),
             "effect": self._effects(),
-            "untracked": self._untracked(),
+            "uncomparable": self._uncomparable(),
             "rule": np.array([_code(rule) for rule in rules], np.int64)[codes],
             # TiCDC hashes the handle key if a rule lists no columns.
             "hashes_handle": np.array([rule is None or rule.columns is None for rule in rules], bool)[codes],
@@ -186,12 +187,12 @@ class _Batch(LayoutBatch):
             effects[number] = ddl_effect(queries[number].as_py() or "", int(actions[number]))
         return effects
 
-    def _untracked(self) -> Flags:
-        untracked = self.options.untracked
-        if untracked is None:
+    def _uncomparable(self) -> Flags:
+        uncomparable = self.options.uncomparable
+        if uncomparable is None:
             return np.ones(len(self.kind), bool)
         names = pc.binary_join_element_wise(self.schema, self.table, ".")
-        listed = pc.is_in(names, pa.array(sorted(untracked), pa.string()))
+        listed = pc.is_in(names, pa.array(sorted(uncomparable), pa.string()))
         flags: Flags = listed.to_numpy(zero_copy_only=False)
         return flags
 
@@ -207,7 +208,7 @@ class _Batch(LayoutBatch):
         return topics.take(pa.array(codes))
 
 
-def with_left_keys(events: Events, observation: Observation) -> Events:
+def with_old_keys(events: Events, observation: Observation) -> Events:
     """Return the events, and one more at the old key of each update that changes the handle key.
 
     :param events: those of the observation, with their marks.
@@ -217,10 +218,10 @@ def with_left_keys(events: Events, observation: Observation) -> Events:
         return events
     leaving = replace(
         events.take(rows),
-        kind=np.full(len(rows), int(EventKind.LEFT_KEY)),
+        kind=np.full(len(rows), int(EventKind.OLD_KEY)),
         op=np.full(len(rows), int(Op.DELETE)),
-        key=observation.left_key[rows],
-        key_check=observation.left_key_check[rows],
+        key=observation.old_key[rows],
+        key_check=observation.old_key_check[rows],
         new=np.zeros(len(rows), np.int64),
         content=np.zeros(len(rows), np.int64),
     )

@@ -70,7 +70,7 @@ class RowHistory:
         return np.where(self.since_previous, exists, np.where(absent, ABSENT, UNKNOWN))
 
     @cached_property
-    def stays(self) -> Flags:
+    def keeps_key(self) -> Flags:
         """Neither the change nor the previous one changes the row's handle key."""
         return ~self.changes.moves & ~self.previous(self.changes.moves)
 
@@ -81,7 +81,7 @@ class RowHistory:
         wrong = ~inserts & (self.state == ABSENT)
         if self.groups.options.fidelity.distinguishes_updates:
             wrong |= inserts & (self.state == PRESENT)
-        flags: Flags = wrong & ~self.changes.untracked
+        flags: Flags = wrong & ~self.changes.uncomparable
         return flags
 
     @cached_property
@@ -89,7 +89,7 @@ class RowHistory:
         """Old images with another fingerprint than the previous new image."""
         changes, previous_new = self.changes, self.previous(self.changes.new)
         differs = (changes.old != 0) & (previous_new != 0) & (changes.old != previous_new)
-        tracked = ~changes.untracked & self.since_previous & (self.state == PRESENT)
+        tracked = ~changes.uncomparable & self.since_previous & (self.state == PRESENT)
         flags: Flags = tracked & (changes.op != Op.INSERT) & differs
         return flags
 
@@ -99,7 +99,7 @@ class RowHistory:
         changes = self.changes
         if self.groups.options.fidelity.commit_ts != "exact":
             return np.zeros(len(changes), bool)
-        same = self.has_previous & self.stays
+        same = self.has_previous & self.keeps_key
         for column in (changes.commit_ts, changes.op):
             same &= column == self.previous(column)
         differs = changes.partition == self.previous(changes.partition)
@@ -118,14 +118,14 @@ class RowHistory:
             | ((changes.rule == Rule.INDEX_VALUE) & changes.hashes_handle)
         )
         moved = changes.partition != self.previous(changes.partition)
-        flags: Flags = fixed & moved & self.has_previous & self.stays
+        flags: Flags = fixed & moved & self.has_previous & self.keeps_key
         return flags
 
 
 def row_history(groups: KeyGroups) -> RowHistory:
     """Return the history of all rows with handle key."""
     events = groups.events
-    leaves = events.kind == EventKind.LEFT_KEY
+    leaves = events.kind == EventKind.OLD_KEY
     rows = np.flatnonzero(groups.first_delivery & (events.keyed & (events.kind == EventKind.ROW) | leaves))
     changes = events.take(rows)
     if groups.snapshot is not None:
@@ -147,17 +147,17 @@ def row_history(groups: KeyGroups) -> RowHistory:
 class Occurrences:
     """Copies of a broadcast event that are not in exactly the partitions where they belong.
 
-    :param found_in: the partitions that have one, in order.
-    :param lacking: the partitions that should have one.
-    :param surplus: the partitions that should not.
+    :param partitions: the partitions that have one, in order.
+    :param missing: the partitions that should have one.
+    :param unexpected: the partitions that should not.
     :param first: partition and position of the first copy.
     """
 
     topic: str
     commit_ts: int
-    found_in: tuple[int, ...]
-    lacking: tuple[int, ...]
-    surplus: tuple[int, ...]
+    partitions: tuple[int, ...]
+    missing: tuple[int, ...]
+    unexpected: tuple[int, ...]
     first: tuple[int, int]
 
 
@@ -191,9 +191,9 @@ class KeyChecks:
         due = np.array([counts.get(topic, 0) for topic in topics], np.int64)[codes[order]]
         belongs = copies.partition[order] < (due if to_all else np.minimum(due, 1))
         present = np.bincount(group, weights=once & belongs).astype(np.int64)
-        surplus = np.bincount(group, weights=once & ~belongs).astype(np.int64)
+        unexpected = np.bincount(group, weights=once & ~belongs).astype(np.int64)
         required = due[starts] if to_all else np.minimum(due[starts], 1)
-        wrong = np.flatnonzero((due[starts] > 0) & ((present < required) | (surplus > 0)))
+        wrong = np.flatnonzero((due[starts] > 0) & ((present < required) | (unexpected > 0)))
         bounds = [*np.flatnonzero(starts).tolist(), len(order)]
         return [
             _occurrences(copies.take(order[bounds[number] : bounds[number + 1]]), int(required[number]))
@@ -210,9 +210,9 @@ def _occurrences(copies: Events, due: int) -> Occurrences:
     return Occurrences(
         topic=copies.topic[0].as_py(),
         commit_ts=int(copies.commit_ts[0]),
-        found_in=tuple(partitions),
-        lacking=tuple(partition for partition in range(due) if partition not in partitions),
-        surplus=tuple(partition for partition in partitions if partition >= due),
+        partitions=tuple(partitions),
+        missing=tuple(partition for partition in range(due) if partition not in partitions),
+        unexpected=tuple(partition for partition in partitions if partition >= due),
         first=(int(copies.partition[0]), int(copies.position[0])),
     )
 

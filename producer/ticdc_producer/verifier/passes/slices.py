@@ -14,7 +14,7 @@ from ticdc_producer.model.shapes import DecodedBatch
 from ticdc_producer.verifier.events import Events
 from ticdc_producer.verifier.findings import enabled_invariants, rows_at
 from ticdc_producer.verifier.options import VerifyOptions
-from ticdc_producer.verifier.passes.observe import Observer, with_left_keys
+from ticdc_producer.verifier.passes.observe import Observer, with_old_keys
 from ticdc_producer.verifier.passes.partition_marks import PartitionMarks, PartitionState
 from ticdc_producer.verifier.stream_stats import StreamStats
 from ticdc_producer.verifier.violations import ViolationCounts
@@ -58,7 +58,7 @@ def observed_slices(
         for invariant in enabled_invariants(options):
             if invariant.by_event:
                 slices.violations.add(invariant.id, invariant.by_event(marked))
-        observed = with_left_keys(marked.events, marked.observation)
+        observed = with_old_keys(marked.events, marked.observation)
         yield EVENT, replace(observed, slice=np.full(len(observed), part.index)).to_batch()
     slices.states = marks.states
     return slices

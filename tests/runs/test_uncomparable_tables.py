@@ -20,7 +20,7 @@ MOVED = SQL + "RENAME TABLE still TO moved;\n"
 
 
 @pytest.mark.parametrize(
-    ("sql", "query", "untracked"),
+    ("sql", "query", "uncomparable"),
     [
         (SQL, "open-protocol", set()),
         (SQL, "debezium&output-ddl=true", set()),
@@ -28,9 +28,9 @@ MOVED = SQL + "RENAME TABLE still TO moved;\n"
         (MOVED, "debezium", {"test.still", "test.moved", "test.emptied", "test.widened"}),
     ],
 )
-def test_a_ddl_that_is_not_in_the_stream_makes_its_table_untracked(
-    tmp_path: Path, sql: str, query: str, untracked: set[str]
+def test_a_ddl_that_is_not_in_the_stream_makes_its_table_uncomparable(
+    tmp_path: Path, sql: str, query: str, uncomparable: set[str]
 ) -> None:
     scenario = tmp_path / "tables.sql"
     scenario.write_text(sql)
-    assert uncomparable_histories(prepare(scenario, sink_uri=f"kafka:///t?protocol={query}")) == untracked
+    assert uncomparable_histories(prepare(scenario, sink_uri=f"kafka:///t?protocol={query}")) == uncomparable
