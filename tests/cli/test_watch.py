@@ -29,7 +29,7 @@ def test_a_save_is_a_change_of_the_file(tmp_path: Path) -> None:
             case 6:
                 raise KeyboardInterrupt
 
-    changes = saves([file], pause)
+    changes = saves(lambda: [file], pause)
     assert next(changes) is None
     assert next(changes) is None
     assert pauses == 4
@@ -72,6 +72,56 @@ def test_an_edited_scenario_prints_its_differences(
         '  - {"id": "1", "v": "10"}',
     ]
     assert (tmp_path / "golden" / "manifest.json").exists()
+
+
+def test_a_sourced_file_is_watched_as_long_as_it_is_sourced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script, rows = tmp_path / "s.sql", tmp_path / "rows.sql"
+    script.write_text("CREATE TABLE t (id INT PRIMARY KEY);\nSOURCE rows.sql\n")
+    rows.write_text("INSERT INTO t VALUES (1);")
+    texts = ["INSERT INTO t VALUES (oops", "SOURCE rows.sql", "INSERT INTO t VALUES (1), (2);"]
+    editor = Editor(rows, texts)
+    monkeypatch.setattr("sys.stderr", editor)
+    assert main(["run", str(script), "--watch", "--no-verify"]) == 130
+    printed = editor.getvalue()
+    assert "rows.sql:1" in printed
+    assert "'rows.sql' sources itself" in printed  # it cannot be loaded, and is watched nevertheless
+    assert "rows of test.t: 1 before, 2 now" in capsys.readouterr().out
+
+
+def test_a_file_may_join_and_leave_while_others_are_watched(tmp_path: Path) -> None:
+    first, second = tmp_path / "1", tmp_path / "2"
+    first.write_text("1")
+    second.write_text("2")
+    files, pauses = [first], 0
+
+    def pause(_seconds: float) -> None:
+        nonlocal pauses
+        pauses += 1
+        match pauses:
+            case 1:
+                second.write_text("3 is not watched yet")
+            case 2:
+                first.write_text("12")
+            case 3:
+                second.unlink()  # alone no change
+            case 4:
+                second.write_text("12")
+            case 5:
+                raise KeyboardInterrupt
+
+    changes = saves(lambda: files, pause)
+    next(changes)
+    files = [first, second]
+    next(changes)
+    assert pauses == 2
+    files = [first]
+    next(changes)
+    assert pauses == 4
+    second.write_text("1")
+    with pytest.raises(KeyboardInterrupt):
+        next(changes)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ With ``--watch`` it runs the scenario again whenever its file is saved, and prin
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from difflib import unified_diff
 from functools import partial
 from pathlib import Path
@@ -86,7 +87,9 @@ def run(
 
 
 def _watch(scenario: str, options: Mapping[str, Any], *, quiet: bool = False) -> None:
-    """Run a scenario now and after each save of its file or of the changefeed file, until Ctrl-C.
+    """Run a scenario now and after each save of its file, of one that it sources, or of the changefeed file.
+
+    Ctrl-C ends it.
 
     :param scenario: a ``.yaml`` or ``.sql`` file.
     :param options: of ``api.run``; without ``out`` the golden folder is temporary.
@@ -94,13 +97,34 @@ def _watch(scenario: str, options: Mapping[str, Any], *, quiet: bool = False) ->
     """
     if not local_path(scenario).is_file():
         raise ScenarioError("--watch requires a scenario file that exists", file=scenario)
-    files = [Path(scenario), *([Path(options["config"])] if options.get("config") else [])]
+    named = [scenario, *([str(options["config"])] if options.get("config") else [])]
     with TemporaryDirectory(prefix="ticdc-producer-watch-") as temporary:
         folder = options.get("out") or Path(temporary) / "golden"
         text: FolderText | None = None
-        for _ in saves(files):
+        for _ in saves(_WatchedFiles(scenario, named)):
             text = _run(scenario, {**options, "out": folder, "replace": True}, text, quiet) or text
             typer.echo(f"waiting for {scenario} to be saved; Ctrl-C ends", err=True)
+
+
+class _WatchedFiles:
+    """The files whose saves start a run.
+
+    :param named: those that the command line names.
+    """
+
+    def __init__(self, scenario: str, named: Sequence[str]) -> None:
+        self._scenario = scenario
+        self._named = named
+        self._sourced: Sequence[str] = ()
+
+    def __call__(self) -> Sequence[str]:
+        """Return them, with the files that the scenario sources; if it cannot be loaded, those of before."""
+        from ticdc_producer.scenario.load import load_scenario
+
+        with suppress(ProducerError):  # the run reports it
+            sourced = load_scenario(self._scenario).sourced.values()
+            self._sourced = sorted({each.file for each in sourced})
+        return [*self._named, *self._sourced]
 
 
 def _run(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextlib import suppress
 
 from ticdc_producer.cli.remote.frames import frame
 
@@ -47,7 +48,7 @@ class ClientFiles:
     def content(self) -> bytes:
         """Return the frames with all that the service requires."""
         if self._saves is None:
-            self._saves = saves([path for path in self._requested if path != STDIN])
+            self._saves = saves(lambda: [path for path in self._requested if path != STDIN])
             next(self._saves)
         return b"".join([frame("prepared"), *(part for path in self._requested for part in _frames_of(path))])
 
@@ -170,31 +171,34 @@ def _check_folder(path: str, replace: bool) -> None:
         raise FolderError(what, path=path, hint=hint)
 
 
-def saves(files: Sequence[str | Path], pause: Callable[[float], object] = time.sleep) -> Iterator[None]:
+def saves(
+    files: Callable[[], Sequence[str | Path]], pause: Callable[[float], object] = time.sleep
+) -> Iterator[None]:
     """Yield at once, and after each change of one of the files.
 
     A file that is missing for a moment, because an editor replaces it, has not changed yet.
 
+    :param files: gives the watched files; called before each yield, so that a change after it counts.
     :param pause: waits for a number of seconds.
     """
-    seen = _states(files)
+    watched = files()
+    seen = _states(watched)
     yield
     while True:
-        states = _states(files)
-        if states != seen and None not in states:
-            seen = states
+        states = _states(watched)
+        if any(seen.get(file) != state for file, state in states.items()):
+            watched = files()
+            seen = states | _states(watched)
             yield
         else:
             pause(_POLL_SECONDS)
 
 
-def _states(files: Sequence[str | Path]) -> list[tuple[int, int] | None]:
-    states: list[tuple[int, int] | None] = []
+def _states(files: Sequence[str | Path]) -> dict[str | Path, tuple[int, int]]:
+    """Return time and size of the files that exist."""
+    states: dict[str | Path, tuple[int, int]] = {}
     for file in files:
-        try:
+        with suppress(OSError):
             state = os.stat(file)
-        except OSError:
-            states.append(None)
-        else:
-            states.append((state.st_mtime_ns, state.st_size))
+            states[file] = state.st_mtime_ns, state.st_size
     return states
