@@ -1,14 +1,10 @@
 """Coerces values to the canonical bytes of a column, and reads canonical bytes as SQL values.
 
-Rules: tidb ``pkg/types/vector.go`` (``ParseVectorFloat32``, ``String``).
-
 This is the only module that implements MySQL's conversion to column types (``docs/design.md#values``).
 """
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -27,7 +23,7 @@ from ticdc_producer.model.values.coerce_scalar import (
     coerce_year,
 )
 from ticdc_producer.model.values.coerce_text import coerce_enum, coerce_json, coerce_set, coerce_text, to_text
-from ticdc_producer.model.values.number_text import narrow, plain_text
+from ticdc_producer.model.values.number_text import narrow
 from ticdc_producer.model.values.sql_value import (
     Bits,
     ColumnBytes,
@@ -41,6 +37,7 @@ from ticdc_producer.model.values.sql_value import (
     SQLValue,
     TypedJson,
     Unsigned,
+    Vector,
     value_error,
 )
 from ticdc_producer.model.values.temporal_text import (
@@ -49,8 +46,7 @@ from ticdc_producer.model.values.temporal_text import (
     parse_datetime,
     parse_duration,
 )
-
-MAX_DIMENSIONS = 16383
+from ticdc_producer.model.values.vector import parse_vector
 
 
 def coerce_vector(column: ColumnInfo, value: SQLValue, _: SQLMode) -> bytes:
@@ -58,45 +54,13 @@ def coerce_vector(column: ColumnInfo, value: SQLValue, _: SQLMode) -> bytes:
     if not isinstance(value, str | bytes):
         raise value_error(column.name, value, "Incorrect vector value")
     try:
-        text, dimensions = vector_text(to_text(value))
+        vector = value if isinstance(value, Vector) else parse_vector(to_text(value))
     except ValueError as error:
         raise value_error(column.name, value, f"Incorrect vector value ({error})") from error
-    if column.length >= 0 and dimensions != column.length:
-        what = f"vector has {dimensions} dimensions, does not fit VECTOR({column.length})"
+    if column.length >= 0 and len(vector.elements) != column.length:
+        what = f"vector has {len(vector.elements)} dimensions, does not fit VECTOR({column.length})"
         raise value_error(column.name, value, what)
-    return text.encode()
-
-
-def vector_text(source: str) -> tuple[str, int]:
-    """Return the canonical text of a vector, and its number of dimensions.
-
-    :raises ValueError: for text that is not a vector.
-    """
-    try:
-        elements = json.loads(source, parse_int=float, parse_constant=_refuse)
-    except RecursionError:
-        raise ValueError("not a list of numbers") from None
-    if not isinstance(elements, list) or not all(isinstance(element, float) for element in elements):
-        raise ValueError("not a list of numbers")
-    if len(elements) > MAX_DIMENSIONS:
-        raise ValueError(f"more than {MAX_DIMENSIONS} dimensions")
-    return "[" + ",".join(_element(element) for element in elements) + "]", len(elements)
-
-
-def _element(number: float) -> str:
-    if math.isinf(number):
-        raise ValueError("infinite values are not allowed")
-    try:
-        real = narrow(number, MySQLType.FLOAT)
-    except OverflowError:
-        raise ValueError("infinite values are not allowed") from None
-    if real == 0:  # unlike FLOAT columns, vectors keep the sign of a zero
-        return "-0" if math.copysign(1, real) < 0 else "0"
-    return plain_text(real, MySQLType.FLOAT).decode()
-
-
-def _refuse(word: str) -> float:
-    raise ValueError(f"{word} is not a number")
+    return vector.encode()
 
 
 T = MySQLType
@@ -192,7 +156,7 @@ def _read_other(column: ColumnInfo, value: bytes, mode: SQLMode) -> SQLValue:
         return JsonText(value.decode("utf-8", "surrogateescape"), document)
     text = value.decode()
     if code == T.VECTOR_FLOAT32:
-        return text
+        return parse_vector(text)
     if code == T.DURATION:
         return parse_duration(text, max(column.decimal, 0))
     fsp = -1 if code in (T.DATE, T.NEW_DATE) else max(column.decimal, 0)

@@ -26,6 +26,7 @@ from ticdc_producer.model.values.sql_value import (
     Member,
     SQLMode,
     SQLValue,
+    Vector,
     display_value,
 )
 
@@ -62,6 +63,7 @@ def as_number(value: SQLValue) -> tuple[int | Decimal | float, bool]:
     Text becomes an exact number: ``'1.5'`` and ``'1e3'`` become a Decimal.
 
     :param value: anything but NULL.
+    :raises ScenarioError: for a vector, which has no number in TiDB.
     """
     if type(value) is int or type(value) is Decimal or type(value) is float:  # the usual ones first
         return value, True
@@ -69,6 +71,8 @@ def as_number(value: SQLValue) -> tuple[int | Decimal | float, bool]:
         return value.number, True
     if isinstance(value, JsonText):
         return _json_number(value)
+    if isinstance(value, Vector):
+        raise ScenarioError("cannot cast a vector to a number", value=display_value(value))
     if isinstance(value, bytes):
         return _text_number(value.decode("utf-8", "replace"))
     if isinstance(value, str):
@@ -99,7 +103,9 @@ def _text_number(text: str) -> tuple[int | Decimal, bool]:
 
 def is_text(value: SQLValue) -> TypeGuard[str | bytes]:
     """Return whether a value is text, which is parsed where a number is needed. JSON and ENUM are not."""
-    return isinstance(value, str | bytes) and not isinstance(value, BinaryLiteral | Member | JsonText)
+    return isinstance(value, str | bytes) and not isinstance(
+        value, BinaryLiteral | Member | JsonText | Vector
+    )
 
 
 def whole_number(value: SQLValue) -> int:

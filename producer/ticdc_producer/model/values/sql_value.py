@@ -105,6 +105,20 @@ class JsonText(str):
         return value
 
 
+class Vector(str):
+    """A vector as TiDB prints it, and its elements, which are numbers of 32 bits."""
+
+    elements: tuple[float, ...]
+
+    def __new__(cls, text: str, elements: tuple[float, ...]) -> Vector:
+        value = super().__new__(cls, text)
+        value.elements = elements
+        return value
+
+    def __reduce__(self) -> tuple[type[Vector], tuple[str, tuple[float, ...]]]:
+        return Vector, (str(self), self.elements)
+
+
 class TypedJson(bytes):
     """The stored text of a JSON document with scalars whose type the text does not show, such as dates.
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.mysql_type import CHARSET_BEARING, MySQLType
-from ticdc_producer.model.values.coerce import MAX_DIMENSIONS
+from ticdc_producer.model.values.vector import MAX_DIMENSIONS
 from ticdc_producer.scenario.sql.syntax.column_type import ColumnType
 
 T = MySQLType

@@ -25,7 +25,9 @@ from ticdc_producer.model.values.sql_value import (
     SQLMode,
     SQLValue,
     Unsigned,
+    Vector,
 )
+from ticdc_producer.model.values.vector import combine, vector_of
 
 MAX_SCALE = 30
 """The largest number of fractional digits of a DECIMAL."""
@@ -203,6 +205,8 @@ def _exact_or_double(
     on_decimals: Callable[[Decimal, Decimal], Decimal],
     on_doubles: Callable[[float, float], float],
 ) -> SQLValue:
+    if isinstance(left, Vector) or isinstance(right, Vector):
+        return combine(vector_of(left), vector_of(right), on_doubles)
     a, b = operand(left, mode), operand(right, mode)
     if isinstance(a, float) or isinstance(b, float):
         return _finite(on_doubles(float(a), float(b)), sign)

@@ -16,7 +16,7 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.values.coerce import coerce, read, vector_text
+from ticdc_producer.model.values.coerce import coerce, read
 from ticdc_producer.model.values.coerce_scalar import allowed, as_datetime, as_duration
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.collation import weights_of
@@ -29,9 +29,11 @@ from ticdc_producer.model.values.sql_value import (
     SQLMode,
     SQLValue,
     Unsigned,
+    Vector,
     display_value,
 )
 from ticdc_producer.model.values.temporal_text import MAX_DURATION, MAX_FSP
+from ticdc_producer.model.values.vector import vector_of
 from ticdc_producer.scenario.sql.expression.eval_type import (
     OF_INTEGER,
     TEMPORALS,
@@ -237,6 +239,8 @@ def _plain_text(value: SQLValue) -> SQLValue:
 
 
 def _json(value: SQLValue, _: CastType, __: SQLMode) -> SQLValue:
+    if isinstance(value, Vector):
+        raise ScenarioError("cannot cast a vector to JSON", value=display_value(value))
     try:
         if isinstance(value, str) and not isinstance(value, JsonText):
             return to_json_text(check_depth(parse_json(value)))
@@ -246,14 +250,11 @@ def _json(value: SQLValue, _: CastType, __: SQLMode) -> SQLValue:
 
 
 def _vector(value: SQLValue, target: CastType, _: SQLMode) -> SQLValue:
-    try:
-        text, dimensions = vector_text(to_text(value))
-    except ValueError as error:
-        raise ScenarioError(f"Incorrect vector value ({error})", value=display_value(value)) from error
-    if target.sizes and dimensions != target.sizes[0]:
-        what = f"vector has {dimensions} dimensions, does not fit VECTOR({target.sizes[0]})"
+    vector = vector_of(value)
+    if target.sizes and len(vector.elements) != target.sizes[0]:
+        what = f"vector has {len(vector.elements)} dimensions, does not fit VECTOR({target.sizes[0]})"
         raise ScenarioError(what, value=display_value(value))
-    return text
+    return vector
 
 
 _CHARSETS = ("utf8mb4", "utf8", "utf8mb3", "binary", "ascii", "latin1", "gbk")

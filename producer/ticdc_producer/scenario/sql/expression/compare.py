@@ -24,8 +24,10 @@ from ticdc_producer.model.values.sql_value import (
     Member,
     SQLMode,
     SQLValue,
+    Vector,
     display_value,
 )
+from ticdc_producer.model.values.vector import compare_vectors, vector_of
 from ticdc_producer.scenario.sql.expression.eval_type import NUMBERS, EvalType
 
 DEFAULT_COLLATION = "utf8mb4_bin"
@@ -39,6 +41,8 @@ def as_boolean(value: SQLValue, mode: SQLMode) -> bool | None:
     """
     if value is None:
         return None
+    if isinstance(value, Vector):
+        return bool(value.elements)
     if not isinstance(value, JsonText):
         check_number(value, mode)
     return as_number(value)[0] != 0
@@ -56,6 +60,8 @@ def compare(
     """
     if left is None or right is None:
         return None
+    if isinstance(left, Vector) or isinstance(right, Vector):
+        return compare_vectors(vector_of(left), vector_of(right))
     if isinstance(left, JsonText) or isinstance(right, JsonText):
         return compare_json(json_of(left), json_of(right))
     if isinstance(left, DateTimeValue | Duration) or isinstance(right, DateTimeValue | Duration):

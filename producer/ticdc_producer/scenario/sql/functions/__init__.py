@@ -17,6 +17,7 @@ from ticdc_producer.scenario.sql.functions import (
     text,
     text_make,
     text_search,
+    vector,
 )
 from ticdc_producer.scenario.sql.functions.datetime import format as datetime_format
 from ticdc_producer.scenario.sql.functions.datetime import interval
@@ -27,6 +28,7 @@ from ticdc_producer.scenario.sql.functions.function import Function
 MODULES = (
     control, digest, encryption, interval, json_change, json_make, json_search, datetime_format,
     datetime_make, datetime_part, network, number, regexp, text, text_make, text_search,
+    vector,
 )  # fmt: skip
 
 FUNCTIONS: dict[str, Function] = {
