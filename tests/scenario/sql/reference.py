@@ -43,6 +43,12 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
             0,
             T,
         ),
+        Example(
+            "CREATE and DROP GLOBAL TEMPORARY TABLE (its rows are not sent)",
+            "create global temporary table x (a int) on commit delete rows; drop global temporary table x;"
+            "drop global temporary tables if exists x",
+            2,
+        ),
         Example("DROP TABLE [IF EXISTS] a, b", "drop table t, u", 2, TWO),
         Example("TRUNCATE [TABLE]", "truncate table t", before=T),
         Example("RENAME TABLE a TO b, …", "rename table t to x, u to t", before=TWO),

@@ -48,7 +48,6 @@ REFUSED: dict[str, tuple[Refusal, ...]] = {
         Refusal("INTERSECT ALL", "insert into t (id, v) select 5, 'x' intersect all select 6, 'y'"),
     ),
     "definitions": (
-        Refusal("CREATE GLOBAL TEMPORARY", "create global temporary table x (a int) on commit delete rows"),
         Refusal("CREATE TABLE … AS SELECT", "create table x as select 1"),
         Refusal("CREATE TABLE … AS SELECT", "create table x (a int) select 1 as a"),
         Refusal("the column type GEOMETRY", "create table x (a geometry)"),

@@ -23,7 +23,10 @@ from ticdc_producer.errors import ScenarioError
         ("vec_cosine_distance('[1, 0]', '[-2, 0]')", "2"),
         ("vec_cosine_distance('[0, 0]', '[1, 1]')", None),
         ("vec_negative_inner_product('[1, 2]', '[3, 4]')", "-11"),
-        ("vec_negative_inner_product('[16777217]', '[1.1]')", "-18454938"),  # 24 bits of both, and of the product
+        (
+            "vec_negative_inner_product('[16777217]', '[1.1]')",
+            "-18454938",
+        ),  # 24 bits of both, and of the product
         ("vec_l2_norm('[3, 4]')", "5"),
         ("vec_l2_norm('[0.1]')", "0.10000000149011612"),  # the only one in 64 bits
         ("vec_as_text('[1, 2.50, -0]')", "[1,2.5,-0]"),

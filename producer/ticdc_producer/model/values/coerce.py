@@ -37,7 +37,7 @@ from ticdc_producer.model.values.sql_value import (
     SQLValue,
     TypedJson,
     Unsigned,
-    Vector,
+    VectorText,
     value_error,
 )
 from ticdc_producer.model.values.temporal_text import (
@@ -54,7 +54,7 @@ def coerce_vector(column: ColumnInfo, value: SQLValue, _: SQLMode) -> bytes:
     if not isinstance(value, str | bytes):
         raise value_error(column.name, value, "Incorrect vector value")
     try:
-        vector = value if isinstance(value, Vector) else parse_vector(to_text(value))
+        vector = value if isinstance(value, VectorText) else parse_vector(to_text(value))
     except ValueError as error:
         raise value_error(column.name, value, f"Incorrect vector value ({error})") from error
     if column.length >= 0 and len(vector.elements) != column.length:

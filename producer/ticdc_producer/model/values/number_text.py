@@ -26,7 +26,7 @@ from ticdc_producer.model.values.sql_value import (
     Member,
     SQLMode,
     SQLValue,
-    Vector,
+    VectorText,
     display_value,
 )
 
@@ -71,7 +71,7 @@ def as_number(value: SQLValue) -> tuple[int | Decimal | float, bool]:
         return value.number, True
     if isinstance(value, JsonText):
         return _json_number(value)
-    if isinstance(value, Vector):
+    if isinstance(value, VectorText):
         raise ScenarioError("cannot cast a vector to a number", value=display_value(value))
     if isinstance(value, bytes):
         return _text_number(value.decode("utf-8", "replace"))
@@ -104,7 +104,7 @@ def _text_number(text: str) -> tuple[int | Decimal, bool]:
 def is_text(value: SQLValue) -> TypeGuard[str | bytes]:
     """Return whether a value is text, which is parsed where a number is needed. JSON and ENUM are not."""
     return isinstance(value, str | bytes) and not isinstance(
-        value, BinaryLiteral | Member | JsonText | Vector
+        value, BinaryLiteral | Member | JsonText | VectorText
     )
 
 

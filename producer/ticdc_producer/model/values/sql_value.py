@@ -105,18 +105,18 @@ class JsonText(str):
         return value
 
 
-class Vector(str):
+class VectorText(str):
     """A vector as TiDB prints it, and its elements, which are numbers of 32 bits."""
 
     elements: tuple[float, ...]
 
-    def __new__(cls, text: str, elements: tuple[float, ...]) -> Vector:
+    def __new__(cls, text: str, elements: tuple[float, ...]) -> VectorText:
         value = super().__new__(cls, text)
         value.elements = elements
         return value
 
-    def __reduce__(self) -> tuple[type[Vector], tuple[str, tuple[float, ...]]]:
-        return Vector, (str(self), self.elements)
+    def __reduce__(self) -> tuple[type[VectorText], tuple[str, tuple[float, ...]]]:
+        return VectorText, (str(self), self.elements)
 
 
 class TypedJson(bytes):

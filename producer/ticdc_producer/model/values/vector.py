@@ -14,18 +14,18 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.number_text import is_text, narrow, plain_text
-from ticdc_producer.model.values.sql_value import SQLValue, Vector, display_value
+from ticdc_producer.model.values.sql_value import SQLValue, VectorText, display_value
 
 MAX_DIMENSIONS = 16383
 
 
-def vector_of(value: SQLValue) -> Vector:
+def vector_of(value: SQLValue) -> VectorText:
     """Return a value as an expression casts it to a vector: a vector, or a text of one.
 
     :param value: anything but NULL.
     :raises ScenarioError: for others.
     """
-    if isinstance(value, Vector):
+    if isinstance(value, VectorText):
         return value
     if not is_text(value):
         raise ScenarioError("cannot cast to a vector", value=display_value(value))
@@ -35,7 +35,7 @@ def vector_of(value: SQLValue) -> Vector:
         raise ScenarioError(f"Incorrect vector value ({error})", value=display_value(value)) from error
 
 
-def parse_vector(source: str) -> Vector:
+def parse_vector(source: str) -> VectorText:
     """Return the vector of a text such as ``[1, 2.5]``.
 
     :raises ValueError: for text that is not a vector.
@@ -57,14 +57,14 @@ def parse_vector(source: str) -> Vector:
         raise ValueError("infinite values are not allowed") from None
 
 
-def _vector(elements: list[float]) -> Vector:
+def _vector(elements: list[float]) -> VectorText:
     """Return the vector of some numbers of 32 bits.
 
     :raises OverflowError: if one is infinite.
     """
     if not all(map(math.isfinite, elements)):
         raise OverflowError
-    return Vector("[" + ",".join(map(_text, elements)) + "]", tuple(elements))
+    return VectorText("[" + ",".join(map(_text, elements)) + "]", tuple(elements))
 
 
 def _text(number: float) -> str:
@@ -77,7 +77,7 @@ def _refuse(word: str) -> float:
     raise ValueError(f"{word} is not a number")
 
 
-def compare_vectors(left: Vector, right: Vector) -> int:
+def compare_vectors(left: VectorText, right: VectorText) -> int:
     """Compare two vectors element by element; a vector is larger than its beginning.
 
     >>> compare_vectors(parse_vector("[9, 1]"), parse_vector("[10]"))
@@ -86,7 +86,7 @@ def compare_vectors(left: Vector, right: Vector) -> int:
     return (left.elements > right.elements) - (left.elements < right.elements)
 
 
-def element_pairs(left: Vector, right: Vector) -> Iterable[tuple[float, float]]:
+def element_pairs(left: VectorText, right: VectorText) -> Iterable[tuple[float, float]]:
     """Return the elements of two vectors, pair by pair.
 
     :raises ScenarioError: if the vectors have different dimensions.
@@ -97,7 +97,7 @@ def element_pairs(left: Vector, right: Vector) -> Iterable[tuple[float, float]]:
     return zip(left.elements, right.elements, strict=True)
 
 
-def combine(left: Vector, right: Vector, operation: Callable[[float, float], float]) -> Vector:
+def combine(left: VectorText, right: VectorText, operation: Callable[[float, float], float]) -> VectorText:
     """Return the vector of the results of an operation on each pair of elements.
 
     :raises ScenarioError: if the vectors have different dimensions, or a result does not fit 32 bits.

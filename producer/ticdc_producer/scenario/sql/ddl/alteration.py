@@ -23,6 +23,7 @@ from ticdc_producer.scenario.sql.ddl.foreign_keys import (
     renamed_columns,
     update_parent_columns,
 )
+from ticdc_producer.scenario.sql.ddl.temporary import check_table
 from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo
 from ticdc_producer.scenario.sql.definition.generated import check_generated, fill_generated
 from ticdc_producer.scenario.sql.definition.table_definition import check_auto_increment, check_names
@@ -190,7 +191,10 @@ class Alteration:
             self.next_index_id,
             foreign_keys=self.foreign_keys,
             source=self.table.source,
+            temporary=self.table.temporary,
         )
+        if target.temporary:
+            check_table(target)
         check_columns_exist(self.info, self.foreign_keys)
         new_ids = self._new_ids()
         for row in self.table.scan():

@@ -13,6 +13,7 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
+from ticdc_producer.scenario.sql.ddl.temporary import no_foreign_keys
 from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo
 from ticdc_producer.scenario.sql.dml.references import ResolvedForeignKey, resolve_reference
 from ticdc_producer.scenario.sql.store.cluster import TiDBCluster
@@ -32,6 +33,8 @@ def check_new(context: DDLContext, table: Table, keys: Iterable[ForeignKeyInfo])
     for key in keys:
         _check_set_null(table.info, key)
         parent = table if _is_named(table.info, key.parent) else _parent(context.cluster, key)
+        if parent.temporary:
+            raise no_foreign_keys()
         reference = resolve_reference(table, key, parent)
         _check_types(reference, parent.info)
         if not reference.parent_columns or not _has_index(parent.info, reference.parent_columns):

@@ -7,6 +7,7 @@ from ticdc_producer.scenario.sql.ddl.context import DDLContext
 from ticdc_producer.scenario.sql.ddl.database import run_database
 from ticdc_producer.scenario.sql.ddl.other import drop_sequences, run_unsent
 from ticdc_producer.scenario.sql.ddl.table import create_table, drop_tables, rename_tables, truncate_table
+from ticdc_producer.scenario.sql.ddl.temporary import check_temporary
 from ticdc_producer.scenario.sql.ddl.view import create_view, drop_views
 from ticdc_producer.scenario.sql.syntax.statement import (
     DDL,
@@ -33,6 +34,7 @@ def run_ddl(node: DDL, context: DDLContext) -> None:
     :raises ScenarioError: if it does not fit the existing tables.
     :raises UnsupportedSQL: if this tool does not run statements of this kind.
     """
+    check_temporary(node, context)
     match node:
         case DatabaseStatement():
             run_database(node, context)

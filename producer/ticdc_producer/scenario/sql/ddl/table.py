@@ -14,6 +14,7 @@ from ticdc_producer.scenario.sql.ddl.foreign_keys import (
     check_truncated,
     update_parent_name,
 )
+from ticdc_producer.scenario.sql.ddl.temporary import check_table
 from ticdc_producer.scenario.sql.definition.column_default import in_database
 from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo, free_name
 from ticdc_producer.scenario.sql.definition.partition_bounds import make_partitioning
@@ -39,6 +40,9 @@ def create_table(node: CreateTable, context: DDLContext) -> None:
     schema, name = node.table.within(context.database)
     database = context.cluster.database(schema)
     table = new_table(node, context, database.name)
+    if node.temporary:
+        check_table(table)
+        table.temporary = node.temporary
     if database.holds(name):
         if node.if_not_exists:
             return
@@ -128,7 +132,15 @@ def truncate_table(node: TruncateTable, context: DDLContext) -> None:
     check_truncated(context, old)
     info = context.cluster.new_version(with_new_ids(old.info, context))
     ids = row_ids(info, cache=old.ids.cache, shard_bits=old.ids.shard_bits)
-    context.cluster.add(Table(info, ids, old.partitioning, old.next_index_id, foreign_keys=old.foreign_keys))
+    table = Table(
+        info,
+        ids,
+        old.partitioning,
+        old.next_index_id,
+        foreign_keys=old.foreign_keys,
+        temporary=old.temporary,
+    )
+    context.cluster.add(table)
     context.job(Action.TRUNCATE_TABLE, before=old.info, after=info)
 
 

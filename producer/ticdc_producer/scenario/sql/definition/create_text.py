@@ -29,9 +29,16 @@ _NUMBERS = ("integer", "float", "decimal")
 
 
 def create_table_text(
-    table: TableInfo, partitioning: Partitioning | None = None, foreign_keys: Sequence[ForeignKeyInfo] = ()
+    table: TableInfo,
+    partitioning: Partitioning | None = None,
+    foreign_keys: Sequence[ForeignKeyInfo] = (),
+    *,
+    temporary: bool = False,
 ) -> str:
-    """Return the CREATE TABLE statement of a table, without a semicolon."""
+    """Return the CREATE TABLE statement of a table, without a semicolon.
+
+    :param temporary: whether it is a global temporary table, which only TiDB has.
+    """
     constraints = {key.name.lower() for key in foreign_keys}
     elements = [
         *(_column(column) for column in table.columns if not column.hidden),
@@ -46,7 +53,8 @@ def create_table_text(
     options = f"DEFAULT CHARSET={table.charset} COLLATE={table.collation}"
     options += f" COMMENT={quoted_text(table.comment)}" if table.comment else ""
     name = f"{quoted_name(table.schema)}.{quoted_name(table.name)}"
-    return f"CREATE TABLE {name} (\n  {body}\n) {options}" + _partition_by(table, partitioning)
+    text = f"TABLE {name} (\n  {body}\n) {options}" + _partition_by(table, partitioning)
+    return f"CREATE GLOBAL TEMPORARY {text} ON COMMIT DELETE ROWS" if temporary else f"CREATE {text}"
 
 
 def _column(column: ColumnInfo) -> str:

@@ -25,7 +25,7 @@ from ticdc_producer.model.values.sql_value import (
     SQLMode,
     SQLValue,
     Unsigned,
-    Vector,
+    VectorText,
 )
 from ticdc_producer.model.values.vector import combine, vector_of
 
@@ -205,7 +205,7 @@ def _exact_or_double(
     on_decimals: Callable[[Decimal, Decimal], Decimal],
     on_doubles: Callable[[float, float], float],
 ) -> SQLValue:
-    if isinstance(left, Vector) or isinstance(right, Vector):
+    if isinstance(left, VectorText) or isinstance(right, VectorText):
         return combine(vector_of(left), vector_of(right), on_doubles)
     a, b = operand(left, mode), operand(right, mode)
     if isinstance(a, float) or isinstance(b, float):

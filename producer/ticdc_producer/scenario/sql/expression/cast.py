@@ -29,7 +29,7 @@ from ticdc_producer.model.values.sql_value import (
     SQLMode,
     SQLValue,
     Unsigned,
-    Vector,
+    VectorText,
     display_value,
 )
 from ticdc_producer.model.values.temporal_text import MAX_DURATION, MAX_FSP
@@ -239,7 +239,7 @@ def _plain_text(value: SQLValue) -> SQLValue:
 
 
 def _json(value: SQLValue, _: CastType, __: SQLMode) -> SQLValue:
-    if isinstance(value, Vector):
+    if isinstance(value, VectorText):
         raise ScenarioError("cannot cast a vector to JSON", value=display_value(value))
     try:
         if isinstance(value, str) and not isinstance(value, JsonText):

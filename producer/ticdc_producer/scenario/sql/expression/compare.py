@@ -24,7 +24,7 @@ from ticdc_producer.model.values.sql_value import (
     Member,
     SQLMode,
     SQLValue,
-    Vector,
+    VectorText,
     display_value,
 )
 from ticdc_producer.model.values.vector import compare_vectors, vector_of
@@ -41,7 +41,7 @@ def as_boolean(value: SQLValue, mode: SQLMode) -> bool | None:
     """
     if value is None:
         return None
-    if isinstance(value, Vector):
+    if isinstance(value, VectorText):
         return bool(value.elements)
     if not isinstance(value, JsonText):
         check_number(value, mode)
@@ -60,7 +60,7 @@ def compare(
     """
     if left is None or right is None:
         return None
-    if isinstance(left, Vector) or isinstance(right, Vector):
+    if isinstance(left, VectorText) or isinstance(right, VectorText):
         return compare_vectors(vector_of(left), vector_of(right))
     if isinstance(left, JsonText) or isinstance(right, JsonText):
         return compare_json(json_of(left), json_of(right))

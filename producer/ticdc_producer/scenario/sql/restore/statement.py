@@ -98,7 +98,7 @@ def print_statement(statement: DDL) -> str:
         case CreateTable():
             return _create_table(statement)
         case DropObjects(kind=kind, names=names, if_exists=if_exists, temporary=temporary):
-            words = f"DROP {'TEMPORARY ' * temporary}{kind} {'IF EXISTS ' * if_exists}"
+            words = f"DROP {_TEMPORARY[temporary]}{kind} {'IF EXISTS ' * if_exists}"
             return words + ", ".join(map(table_text, names))
         case TruncateTable(table=table):
             return f"TRUNCATE TABLE {table_text(table)}"
@@ -136,17 +136,20 @@ def _database(statement: DatabaseStatement) -> str:
     return " ".join([*words, *[quoted_name(name)] * bool(name)]) + options
 
 
+_TEMPORARY = {"": "", "LOCAL": "TEMPORARY ", "GLOBAL": "GLOBAL TEMPORARY "}
+
+
 def _create_table(statement: CreateTable) -> str:
-    kind = f"{'TEMPORARY ' * statement.temporary}TABLE"
+    kind = f"{_TEMPORARY[statement.temporary]}TABLE"
     text = f"CREATE {kind} {'IF NOT EXISTS ' * statement.if_not_exists}{table_text(statement.table)}"
     if statement.like is not None:
-        return f"{text} LIKE {table_text(statement.like)}"
+        text += f" LIKE {table_text(statement.like)}"
     if statement.elements:
         text += f" ({','.join(print_elements(statement.elements))})"
     text += "".join(f" {option}" for option in print_options(statement.options))
     if statement.partition_by is not None:
         text += f" {print_partition_by(statement.partition_by)}"
-    return text
+    return text + " ON COMMIT DELETE ROWS" * (statement.temporary == "GLOBAL")
 
 
 def _create_index(statement: CreateIndex) -> str:

@@ -23,7 +23,6 @@ _ADVICE: tuple[tuple[str, str], ...] = (
     ("FLUSH TABLES", "leave it out: TiDB has no FLUSH TABLES WITH READ LOCK"),
     ("DO with", "write SET"),
     ("ALTER VIEW", "write CREATE OR REPLACE VIEW: TiDB has no ALTER VIEW"),
-    ("GLOBAL TEMPORARY", "write CREATE TEMPORARY TABLE, whose rows outlive the transaction"),
     ("AS SELECT", "write CREATE TABLE with columns, then INSERT … SELECT: TiDB has no CREATE TABLE … SELECT"),
     ("column type GEOMETRY", "use a BLOB column: TiDB has no spatial types"),
     ("column type POINT", "use a BLOB column: TiDB has no spatial types"),

@@ -104,11 +104,12 @@ class RecordedHistory:
         return tuple(
             DefinedTable(
                 version=table.info.version,
-                create=create_table_text(table.info, table.partitioning, table.foreign_keys),
+                create=create_table_text(
+                    table.info, table.partitioning, table.foreign_keys, temporary=bool(table.temporary)
+                ),
                 partitioning=table.partitioning,
             )
             for table in self._cluster.tables()
-            if not table.temporary
         )
 
     def _state(self) -> State:

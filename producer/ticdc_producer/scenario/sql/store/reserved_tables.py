@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from ticdc_producer.errors import UnsupportedSQL
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.store.cluster import TiDBCluster
 from ticdc_producer.scenario.sql.store.followed_tables import FollowedTables
@@ -72,6 +72,8 @@ class ReservedTables:
         info = table.info
         if self.lacks_rows_of(info):
             raise self._refused(info, "one step fills a table; use another table")
+        if table.temporary:
+            raise ScenarioError(f"table {info.qualified_name} is temporary: a step cannot fill it")
         if table.rows:
             raise UnsupportedSQL(f"table {info.qualified_name} holds rows already: its step needs it empty")
         if not enforced:

@@ -20,6 +20,7 @@ from ticdc_producer.scenario.history import RowImage
 from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo
 from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
 from ticdc_producer.scenario.sql.store.allocator import RowIds
+from ticdc_producer.scenario.sql.syntax.names import Temporary
 
 RowLocation: TypeAlias = tuple[int, bytes]
 """Physical table id and row key."""
@@ -67,7 +68,7 @@ class Table:
     :param next_index_id: id of the next index; ids are never reused.
     :param secondary_index: per tuple of column offsets, built at its first lookup: from key to row locations.
     :param source: the rows that are not stored yet; None: all rows are stored.
-    :param temporary: whether it is a local temporary table, which is not replicated.
+    :param temporary: the kind of a temporary table, whose rows are not replicated.
     """
 
     info: TableInfo
@@ -79,7 +80,7 @@ class Table:
     entries: dict[str, dict[bytes, RowLocation]] = field(default_factory=dict)
     secondary_index: dict[tuple[int, ...], dict[bytes, set[RowLocation]]] = field(default_factory=dict)
     source: RowSource | None = None
-    temporary: bool = False
+    temporary: Temporary = ""
 
     def read(self, row: Row) -> list[Value]:
         """Return the values of a row as statements read them.

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
 from ticdc_producer.scenario.sql.ddl.table import new_table, with_new_ids
+from ticdc_producer.scenario.sql.ddl.temporary import check_options, check_table, unsupported_option
 from ticdc_producer.scenario.sql.store.allocator import row_ids
 from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.scenario.sql.syntax.names import TableName
@@ -48,11 +49,11 @@ class TemporaryTables:
         :raises ScenarioError: for DDL that TiDB does not run on temporary tables.
         """
         match node:
-            case CreateTable(temporary=True):
+            case CreateTable(temporary="LOCAL"):
                 self._create(node, context)
-            case DropObjects(temporary=True):
+            case DropObjects(temporary="LOCAL"):
                 self._drop_temporary(node, context)
-            case DropObjects(kind="TABLE"):
+            case DropObjects(kind="TABLE", temporary=""):
                 return self._drop(node, context)
             case TruncateTable() if self._find(node.table, context) is not None:
                 self._truncate(node, context)
@@ -73,9 +74,10 @@ class TemporaryTables:
             raise ScenarioError(f"Table '{schema}.{name}' already exists", value=f"{schema}.{name}")
         self._check_altered(node, context)
         table = new_table(node, context, database.name)
-        _check_supported(table)
+        check_options(node.options)
+        check_table(table)
         table.info = with_new_ids(replace(table.info, schema=database.name, name=name), context)
-        table.temporary = True
+        table.temporary = "LOCAL"
         self._tables[database.name.lower(), name.lower()] = table
 
     def _drop_temporary(self, node: DropObjects, context: DDLContext) -> None:
@@ -107,7 +109,7 @@ class TemporaryTables:
         info = with_new_ids(old.info, context)
         ids = row_ids(info, cache=old.ids.cache)
         self._tables[schema.lower(), name.lower()] = Table(
-            info, ids, next_index_id=old.next_index_id, temporary=True
+            info, ids, next_index_id=old.next_index_id, temporary="LOCAL"
         )
 
     def _check_altered(self, node: DDL, context: DDLContext) -> None:
@@ -118,7 +120,7 @@ class TemporaryTables:
         what, names = _altered(node)
         if any(self._find(name, context) is not None for name in names):
             if what == "LIKE":
-                raise _unsupported_option("create table like")
+                raise unsupported_option("create table like")
             raise ScenarioError(f"TiDB doesn't support {what} for local temporary table")
 
 
@@ -136,16 +138,3 @@ def _altered(node: DDL) -> tuple[str, Sequence[TableName]]:
         case DropIndex():
             return "DROP INDEX", [node.table]
     return "", ()
-
-
-def _check_supported(table: Table) -> None:
-    if table.partitioning is not None:
-        raise ScenarioError("Cannot create temporary table with partitions")
-    if table.foreign_keys:
-        raise ScenarioError("Cannot add foreign key constraint", hint="a temporary table has none in TiDB")
-    if any(column.auto_random for column in table.info.columns):
-        raise _unsupported_option("auto_random")
-
-
-def _unsupported_option(what: str) -> ScenarioError:
-    return ScenarioError(f"`{what}` is unsupported on temporary tables")

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.event import REWRITE, Op
 from ticdc_producer.scenario.history import Change, HistorySize
+from ticdc_producer.scenario.sql.store.allocator import row_ids
 from ticdc_producer.scenario.sql.store.recorded_history import RecordedHistory
 from ticdc_producer.scenario.sql.store.storage import Row, Table
 from ticdc_producer.scenario.sql.text.cursor import Cursor
@@ -28,6 +29,7 @@ class OpenTransaction:
     :param changes: the row changes of tables that are not temporary.
     :param steps: the row changes in execution order, for rollback.
     :param savepoints: per name in lower case, the number of steps before it; the oldest one first.
+    :ivar emptied: the global temporary tables that it changed, whose rows vanish at its end.
     :ivar partitions: by the id of a table, the partitions into which the statement may write.
     """
 
@@ -38,6 +40,7 @@ class OpenTransaction:
     steps: list[Step] = field(default_factory=list)
     savepoints: dict[str, int] = field(default_factory=dict)
     partitions: Mapping[int, frozenset[int]] = field(default_factory=dict, init=False)
+    emptied: dict[int, Table] = field(default_factory=dict, init=False)
     _ignores_conflicts: bool = False
 
     @contextmanager
@@ -97,6 +100,15 @@ class OpenTransaction:
         self.size.remove(self.changes[remaining:])
         del self.steps[to:], self.changes[remaining:]
 
+    def end(self) -> None:
+        """Empty the global temporary tables, whose ids begin anew in each transaction.
+
+        Source: tidb ``NewAllocatorFromTempTblInfo``.
+        """
+        for table in self.emptied.values():
+            table.clear()
+            table.ids = row_ids(table.info)
+
     def affected_rows(self, since: int, *, updates_count_twice: bool) -> int:
         """Return the number of rows that a statement changed, as ``ROW_COUNT()`` returns it.
 
@@ -125,6 +137,8 @@ class OpenTransaction:
         """Record a change of the table's rows."""
         self.steps.append((table, old, new))
         current = new or old
+        if table.temporary == "GLOBAL":
+            self.emptied[id(table)] = table
         if current is None or table.temporary:
             return
         moved = old is not None and new is not None and old.location != new.location
@@ -184,12 +198,14 @@ class TransactionControl:
         """Commit the open transaction, if there is one."""
         if self.open is not None:
             self._recorded.add_transaction(self.open.changes)
+            self.open.end()
             self.open = None
 
     def rollback(self) -> None:
         """Undo the open transaction, if there is one."""
         if self.open is not None:
             self.open.rollback()
+            self.open.end()
             self.open = None
 
     def run_statement(
@@ -212,6 +228,7 @@ class TransactionControl:
             raise
         if self.open is None:
             self._recorded.add_transaction(transaction.changes)
+            transaction.end()
 
     def run(self, cursor: Cursor, line: int) -> bool:
         """Run BEGIN, COMMIT, ROLLBACK, or a statement about a savepoint; return False for others.

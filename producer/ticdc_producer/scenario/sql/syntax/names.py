@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 from ticdc_producer.model.values.collation import CHARSET_ALIASES
 from ticdc_producer.scenario.sql.text.cursor import Cursor
@@ -13,6 +13,8 @@ _T = TypeVar("_T")
 
 ColumnName: TypeAlias = tuple[str, ...]
 """``[[database.]table.]column``."""
+Temporary: TypeAlias = Literal["", "GLOBAL", "LOCAL"]
+"""The kind of a temporary table; empty for other tables."""
 
 
 @dataclass(frozen=True, slots=True)

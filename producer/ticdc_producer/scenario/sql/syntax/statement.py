@@ -9,10 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.syntax.alter import AlterPart, Element, read_element, read_parts
 from ticdc_producer.scenario.sql.syntax.key import Key, KeyKind, read_index_type, read_rest_of_key
 from ticdc_producer.scenario.sql.syntax.names import (
     TableName,
+    Temporary,
     accept_if_exists,
     accept_if_not_exists,
     read_bracketed_list,
@@ -50,7 +52,7 @@ class CreateTable:
 
     :param like: the other table of ``LIKE``.
     :param elements: columns and keys, in the user's order; empty if there are no brackets.
-    :param temporary: whether it is a local temporary table.
+    :param temporary: the kind of a temporary table; a global one is ``ON COMMIT DELETE ROWS``.
     """
 
     table: TableName
@@ -59,18 +61,18 @@ class CreateTable:
     options: tuple[TableOption, ...] = ()
     partition_by: PartitionBy | None = None
     if_not_exists: bool = False
-    temporary: bool = False
+    temporary: Temporary = ""
     source: SourceText = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropObjects:
-    """``DROP {[TEMPORARY] TABLE | VIEW | SEQUENCE}``."""
+    """``DROP {[[GLOBAL] TEMPORARY] TABLE | VIEW | SEQUENCE}``."""
 
     kind: Literal["TABLE", "VIEW", "SEQUENCE"]
     names: tuple[TableName, ...]
     if_exists: bool = False
-    temporary: bool = False
+    temporary: Temporary = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +217,7 @@ def _create_table(cursor: Cursor) -> CreateTable:
         raise cursor.unsupported("CREATE TABLE … AS SELECT")
     if missing_semicolon(cursor.word()):
         raise cursor.error("unexpected text")
-    if cursor.word()[:1].isalpha():
+    if cursor.word()[:1].isalpha() and (cursor.word(), cursor.word(1)) != ("ON", "COMMIT"):
         raise cursor.unsupported(f"the table option {cursor.word()}")
     return CreateTable(
         table=table,
@@ -227,12 +229,22 @@ def _create_table(cursor: Cursor) -> CreateTable:
     )
 
 
-def _create_temporary_table(cursor: Cursor) -> CreateTable:
-    return replace(_create_table(cursor), temporary=True)
+def _create_temporary_table(kind: Temporary) -> Callable[[Cursor], CreateTable]:
+    def read(cursor: Cursor) -> CreateTable:
+        table = replace(_create_table(cursor), temporary=kind)
+        if bool(cursor.accept("ON", "COMMIT")) is not (kind == "GLOBAL"):
+            raise cursor.error("GLOBAL TEMPORARY and ON COMMIT DELETE ROWS must appear together")
+        if kind == "GLOBAL":
+            if cursor.accept("PRESERVE", "ROWS"):
+                raise ScenarioError("TiDB doesn't support ON COMMIT PRESERVE ROWS for now")
+            cursor.expect("DELETE", "ROWS")
+        return table
+
+    return read
 
 
 def _drop_objects(
-    kind: Literal["TABLE", "VIEW", "SEQUENCE"], *, temporary: bool = False
+    kind: Literal["TABLE", "VIEW", "SEQUENCE"], *, temporary: Temporary = ""
 ) -> Callable[[Cursor], DropObjects]:
     def read(cursor: Cursor) -> DropObjects:
         if_exists, names = accept_if_exists(cursor), read_list(cursor, read_table_name)
@@ -368,13 +380,16 @@ STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor], DDL]], ...] = (
     (("DROP", "DATABASE"), _drop_database),
     (("DROP", "SCHEMA"), _drop_database),
     (("CREATE", "TABLE"), _create_table),
-    (("CREATE", "TEMPORARY", "TABLE"), _create_temporary_table),
+    (("CREATE", "TEMPORARY", "TABLE"), _create_temporary_table("LOCAL")),
+    (("CREATE", "GLOBAL", "TEMPORARY", "TABLE"), _create_temporary_table("GLOBAL")),
     (("ALTER", "TABLE"), _alter_table),
     (("ALTER", "IGNORE", "TABLE"), _alter_table),
     (("DROP", "TABLE"), _drop_objects("TABLE")),
     (("DROP", "TABLES"), _drop_objects("TABLE")),
-    (("DROP", "TEMPORARY", "TABLE"), _drop_objects("TABLE", temporary=True)),
-    (("DROP", "TEMPORARY", "TABLES"), _drop_objects("TABLE", temporary=True)),
+    (("DROP", "TEMPORARY", "TABLE"), _drop_objects("TABLE", temporary="LOCAL")),
+    (("DROP", "TEMPORARY", "TABLES"), _drop_objects("TABLE", temporary="LOCAL")),
+    (("DROP", "GLOBAL", "TEMPORARY", "TABLE"), _drop_objects("TABLE", temporary="GLOBAL")),
+    (("DROP", "GLOBAL", "TEMPORARY", "TABLES"), _drop_objects("TABLE", temporary="GLOBAL")),
     (("DROP", "VIEW"), _drop_objects("VIEW")),
     (("DROP", "SEQUENCE"), _drop_objects("SEQUENCE")),
     (("DROP", "INDEX"), _drop_index),
