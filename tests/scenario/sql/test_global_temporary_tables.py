@@ -68,7 +68,7 @@ def test_rows_live_as_long_as_the_transaction(script: str, rows: list[tuple[byte
     assert rows_of(X + T + script) == rows
 
 
-def test_the_definition_says_what_it_is() -> None:
+def test_the_definition_is_global_temporary() -> None:
     session = Session(defined_after=1, snapshots=[1])
     session.run(X)
     (definition,) = session.history().definitions
