@@ -15,7 +15,7 @@ from tests.serve.service_app import App, application
 from ticdc_producer import api
 from ticdc_producer.errors import ArgumentError, ChangefeedError, ProducerError
 from ticdc_producer.runs.copies.stream_location import StreamLocation
-from ticdc_producer.serve.attachments import attachments_of, without_source
+from ticdc_producer.serve.attachments import attachment_configs_of, attachments_of, without_source
 from ticdc_producer.serve.settings import Limits, ServeSettings
 from ticdc_producer.serve.stream_works import ReadTimeline
 from ticdc_producer.testing.topic import Golden
@@ -244,6 +244,47 @@ def test_the_oldest_streams_are_closed(app: App) -> None:
     assert len([*Path(app.service.streams._folder).glob("stream-*")]) == 2
 
 
+def test_a_stream_is_read_with_its_changefeed_file(tmp_path: Path) -> None:
+    """Its protocol, its dispatch rule and its claim-check objects are in the file alone."""
+    claims = tmp_path / "golden" / "claims"
+    (tmp_path / "large.sql").write_text(
+        "CREATE TABLE t (id INT PRIMARY KEY, v TEXT);"
+        f"INSERT INTO t VALUES (1, '{'x' * 3000}'), (2, 'y'), (3, 'z');",
+        "utf-8",
+    )
+    (tmp_path / "changefeed.toml").write_text(
+        f"""[sink]
+protocol = "canal-json"
+dispatchers = [{{matcher = ["test.*"], partition = "table"}}]
+[sink.kafka-config]
+max-message-bytes = 2000
+[sink.kafka-config.codec-config]
+enable-tidb-extension = true
+[sink.kafka-config.large-message-handle]
+large-message-handle-option = "claim-check"
+claim-check-storage-uri = "file://{claims}"
+""",
+        "utf-8",
+    )
+    uri = "kafka:///t?partition-num=2"
+    config = tmp_path / "changefeed.toml"
+    api.run(str(tmp_path / "large.sql"), sink_uri=uri, config=config, out=tmp_path / "golden")
+    assert [*claims.iterdir()]
+    attached = {"large": str(tmp_path / "golden" / "messages.jsonl")}
+    configs = attachment_configs_of([f"large={config}"], attached)
+    settings = ServeSettings(attachments=attached, attachment_configs=configs)
+    with application(settings) as served:
+        stream = opened(served, "large")
+        rows = read(served, stream, "tables")["tables"]["test.t"]["rows"]
+        verdict = read(served, stream, "verdict")["verdict"]
+        config.write_text("[sink]\nprotocol = 'other'\n", "utf-8")
+        broken = served("POST", "/v1/streams", content={"attachment": "large"})
+    assert [row["v"] for row in rows] == [{"text": "x" * 2000, "length": 3000}, "y", "z"]
+    assert verdict["ok"], verdict
+    assert "INV-ROW-PARTITION" in verdict["checked"]
+    assert (broken.status, str(tmp_path) in broken.body.decode()) == (422, False), broken.body
+
+
 @pytest.mark.parametrize(
     "values",
     [
@@ -261,6 +302,31 @@ def test_the_oldest_streams_are_closed(app: App) -> None:
 def test_what_cannot_be_attached(values: list[str]) -> None:
     with pytest.raises(ArgumentError):
         attachments_of(values)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["dump"],
+        ["other=changefeed.toml"],
+        ["dump=no-such.toml"],
+        ["dump=changefeed.toml", "dump=changefeed.toml"],
+        ["dump=invalid.toml"],
+        ["golden=changefeed.toml"],
+    ],
+)
+def test_what_no_changefeed_file_of_a_stream_is(
+    values: list[str], golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "changefeed.toml").write_text("[sink]\nprotocol = 'csv'\n", "utf-8")
+    (tmp_path / "invalid.toml").write_text("[sink]\nprotocl = 'csv'\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    sources = {"dump": str(golden / "messages.jsonl"), "golden": str(golden)}
+    with pytest.raises(ArgumentError):
+        attachment_configs_of(values, sources)
+    assert attachment_configs_of(["dump=changefeed.toml"], sources) == {
+        "dump": str(tmp_path / "changefeed.toml")
+    }
 
 
 def test_a_setting_with_sources_prints_none_of_them() -> None:

@@ -81,6 +81,14 @@ def serve(
             help="A stream that the page may read: a sink URI, a folder or a file; may be repeated.",
         ),
     ] = None,
+    attach_config: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--attach-config",
+            metavar="NAME=FILE",
+            help="The changefeed file of a stream of --attach; may be repeated.",
+        ),
+    ] = None,
     max_seconds: Annotated[
         float, typer.Option("--max-seconds", min=1, metavar="S", help="Time of one run.")
     ] = 300,
@@ -99,9 +107,10 @@ def serve(
     which clients send. Posted scenarios cannot read this machine unless --allow permits it.
     """
     gc.set_threshold(*_USUAL_THRESHOLDS)  # a command postpones collections; a service must not grow
-    from ticdc_producer.serve.attachments import attachments_of
+    from ticdc_producer.serve.attachments import attachment_configs_of, attachments_of
     from ticdc_producer.serve.settings import Limits, ServeSettings, check_kafka_ports, listen, url_of
 
+    attachments = attachments_of(attach or ())
     settings = ServeSettings(
         host=host,
         port=port,
@@ -113,7 +122,8 @@ def serve(
         kafka_properties=tuple(kafka_properties or ()),
         schema_registry=schema_registry,
         permissions=frozenset(permission.value for permission in allow or ()),
-        attachments=attachments_of(attach or ()),
+        attachments=attachments,
+        attachment_configs=attachment_configs_of(attach_config or (), attachments),
         limits=Limits(seconds=max_seconds, memory_bytes=max_memory << 20, queued=max_queued, runs=max_runs),
     )
     listener = listen(settings)  # first, so that Kafka cannot have its port

@@ -6,7 +6,8 @@ A request names one of them and has no URI or path of its own. Names alone are i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
@@ -29,19 +30,64 @@ def attachments_of(values: Iterable[str]) -> dict[str, str]:
         that does not exist.
     """
     sources: dict[str, str] = {}
-    for number, value in enumerate(values, 1):
-        name, _, source = value.partition("=")
-        if not _NAME.fullmatch(name) or not source:
-            what = f"value {number} of `attach` is not NAME=SOURCE"
-            raise _refused(what, "such as orders='kafka://localhost:9092/orders?protocol=canal-json'")
-        if name in sources:
-            raise _refused(f"`attach` names {name!r} twice", "give each source a name of its own")
+    for name, source in _named(
+        values, "attach", "orders='kafka://localhost:9092/orders?protocol=canal-json'"
+    ):
         if is_uri(source):
             _check_uri(name, source)
         elif not _exists(source):
             raise _refused(f"the folder or file of `attach` {name!r} does not exist", "")
         sources[name] = source if is_uri(source) else str(Path(source).absolute())
     return sources
+
+
+def attachment_configs_of(values: Iterable[str], sources: Mapping[str, str]) -> dict[str, str]:
+    """Return the changefeed files of ``--attach-config`` by the names of their streams.
+
+    :param values: ``NAME=FILE`` each.
+    :param sources: those of ``--attach``, by name.
+    :raises ArgumentError: for another text, a name without a source or that occurs twice, a golden folder,
+        whose manifest has its changefeed, and a file that is invalid.
+    """
+    files: dict[str, str] = {}
+    for name, file in _named(values, "attach_config", "orders=changefeed.toml"):
+        source = sources.get(name)
+        if source is None:
+            what = f"`attach_config` names {name!r}, which is no name of a source"
+            raise _refused(what, f"`attach` names the sources, such as {name}=SOURCE", "attach_config")
+        if not is_uri(source) and (Path(source) / "manifest.json").is_file():
+            what = f"{name!r} of `attach_config` is a golden folder, which has a changefeed of its own"
+            raise _refused(what, "leave it out", "attach_config")
+        files[name] = str(Path(file).absolute())
+        _check_config(name, files[name])
+    return files
+
+
+def _check_config(name: str, file: str) -> None:
+    from ticdc_producer.config.changefeed_toml import load_changefeed_toml  # as ``_check_uri``
+
+    try:
+        load_changefeed_toml(file)
+    except ChangefeedError as error:
+        what = f"the changefeed of `attach_config` {name!r} is invalid: {error.what}"
+        raise _refused(what, error.hint, "attach_config") from None
+
+
+def _named(values: Iterable[str], argument: str, example: str) -> Iterator[tuple[str, str]]:
+    """Yield the names and the texts of an option, NAME=TEXT.
+
+    :raises ArgumentError: for another text, and a name that occurs twice.
+    """
+    names = set[str]()
+    for number, value in enumerate(values, 1):
+        name, _, text = value.partition("=")
+        if not _NAME.fullmatch(name) or not text:
+            form = "NAME=SOURCE" if argument == "attach" else "NAME=FILE"
+            raise _refused(f"value {number} of `{argument}` is not {form}", f"such as {example}", argument)
+        if name in names:
+            raise _refused(f"`{argument}` names {name!r} twice", "give each a name of its own", argument)
+        names.add(name)
+        yield name, text
 
 
 def is_uri(source: str) -> bool:
@@ -65,8 +111,8 @@ def _exists(path: str) -> bool:
         return False
 
 
-def _refused(what: str, hint: str) -> ArgumentError:
-    return ArgumentError(what, argument="attach", hint=hint).about("attach")
+def _refused(what: str, hint: str, argument: str = "attach") -> ArgumentError:
+    return ArgumentError(what, argument=argument, hint=hint).about(argument, "attach")
 
 
 def source_of(name: str, protocol: str, settings: ServeSettings) -> StreamLocation:
@@ -82,12 +128,19 @@ def source_of(name: str, protocol: str, settings: ServeSettings) -> StreamLocati
     if source is None:
         hint = nearest(name[:80], settings.attachments) or "start the service with --attach NAME=SOURCE"
         raise RefusedRequest("the service has no such stream", status=404, where=name[:80], hint=hint)
+    config = settings.attachment_configs.get(name, "")
     if not is_uri(source):
         registry = settings.schema_registry
-        return StreamLocation(path=source, protocol=protocol, name=name, schema_registry=registry)
+        return StreamLocation(
+            path=source, config=config, protocol=protocol, name=name, schema_registry=registry
+        )
     uri = on_kafka(source, settings)
     return StreamLocation(
-        sink_uri=uri, protocol=protocol, name=name, kafka_properties=tuple(properties_for(uri, settings))
+        sink_uri=uri,
+        config=config,
+        protocol=protocol,
+        name=name,
+        kafka_properties=tuple(properties_for(uri, settings)),
     )
 
 
@@ -102,7 +155,7 @@ def listed_attachments(sources: Mapping[str, str]) -> list[dict[str, str]]:
 def without_source(error: ProducerError, source: StreamLocation) -> ProducerError:
     """Return an error with the name of the source instead of its URI or path, and of their parts."""
     path = source.path
-    hidden = {path, quote(path)}
+    hidden = {path, quote(path), source.config, *_places(source)}
     if source.sink_uri:
         parts = urlsplit(source.sink_uri)
         path = "" if parts.scheme.startswith("kafka") else parts.path  # a topic is no secret
@@ -124,3 +177,14 @@ def without_source(error: ProducerError, source: StreamLocation) -> ProducerErro
         own.sub(lambda _: source.name, text) for text in (error.where, error.what, error.hint)
     )
     return error
+
+
+def _places(source: StreamLocation) -> Iterator[str]:
+    """Yield where the changefeed file of a source has its schema registry and its claim-check objects."""
+    if source.config:
+        with suppress(ProducerError):
+            changefeed = source.changefeed
+            for place in (changefeed.schema_registry, changefeed.claim_check_storage_uri):
+                parts = urlsplit(place)
+                yield from (place, parts.netloc, parts.netloc.rpartition("@")[2], parts.query)
+                yield parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()

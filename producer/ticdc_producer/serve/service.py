@@ -243,7 +243,7 @@ class Service:
     @property
     def _own_settings(self) -> ServeSettings:
         """The settings for other processes: without the token of clients, and without attached streams."""
-        return replace(self.settings, host="127.0.0.1", token="", attachments={})
+        return replace(self.settings, host="127.0.0.1", token="", attachments={}, attachment_configs={})
 
     def _context(self, reports: MakeReports, task: Task) -> WorkContext:
         settings = self._own_settings

@@ -81,6 +81,7 @@ class ServeSettings:
     :param schema_registry: URL of the registry for Avro; posted changefeeds may not name one.
     :param permissions: permissions of posted scenarios.
     :param attachments: the streams that requests may read: sink URIs and paths by their names.
+    :param attachment_configs: paths of their changefeed files, by the same names.
     :raises ArgumentError: for an address that other machines reach, without a token, and for addresses of
         Kafka that it cannot have.
     """
@@ -96,6 +97,7 @@ class ServeSettings:
     schema_registry: str = field(default="", repr=False)
     permissions: frozenset[Permission] = frozenset()
     attachments: Mapping[str, str] = field(default_factory=dict, repr=False)
+    attachment_configs: Mapping[str, str] = field(default_factory=dict, repr=False)
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:

@@ -27,7 +27,7 @@ def verify_copy(copy: StreamCopy, source: StreamLocation) -> Verdict:
         case "golden folder":
             return verify(folder=source.path, engine="local")
         case "storage":
-            return verify(sink_uri=source.uri, engine="local")
+            return verify(sink_uri=source.uri, config=source.config or None, engine="local")
     engine = LocalEngine()
     if source.kind == "file" and copy.partitions:
         source = replace(source, name=max(copy.partitions, key=lambda part: part.messages).topic)

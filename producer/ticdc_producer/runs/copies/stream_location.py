@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 import pyarrow as pa
 
 from ticdc_producer.config import Changefeed, SinkKind, parse_sink_uri
+from ticdc_producer.config.changefeed_toml import load_changefeed_toml
 from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.engine.dataset import Batches
 from ticdc_producer.engine.local import LocalDataset, LocalEngine, local
@@ -37,6 +38,7 @@ class StreamLocation:
     :param sink_uri: TiCDC's sink URI of a topic or storage.
     :param path: a golden folder, the folder of a storage, or a file of messages: lines of
         ``messages.jsonl``, of ``kcat -J`` or of Kafka's console consumer.
+    :param config: path of the changefeed file of ``sink_uri``, or of a storage or file; empty: none.
     :param protocol: replaces that of the sink URI; empty: if nothing names it, it is detected.
     :param name: the topic of messages of a file that do not name it.
     :param schema_registry: URL of the registry for the Avro messages of a file; empty: none.
@@ -45,6 +47,7 @@ class StreamLocation:
 
     sink_uri: str = ""
     path: str = ""
+    config: str = ""
     protocol: str = ""
     name: str = "messages"
     schema_registry: str = ""
@@ -93,7 +96,11 @@ class StreamLocation:
         """
         if self.kind == "golden folder":
             return golden_folder(Path(self.path)).changefeed
-        return changefeed_of(self.uri, None, kafka_properties=self.kafka_properties)
+        return changefeed_of(self.uri, self.config or None, kafka_properties=self.kafka_properties)
+
+    @property
+    def _file_content(self) -> dict[str, object] | None:
+        return load_changefeed_toml(self.config) if self.config else None
 
     @property
     def names_protocol(self) -> bool:
@@ -101,7 +108,7 @@ class StreamLocation:
         return (
             bool(self.protocol)
             or self.kind in ("golden folder", "storage")
-            or names_protocol(self.sink_uri or None, None)
+            or names_protocol(self.sink_uri or None, self._file_content)
         )
 
 
@@ -196,4 +203,5 @@ def origin_of(source: StreamLocation, messages: Sequence[pa.RecordBatch] = ()) -
     options = changefeed.codec_options()
     if changefeed.spec.schemas is not None:
         options["schema_of"] = schemas_of_registry(changefeed)
-    return Origin(changefeed=changefeed, messages=rows, options=options)
+    claims = changefeed.claim_check_storage_uri
+    return Origin(changefeed=changefeed, messages=rows, options=options, claims=claims)
