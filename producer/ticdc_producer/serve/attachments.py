@@ -155,7 +155,7 @@ def listed_attachments(sources: Mapping[str, str]) -> list[dict[str, str]]:
 def without_source(error: ProducerError, source: StreamLocation) -> ProducerError:
     """Return an error with the name of the source instead of its URI or path, and of their parts."""
     path = source.path
-    hidden = {path, quote(path), source.config, *_places(source)}
+    hidden = {path, quote(path), source.config, *_locations(source)}
     if source.sink_uri:
         parts = urlsplit(source.sink_uri)
         path = "" if parts.scheme.startswith("kafka") else parts.path  # a topic is no secret
@@ -179,12 +179,12 @@ def without_source(error: ProducerError, source: StreamLocation) -> ProducerErro
     return error
 
 
-def _places(source: StreamLocation) -> Iterator[str]:
+def _locations(source: StreamLocation) -> Iterator[str]:
     """Yield where the changefeed file of a source has its schema registry and its claim-check objects."""
     if source.config:
         with suppress(ProducerError):
             changefeed = source.changefeed
-            for place in (changefeed.schema_registry, changefeed.claim_check_storage_uri):
-                parts = urlsplit(place)
-                yield from (place, parts.netloc, parts.netloc.rpartition("@")[2], parts.query)
+            for location in (changefeed.schema_registry, changefeed.claim_check_storage_uri):
+                parts = urlsplit(location)
+                yield from (location, parts.netloc, parts.netloc.rpartition("@")[2], parts.query)
                 yield parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()

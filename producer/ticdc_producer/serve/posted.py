@@ -138,7 +138,8 @@ def with_variables(properties: Mapping[str, str] | tuple[str, ...]) -> tuple[str
 
 
 _ENTRY = re.compile(r"(?:[^/\\\0]{1,250}/)?[^/\\\0]{1,250}")
-_MOST_FILES = 1000
+MOST_FILES = 1000
+"""Files of a golden folder that a client posts."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,7 @@ class PostedFiles:
         try:
             self._write(path)
             if not path.is_file():
-                self._check_manifest(path)
+                check_manifest(path, self.name)
             yield path
         except ProducerError as error:
             error.where = error.where.replace(str(path), self.name)
@@ -176,11 +177,9 @@ class PostedFiles:
         if not entry and len(self.files) == 1:
             return
         inside = _ENTRY.fullmatch(entry) and not {".", ".."} & set(entry.split("/"))
-        if not inside or len(self.files) > _MOST_FILES:
+        if not inside or len(self.files) > MOST_FILES:
             raise RefusedRequest("this is not a file of a golden folder", status=422, where=entry[:200])
-        if entry.endswith(".parquet"):
-            what, hint = "the service reads small folders", "run the command without --server"
-            raise RefusedRequest(what, status=422, where=f"{self.name}/{entry}", hint=hint)
+        check_is_small(entry, self.name)
 
     def _write(self, path: Path) -> None:
         if set(self.files) == {""}:
@@ -192,11 +191,29 @@ class PostedFiles:
             file.parent.mkdir(exist_ok=True)
             file.write_bytes(content)
 
-    def _check_manifest(self, folder: Path) -> None:
-        """Check that the changefeed of a folder does not let the service read from another machine."""
-        if golden.changefeed(folder, golden.manifest(folder)).schema_registry:
-            what = "schema-registry is set where the service is started, not by a request"
-            raise RefusedRequest(what, status=403, where=f"{self.name}/manifest.json")
+
+def check_is_small(entry: str, name: str) -> None:
+    """Check that a file is one of a small golden folder.
+
+    :param entry: its path in the folder.
+    :param name: how the client calls the folder.
+    :raises RefusedRequest: for a file of a large one.
+    """
+    if entry.endswith(".parquet"):
+        what, hint = "the service reads small folders", "run the command without the service"
+        raise RefusedRequest(what, status=422, where=f"{name}/{entry}", hint=hint)
+
+
+def check_manifest(folder: Path, name: str) -> None:
+    """Check that the changefeed of a posted folder does not let the service read from another machine.
+
+    :param name: how the client calls the folder.
+    :raises RefusedRequest: if it does.
+    :raises FolderError: for a damaged folder.
+    """
+    if golden.changefeed(folder, golden.manifest(folder)).schema_registry:
+        what = "schema-registry is set where the service is started, not by a request"
+        raise RefusedRequest(what, status=403, where=f"{name}/manifest.json")
 
 
 class SourceArguments(TypedDict, total=False):

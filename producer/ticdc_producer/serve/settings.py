@@ -40,6 +40,7 @@ class Limits:
     :param preview_bytes: bytes of its row images, and of its messages in one protocol.
     :param preview_messages: messages of a preview in one protocol that are returned.
     :param file_bytes: size of a file of messages.
+    :param archive_bytes: size of the files in an archive of a golden folder.
     :param copied_messages: messages of a stream that is opened; of a topic the newest.
     :param streams: streams that are open; the oldest are closed.
     """
@@ -62,6 +63,7 @@ class Limits:
     preview_bytes: int = 8 << 20
     preview_messages: int = 500
     file_bytes: int = 256 << 20
+    archive_bytes: int = 512 << 20
     copied_messages: int = 300_000
     streams: int = 4
 

@@ -46,7 +46,11 @@ def add_streams(app: FastAPI, service: Service) -> None:
 
     @app.post(POSTED_STREAMS_PATH, status_code=201)
     async def post(connection: Request, name: _Text = "messages", protocol: _Text = "") -> Response:
-        """Open a file of messages: lines of messages.jsonl, kcat -J or Kafka's console consumer."""
+        """Open a file of messages, or an archive of a golden folder.
+
+        Messages are lines of messages.jsonl, of kcat -J, or of Kafka's console consumer. An archive is a zip
+        file or a tar file that is compressed by gzip.
+        """
         path = await streams.received(connection.stream())
         opening = partial(streams.post, path, name, protocol)
         return JSONResponse(await abandonable(connection, opening), 201)

@@ -35,6 +35,7 @@ from ticdc_producer.runs.copies.stream_copy import CopyLimits, StreamCopy, copy_
 from ticdc_producer.runs.copies.stream_location import StreamLocation, origin_of
 from ticdc_producer.serve.attachments import without_source
 from ticdc_producer.serve.posted import restricted
+from ticdc_producer.serve.posted_archive import is_archive, unpack
 from ticdc_producer.serve.settings import ServeSettings
 from ticdc_producer.serve.tasks.child_messages import Result, Tell
 
@@ -44,6 +45,8 @@ PAGE_MESSAGES = 500
 _MOST_EVENTS, _MOST_ROWS, _MOST_TIMES, _MOST_CHANGES = 500, 500, 2000, 500
 
 
+UNPACKED = "golden"
+"""The folder of a posted archive, in that of its copy."""
 FOLDER_PREFIX = "stream-"
 """A stream's number follows in the name of the folder of its copy."""
 
@@ -60,7 +63,7 @@ class OpenedStream:
 
     :param source: where it is.
     :param folder: that of its copy.
-    :param is_posted: whether its messages are a file of the client.
+    :param is_posted: whether it is a file of the client: messages, or an archive of a golden folder.
     """
 
     source: StreamLocation
@@ -93,6 +96,20 @@ class OpenedStream:
         except FileNotFoundError:
             raise not_open(self.folder.name.removeprefix(FOLDER_PREFIX)) from None
 
+    def unpacked(self) -> OpenedStream:
+        """Return the stream with the golden folder that a posted archive has; others as they are.
+
+        :raises ProducerError: for an archive that has none, or that is not unpacked.
+        """
+        path = Path(self.source.path)
+        if not self.is_posted or not is_archive(path):
+            return self
+        folder = self.folder / UNPACKED
+        stream = replace(self, source=replace(self.source, path=str(folder)))
+        with stream.read():
+            unpack(path, folder, self.source.name, self.settings.limits.archive_bytes)
+        return stream
+
     def named(self, copy: StreamCopy) -> StreamLocation:
         """Return the source with the protocol that was found."""
         return replace(self.source, protocol=copy.named_protocol)
@@ -107,9 +124,10 @@ class CopyStream:
     def __call__(self, _tell: Tell) -> Result:
         """Make it."""
         limits = self.stream.settings.limits
-        with self.stream.read():
+        stream = self.stream.unpacked()
+        with stream.read():
             own = CopyLimits(messages=limits.copied_messages, nbytes=limits.stream_bytes)
-            copy = copy_stream(self.stream.source, self.stream.folder, own)
+            copy = copy_stream(stream.source, stream.folder, own)
         times, resolved = times_of(copy, _MOST_TIMES)
         content = {
             "name": self.stream.source.name,

@@ -16,10 +16,11 @@ from ticdc_producer.runs.copies.stream_location import StreamLocation
 from ticdc_producer.serve.attachments import source_of
 from ticdc_producer.serve.request_process import RequestProcess
 from ticdc_producer.serve.settings import ServeSettings
-from ticdc_producer.serve.stream_works import FOLDER_PREFIX, CopyStream, OpenedStream, not_open
+from ticdc_producer.serve.stream_works import FOLDER_PREFIX, UNPACKED, CopyStream, OpenedStream, not_open
 from ticdc_producer.serve.tasks.work import Work
 
 _OTHERS = re.compile(r"[^A-Za-z0-9._-]+")
+_ENDING = re.compile(r"(?:\.tar)?\.[^.]*$")
 _MOST_RECEIVED = 2
 """Files that arrive at the same time."""
 
@@ -82,7 +83,7 @@ class Streams:
     def post(
         self, path: Path, name: str, protocol: str, is_abandoned: Callable[[], bool]
     ) -> dict[str, object]:
-        """Copy a file of messages that a client has sent, as ``attach``; the file is removed.
+        """Copy a file of messages or an archive that a client has sent, as ``attach``; the file is removed.
 
         :param name: of the file.
         """
@@ -90,7 +91,7 @@ class Streams:
         source = StreamLocation(
             path=str(path),
             protocol=protocol,
-            name=_OTHERS.sub("-", name.rpartition(".")[0] or name).strip("-.")[:64] or "messages",
+            name=_OTHERS.sub("-", _ENDING.sub("", name) or name).strip("-.")[:64] or "messages",
             schema_registry=registry,
         )
         try:
@@ -111,7 +112,8 @@ class Streams:
             shutil.rmtree(folder, ignore_errors=True)
             raise
         if is_posted:  # the file is removed
-            stream = replace(stream, source=replace(source, path=""))
+            golden = folder / UNPACKED
+            stream = replace(stream, source=replace(source, path=str(golden) if golden.is_dir() else ""))
         with self._lock:
             self._opened[number] = stream
             oldest = [*self._opened][: -settings.limits.streams]

@@ -45,16 +45,16 @@ export async function openStreams(protocols, onOpened, onError) {
   const file = h('input', { type: 'file', id: 'open-file', onchange: () => {
     const chosen = file.files?.[0]
     if (chosen === undefined) return
-    if (chosen.size > MOST_BYTES) { replace(note, h('span', { class: 'error' }, `the file has more than ${MOST_BYTES >> 20} MiB: use ticdc-producer verify --messages`)); return }
+    if (chosen.size > MOST_BYTES) { replace(note, h('span', { class: 'error' }, `the file has more than ${MOST_BYTES >> 20} MiB: use ticdc-producer verify`)); return }
     void open(chosen.name, () => json(`/v1/posted-streams?${new URLSearchParams({ name: chosen.name, protocol: protocol.value })}`, chosen))
   } })
   replace(dialog,
     h('header', {}, h('h2', { id: 'dialog-title' }, 'Open a stream'), h('button', { type: 'button', 'aria-label': 'Close', onclick: () => dialog.close() }, '×')),
     h('div', { class: 'open' },
       h('p', {}, h('label', { for: 'open-protocol' }, 'Protocol '), protocol),
-      h('h3', {}, 'A file of messages'),
-      h('p', { class: 'null' }, 'As kcat -J or Kafka’s console consumer prints it, or messages.jsonl of a golden folder.'),
-      h('p', {}, h('label', { for: 'open-file', class: 'skip' }, 'File of messages'), file),
+      h('h3', {}, 'A file'),
+      h('p', { class: 'null' }, 'Messages, as kcat -J or Kafka’s console consumer prints them; or an archive of a golden folder (.zip, .tar.gz), which is compared with its expected events and rows.'),
+      h('p', {}, h('label', { for: 'open-file', class: 'skip' }, 'File of messages, or archive of a golden folder'), file),
       h('h3', {}, 'A stream of the service'),
       names.length
         ? h('ul', { class: 'attachments' }, names.map(({ name, kind }) => h('li', {},
