@@ -102,6 +102,7 @@ class Changefeed(BaseModel):
     output_column_id: bool
     use_table_id_as_path: bool
     enable_table_across_nodes: bool
+    enable_active_active: bool
     delimiter: str
     quote: str
     null: str

@@ -217,7 +217,6 @@ def _unknown_compression(given: Mapping[str, Plain], ignored: Iterable[str]) -> 
 
 _SWITCHES = {
     "bdr-mode": "no other changefeed wrote rows of a scenario",
-    "enable-active-active": "no table of a scenario has soft deletes",
 }
 
 

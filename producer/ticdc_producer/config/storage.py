@@ -86,6 +86,11 @@ OF_STORAGE = (
         "splits no table.",
         file_key="scheduler.enable-table-across-nodes",
     ),
+    _of_storage(
+        "enable-active-active", Boolean(), False,
+        "Soft deletes stay updates; every table must be active-active. TiCDC refuses it for Kafka.",
+        file_key="enable-active-active", profiles=("new",),
+    ),
 )  # fmt: skip
 
 

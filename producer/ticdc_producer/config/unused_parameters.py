@@ -26,9 +26,6 @@ _NO_BDR = (
     "TiCDC classic refuses true for Kafka and storages; TiCDC new architecture leaves out rows that another "
     "changefeed wrote, and a scenario has none"
 )
-_NO_ACTIVE_ACTIVE = (
-    "TiCDC refuses true for Kafka; for storages it concerns tables with soft deletes, which no scenario has"
-)
 _SYNC_POINTS = "TiCDC has sync points for MySQL and TiDB sinks only"
 _MYSQL = "an option of MySQL sinks"
 _SCHEDULER = UnusedSection((
@@ -158,8 +155,6 @@ _ELSEWHERE = (
     _ignored("mysql-config", _MYSQL_CONFIG, _MYSQL, file_key="sink.mysql-config"),
     _ignored("pulsar-config", _PULSAR_CONFIG, "an option of Pulsar sinks", file_key="sink.pulsar-config"),
     _ignored("bdr-mode", Boolean(), _NO_BDR, file_key="bdr-mode", profiles=("new",)),
-    _ignored("enable-active-active", Boolean(), _NO_ACTIVE_ACTIVE, file_key="enable-active-active",
-            profiles=("new",)),
     _ignored("active-active-progress-interval", GoDuration(low_ms=1), _MYSQL,
             file_key="active-active-progress-interval"),
     _ignored("active-active-sync-stats-interval", GoDuration(low_ms=0), _MYSQL,

@@ -38,7 +38,7 @@ class ColumnInfo:
     :param auto_random: the numbers of bits of AUTO_RANDOM: of the shard, and of the whole value.
     :param generated: ``virtual`` columns are not in messages; ``stored`` columns are.
     :param expression: SQL text of a generated column.
-    :param hidden: the hidden column of an expression index.
+    :param hidden: a column that ``*`` does not name: of an expression index, or for soft deletes.
     """
 
     name: str

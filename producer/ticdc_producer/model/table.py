@@ -13,6 +13,11 @@ from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from ticdc_producer.model.parameter import Profile
 
 
+SOFT_DELETE_TIME, ORIGIN_TS = "_tidb_softdelete_time", "_tidb_origin_ts"
+"""The columns of tables with soft deletes, and of active-active tables. Source: ticdc
+``pkg/common/event/active_active.go``."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class PartitionInfo:
     """One partition of a partitioned table; ``id`` is its physical table id."""
@@ -37,6 +42,8 @@ class TableInfo:
     :param unselected: offsets of the columns that column selectors remove from row events.
     :param upstream: its database and name in TiDB, if messages have others; the rules of a changefeed apply
         to them.
+    :param soft_delete: whether TiDB marks its rows as deleted, in the column ``SOFT_DELETE_TIME``.
+    :param active_active: whether several clusters write it; then it has the column ``ORIGIN_TS``, too.
     """
 
     schema: str
@@ -56,6 +63,8 @@ class TableInfo:
     unselected: tuple[int, ...] = ()
     cached_flags: tuple[int, ...] = ()
     upstream: tuple[str, str] | None = None
+    soft_delete: bool = False
+    active_active: bool = False
 
     def __hash__(self) -> int:
         # Encoders look up a table for every batch; hashing its columns would take longer than encoding.
@@ -70,6 +79,24 @@ class TableInfo:
         """The offset of each column that statements can name, by its name in lower case."""
         return {
             column.name.lower(): offset for offset, column in enumerate(self.columns) if not column.hidden
+        }
+
+    @cached_property
+    def soft_delete_offset(self) -> int | None:
+        """The offset of the time of the soft delete; None if the table has no soft deletes."""
+        if not self.soft_delete:
+            return None
+        return next(i for i, column in enumerate(self.columns) if column.name == SOFT_DELETE_TIME)
+
+    @cached_property
+    def internal_offsets(self) -> dict[str, int]:
+        """The offsets of the columns that TiDB added for soft deletes, by their names."""
+        if not self.soft_delete:
+            return {}
+        return {
+            column.name: offset
+            for offset, column in enumerate(self.columns)
+            if column.name in (SOFT_DELETE_TIME, ORIGIN_TS)
         }
 
     @cached_property

@@ -21,6 +21,7 @@ from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
 from ticdc_producer.model.shapes import ExpectedBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.event_filter import filtered_tables
+from ticdc_producer.pipeline.soft_deletes import soft_delete_tables
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.verifier.stream_stats import StreamStats
 
@@ -29,6 +30,7 @@ _HARMLESS = DISCARDED | {Action.CREATE_SCHEMA, Action.CREATE_TABLE, Action.CREAT
 _SEVERAL_TABLES = (Action.RENAME_TABLE, Action.RENAME_TABLES, Action.EXCHANGE_TABLE_PARTITION)
 NO_KEY = "the protocol does not mark the columns of its handle key"
 FILTERED = "event filters ignore some of its rows"
+SOFT_DELETES = "TiCDC drops the deletes of a table with soft deletes"
 UNORDERED = "its rows are in several partitions, and their messages have no commit-ts"
 NO_DDL = "a DDL that the stream does not carry changed it"
 NOT_REPLICATED = "it has rows of a table, or of a time, that the changefeed does not replicate"
@@ -42,6 +44,7 @@ def uncomparable_in_scenario(job: Job) -> dict[str, str]:
     for ddl in job.history.catalog.ddls:
         reasons |= dict.fromkeys(_cleared(job, ddl), NO_DDL) | _altered(job, ddl)
     reasons |= dict.fromkeys(_unordered(job), UNORDERED) | dict.fromkeys(_filtered(job), FILTERED)
+    reasons |= dict.fromkeys(_with_soft_deletes(job), SOFT_DELETES)
     reasons |= {
         table.qualified_name: NO_KEY
         for table in job.history.catalog.tables
@@ -99,6 +102,12 @@ def _in_the_stream(job: Job) -> set[str]:
 def _filtered(job: Job) -> set[str]:
     """Return the tables with rows that event filters ignore."""
     tables = filtered_tables(job.history.catalog.tables, job.changefeed)
+    return {table.qualified_name for table in tables}
+
+
+def _with_soft_deletes(job: Job) -> set[str]:
+    """Return the tables whose deletes TiCDC drops."""
+    tables = soft_delete_tables(job.history.catalog.tables, job.changefeed)
     return {table.qualified_name for table in tables}
 
 
@@ -175,7 +184,7 @@ def _ddl_in_stream(job: Job, ddl: DDLJob) -> bool:
 def uncomparable_histories(job: Job) -> set[str]:
     """Return ``schema.table`` of the tables that changed although the stream does not carry the change."""
     tables = job.history.catalog.tables
-    uncomparable = _filtered(job)
+    uncomparable = _filtered(job) | _with_soft_deletes(job)
     for ddl in job.history.catalog.ddls:
         if ddl.job_type in _HARMLESS or _ddl_in_stream(job, ddl):
             continue

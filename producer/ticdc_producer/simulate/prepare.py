@@ -16,6 +16,7 @@ from ticdc_producer.model import tso
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.pipeline.event_filter import check_expressions
+from ticdc_producer.pipeline.soft_deletes import check_active_active_tables
 from ticdc_producer.scenario.cached_flags import with_cached_flags
 from ticdc_producer.scenario.commit_times import clock_of, sent_part
 from ticdc_producer.scenario.execute import check_commits, execute
@@ -146,6 +147,7 @@ def planned(
         _ = job.stream.topic_partitions
         for table in job.stream.replicated:
             check_expressions(table, changefeed)
+        check_active_active_tables(job.stream.replicated, changefeed)
     _ = job.faults  # rejects faults that find no event or message
     return job
 

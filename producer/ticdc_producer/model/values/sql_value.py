@@ -247,6 +247,8 @@ class SQLMode:
         invalid JSON, is a warning, too, but not in UPDATE IGNORE. Source: tidb ``UpdateExec.handleErr``.
     :param unsigned_subtraction: NO_UNSIGNED_SUBTRACTION is off: unsigned 1 minus 2 is an error.
     :param block_encryption_mode: the key size and the mode of AES_ENCRYPT.
+    :param soft_deletes: ``tidb_translate_softdelete_sql``: DELETE marks rows of tables with soft deletes, and
+        statements do not see marked rows.
     :param autocommit: whether a statement outside of BEGIN … COMMIT is a transaction of its own.
     """
 
@@ -267,6 +269,7 @@ class SQLMode:
     autocommit: bool = True
     insert_ignore: bool = False
     block_encryption_mode: str = "aes-128-ecb"
+    soft_deletes: bool = True
 
     def reject(self, column: str, value: object, what: str, instead: bytes) -> bytes:
         """Refuse a value in strict mode; otherwise return ``instead``, the value that TiDB stores.

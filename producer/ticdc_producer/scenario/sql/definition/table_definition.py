@@ -31,6 +31,7 @@ from ticdc_producer.scenario.sql.definition.key_definition import (
     never_null,
 )
 from ticdc_producer.scenario.sql.definition.partition_definition import PartitioningDraft, draft_partitioning
+from ticdc_producer.scenario.sql.definition.soft_delete import SOFT_DELETE_OPTIONS, SoftDelete
 from ticdc_producer.scenario.sql.syntax import key as syntax
 from ticdc_producer.scenario.sql.syntax.alter import Element
 from ticdc_producer.scenario.sql.syntax.column import Column
@@ -64,6 +65,7 @@ class TableDraft:
     cache: int = 0
     shard_bits: int = 0
     ttl: TableOption | None = None
+    soft_delete: SoftDelete = SoftDelete()
     partitioning: PartitioningDraft | None = None
 
 
@@ -119,6 +121,8 @@ def _add_option(option: TableOption, draft: TableDraft) -> None:
             draft.shard_bits = shard_bits(option)
         case "TTL":
             draft.ttl = option
+        case kind if kind in SOFT_DELETE_OPTIONS:
+            draft.soft_delete = draft.soft_delete.with_option(option)
         case _ if option.kind not in _IGNORED_OPTIONS:
             raise option.source.unsupported(f"the table option {option.kind}")
 
@@ -159,6 +163,7 @@ def make_table(
     table_charset, table_collation = table_charset_of(draft.charset, draft.collation, charset)
     keys = [*draft.keys, *inline_keys(draft.columns)]
     columns = [make_column(column, table_charset, table_collation, mode) for column in draft.columns]
+    columns += draft.soft_delete.columns()
     check_names(columns, line)
     for key in keys:
         if key.kind == "primary":
@@ -172,12 +177,15 @@ def make_table(
         charset=table_charset,
         collation=table_collation,
         comment=draft.comment,
+        soft_delete=draft.soft_delete.enabled,
+        active_active=draft.soft_delete.active_active,
     )
     info, next_id = add_keys(info, keys, 1)
     for foreign in draft.foreign_keys:
         index = missing_index(info, foreign)
         if index is not None:
             info, next_id = add_keys(info, [replace(index, implicit=True)], next_id)
+    draft.soft_delete.check(info, has_foreign_keys=bool(draft.foreign_keys), line=line)
     check_generated(info, mode, line)
     check_auto_increment(info, line)
     _check_auto_random(info, line)

@@ -11,7 +11,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
-from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.table import ORIGIN_TS, TableInfo
 from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.model.values.temporal_text import datetime_from_python
@@ -196,9 +196,17 @@ def _are_empty_members(column: ColumnInfo, *values: Value) -> bool:
 
 
 def touch_updated_columns(before: tuple[Value, ...], scope: Scope, assigned: set[int]) -> None:
-    """Set ON UPDATE CURRENT_TIMESTAMP columns that were not assigned, if the row changed."""
-    if scope.table is None or not scope.table.updated_by_clock or not is_changed(before, scope):
+    """Set the columns that were not assigned and that TiDB sets, if the row changed.
+
+    These are the columns with ON UPDATE CURRENT_TIMESTAMP, and the origin of an active-active row, which this
+    cluster writes now.
+    """
+    if scope.table is None or not (scope.table.updated_by_clock or scope.table.active_active):
         return
+    if not is_changed(before, scope):
+        return
+    if scope.table.active_active and (origin := scope.table.internal_offsets[ORIGIN_TS]) not in assigned:
+        scope.row[origin] = None
     for offset in scope.table.updated_by_clock:
         if offset not in assigned:
             scope.row[offset] = now_value(scope.table.columns[offset], scope.mode)

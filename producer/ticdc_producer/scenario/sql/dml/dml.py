@@ -14,7 +14,7 @@ from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.definition.partitioning import chosen_partitions
-from ticdc_producer.scenario.sql.dml.assign import assign_at_once, checked_assignments
+from ticdc_producer.scenario.sql.dml.assign import assign_at_once, checked_assignments, now_value
 from ticdc_producer.scenario.sql.dml.insert import InsertPlan, run_insert
 from ticdc_producer.scenario.sql.dml.joined_dml import is_joined, run_joined_delete, run_joined_update
 from ticdc_producer.scenario.sql.dml.parsed_statement import ParsedStatement
@@ -23,7 +23,7 @@ from ticdc_producer.scenario.sql.dml.row_selection import RowSelection
 from ticdc_producer.scenario.sql.dml.stored_rows import update_row
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext
-from ticdc_producer.scenario.sql.store.storage import Table
+from ticdc_producer.scenario.sql.store.storage import Row, Table
 from ticdc_producer.scenario.sql.store.transaction import OpenTransaction
 from ticdc_producer.scenario.sql.text.clause import partition_names, refuse_other_clauses
 
@@ -164,8 +164,21 @@ def _run_delete(
     rows = selection.rows(table, scope)
     if keys is not None and tree.args.get("ignore"):
         rows = [row for row in rows if not keys.retains(table, row)]
+    marked = table.info.soft_delete_offset if context.mode.soft_deletes else None
     for row in rows:
-        transaction.delete(table, row)
+        if marked is None:
+            transaction.delete(table, row)
+        else:
+            _mark_deleted(table, row, marked, context, transaction)
+
+
+def _mark_deleted(
+    table: Table, row: Row, offset: int, context: StatementContext, transaction: OpenTransaction
+) -> None:
+    """Set the time of a row's soft delete, as the DELETE of such a table does."""
+    scope = Scope(context.mode, table.info, table.read(row), context=context)
+    scope.row[offset] = now_value(table.info.columns[offset], context.mode)
+    update_row(table, row, scope, {offset}, transaction)
 
 
 def _scope(node: exp.Expr, table: Table, context: StatementContext) -> Scope:

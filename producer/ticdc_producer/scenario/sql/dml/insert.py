@@ -154,6 +154,9 @@ def run_insert(
         for values in rows:
             transaction.check_partition(table, table.home(values))
     table.load_conflicting(rows)
+    marked = table.info.soft_delete_offset if mode.soft_deletes else None
+    if marked is not None:
+        _remove_marked(table, rows, marked, transaction)
     for number, values in enumerate(rows):
         if verb == "REPLACE":
             _replace(table, values, transaction, context)
@@ -181,6 +184,19 @@ class _Source:
         if self.scope is not None:
             self.scope.combination = self.combinations[number]
         return scope
+
+
+def _remove_marked(
+    table: Table, rows: Sequence[Sequence[Value]], offset: int, transaction: OpenTransaction
+) -> None:
+    """Delete the rows that are deleted softly and whose keys new rows take: TiDB replaces them.
+
+    :param offset: of the column with the time of the soft delete.
+    """
+    for values in rows:
+        conflict = table.conflict(values)
+        if conflict is not None and conflict[1].values[offset] is not None:
+            transaction.delete(table, conflict[1])
 
 
 def _fits(table: Table, values: Sequence[Value]) -> bool:

@@ -49,6 +49,7 @@ class RowSelection:
         """
         table.load_selected(self._where)
         rows = table.scan() if self._lookup is None else self._selected(self._lookup, table, scope)
+        rows = table.seen(rows, scope.mode)
         if self._partitions is not None:
             rows = [row for row in rows if row.table_id in self._partitions]
         if self._order is not None:

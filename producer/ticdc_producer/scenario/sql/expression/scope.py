@@ -188,7 +188,10 @@ class Scope:
         """Return the offset of a column of the scope's own table; -1 if it has none of that name."""
         if self.table is None or ((table or database) and not self._is_named(table, database)):
             return -1
-        return self.table.visible_offsets.get(name.lower(), -1)
+        offset = self.table.visible_offsets.get(name.lower(), -1)
+        if offset < 0 and not self.mode.soft_deletes:
+            return self.table.internal_offsets.get(name.lower(), -1)
+        return offset
 
     def _is_named(self, table: str, database: str) -> bool:
         info = self.table

@@ -133,7 +133,7 @@ class TableSource(Source):
         return self._chosen(self.table.scan())
 
     def _chosen(self, rows: Iterable[Row]) -> list[SourceRow]:
-        partitions = self.partitions
+        partitions, rows = self.partitions, self.table.seen([*rows], self._mode)
         return [self._row(row) for row in rows if partitions is None or row.table_id in partitions]
 
     def _row(self, row: Row) -> SourceRow:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ticdc_producer.scenario.sql.definition.soft_delete import SOFT_DELETE_OPTIONS
 from ticdc_producer.scenario.sql.restore.grammar import printed
 from ticdc_producer.scenario.sql.restore.interval import read_unit
 from ticdc_producer.scenario.sql.restore.literal import read_literal, read_number
@@ -76,6 +77,8 @@ def print_option(option: TableOption) -> str:
 
 def _text(option: TableOption) -> str:
     kind, value = option.kind, option.value
+    if kind in SOFT_DELETE_OPTIONS:  # TiCDC ignores that its parser does not know them
+        raise option.source.unsupported(f"{kind} in TiDB's words")
     if option.expression is not None:
         return f"{kind} = {printed(option.expression, _ttl if kind == 'TTL' else _number)}"
     if kind in _QUOTED:

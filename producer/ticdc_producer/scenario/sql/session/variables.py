@@ -262,6 +262,10 @@ def _set_block_encryption_mode(mode: SQLMode, value: SQLValue) -> SQLMode:
     return replace(mode, block_encryption_mode=name)
 
 
+def _set_translate_softdelete_sql(mode: SQLMode, value: SQLValue) -> SQLMode:
+    return replace(mode, soft_deletes=_switch("tidb_translate_softdelete_sql", value))
+
+
 def _switch(name: str, value: SQLValue) -> bool:
     word = to_text(value).upper()
     if word not in ("0", "1", "ON", "OFF", "TRUE", "FALSE"):
@@ -277,6 +281,7 @@ VARIABLES: dict[str, Callable[[SQLMode, SQLValue], SQLMode]] = {
     "foreign_key_checks": _set_foreign_key_checks,
     "autocommit": _set_autocommit,
     "block_encryption_mode": _set_block_encryption_mode,
+    "tidb_translate_softdelete_sql": _set_translate_softdelete_sql,
 }
 _FROM_INITIAL: dict[str, Callable[[SQLMode, SQLMode], SQLMode]] = {
     "time_zone": lambda mode, initial: replace(mode, zone=initial.zone),
@@ -288,4 +293,5 @@ _FROM_INITIAL: dict[str, Callable[[SQLMode, SQLMode], SQLMode]] = {
     "block_encryption_mode": lambda mode, initial: replace(
         mode, block_encryption_mode=initial.block_encryption_mode
     ),
+    "tidb_translate_softdelete_sql": lambda mode, initial: replace(mode, soft_deletes=initial.soft_deletes),
 }

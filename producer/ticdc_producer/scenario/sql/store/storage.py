@@ -15,7 +15,7 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import INTEGERS
 from ticdc_producer.model.row_key import columns_key, handle_of, index_key, int_key
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.values.sql_value import display_value
+from ticdc_producer.model.values.sql_value import SQLMode, display_value
 from ticdc_producer.scenario.history import RowImage
 from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo
 from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
@@ -97,6 +97,11 @@ class Table:
     def scan(self) -> list[Row]:
         """Return all rows in the order of their locations."""
         return [self.rows[location] for location in sorted(self.rows)]
+
+    def seen(self, rows: list[Row], mode: SQLMode) -> list[Row]:
+        """Return the rows that statements see: not those that are deleted softly."""
+        marked = self.info.soft_delete_offset if mode.soft_deletes else None
+        return rows if marked is None else [row for row in rows if row.values[marked] is None]
 
     @property
     def physical_ids(self) -> tuple[int, ...]:

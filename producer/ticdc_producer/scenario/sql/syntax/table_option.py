@@ -29,7 +29,8 @@ NUMBERS = (
 """Options whose value is a whole number, or the word DEFAULT."""
 STRINGS = (
     "COMMENT", "CONNECTION", "PASSWORD", "COMPRESSION", "ENCRYPTION", "SECONDARY_ENGINE_ATTRIBUTE",
-    "STATS_COL_CHOICE", "STATS_COL_LIST", "TTL_ENABLE", "TTL_JOB_INTERVAL",
+    "STATS_COL_CHOICE", "STATS_COL_LIST", "TTL_ENABLE", "TTL_JOB_INTERVAL", "ACTIVE_ACTIVE",
+    "SOFTDELETE_JOB_ENABLE", "SOFTDELETE_JOB_INTERVAL",
 )  # fmt: skip
 """Options whose value is a string."""
 _FORCED = ("AUTO_INCREMENT", "AUTO_RANDOM_BASE")
@@ -150,6 +151,15 @@ def _ttl(cursor: Cursor) -> SourceText:
     return cursor.since(start)
 
 
+def _soft_delete(cursor: Cursor) -> str:
+    """Read ``RETENTION number unit``, or ``'ON'`` or ``'OFF'``."""
+    if cursor.is_string():
+        return cursor.string()
+    cursor.expect("RETENTION")
+    amount = cursor.integer()
+    return f"RETENTION {amount} {cursor.identifier('a unit of time').upper()}"
+
+
 def _sample_rate(cursor: Cursor) -> SourceText:
     start = cursor.position
     cursor.accept(".")
@@ -177,4 +187,5 @@ _READERS: dict[tuple[str, ...], Callable[[Cursor], _Value]] = {
     ("UNION",): _union,
     ("STATS_SAMPLE_RATE",): _sample_rate,
     ("TTL",): _ttl,
+    ("SOFTDELETE",): _soft_delete,
 }
