@@ -20,21 +20,27 @@ from ticdc_producer.protocols import registry
 from ticdc_producer.runs.coverage import coverage
 
 OF_SQL = {name for name, trap in catalogue().items() if trap.mechanism == "scenario"}
+EVERYWHERE = {"update-after-delete"}  # only TiCDC new architecture sends it
 NOT_IN = {
-    "open-protocol": {"delete-without-value"},
-    "craft": {"delete-without-value"},
-    "canal": {
-        "column-flags", "partitioned-table", "delete-without-value", "key-update", "key-swap",
-        "unique-key-update",
-    },
-    "canal-json&enable-tidb-extension=true": {"column-flags", "partitioned-table", "delete-without-value"},
-    "debezium&output-ddl=true&enable-tidb-extension=true": {
-        "column-flags", "partitioned-table", "decimal-precision", "delete-without-value",
-    },
-    "avro&enable-tidb-extension=true&avro-enable-watermark=true": {
-        "column-flags", "partitioned-table", "no-key-table", "delete-dispatch", "added-column-default",
-        "key-update", "key-swap", "unique-key-update",
-    },
+    protocol: EVERYWHERE | traps
+    for protocol, traps in {
+        "open-protocol": {"delete-without-value"},
+        "craft": {"delete-without-value"},
+        "canal": {
+            "column-flags", "partitioned-table", "delete-without-value", "key-update", "key-swap",
+            "unique-key-update",
+        },
+        "canal-json&enable-tidb-extension=true": {
+            "column-flags", "partitioned-table", "delete-without-value",
+        },
+        "debezium&output-ddl=true&enable-tidb-extension=true": {
+            "column-flags", "partitioned-table", "decimal-precision", "delete-without-value",
+        },
+        "avro&enable-tidb-extension=true&avro-enable-watermark=true": {
+            "column-flags", "partitioned-table", "no-key-table", "delete-dispatch", "added-column-default",
+            "key-update", "key-swap", "unique-key-update",
+        },
+    }.items()
 }  # fmt: skip
 """Traps of SQL that the messages of a protocol do not carry."""
 

@@ -62,6 +62,9 @@ def deliveries() -> dict[str, Topic]:
     on("regrouped-batches").row(0, ts(2), after=account(2), **spread)
     on("delete-dispatch").row(0, ts(2), before=account(2), **spread)
     on("changed-dispatch-column").row(1, ts(2), before=account(1), after=account(1, balance=1))
+    on("update-after-delete").row(0, ts(2), before=account(1)).row(
+        0, ts(3), before=account(1), after=account(1)
+    )
     on("delete-without-value").row(0, 0, before={"id": "1"})
     on("batch-boundaries").row(0, ts(2), after=account(2), events=2)
     on("batch-boundaries").row(0, ts(2), after=account(3), events=2, offset=3, index=1)

@@ -87,7 +87,7 @@ def resolve(
     check_protocol(spec, options)
     check_together({**options, **{name: given[name] for name in of_others}})
     check_large_messages(spec, {**options, **{name: given[name] for name in ignored}}, kind)
-    check_active_active(options, kind)
+    check_active_active({**options, **given}, kind)
     check_integrity(given, kind, selects=bool(file.column_selectors))
     if kind is SinkKind.STORAGE and file.sink is not None:
         check_csv_section(file.sink.csv)

@@ -12,7 +12,6 @@ from ticdc_producer.model.column import ColumnFlag, ColumnInfo, IndexInfo, colum
 from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from ticdc_producer.model.parameter import Profile
 
-
 SOFT_DELETE_TIME, ORIGIN_TS = "_tidb_softdelete_time", "_tidb_origin_ts"
 """The columns of tables with soft deletes, and of active-active tables. Source: ticdc
 ``pkg/common/event/active_active.go``."""

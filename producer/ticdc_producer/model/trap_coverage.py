@@ -56,7 +56,11 @@ VIEWS: Mapping[View, tuple[str, dict[str, str]]] = MappingProxyType(
         ),
         "known-row": (
             "a row event with a handle key",
-            {"op": "", "filled": "its old image has a value that the row's previous event lacked"},
+            {
+                "op": "",
+                "filled": "its old image has a value that the row's previous event lacked",
+                "deleted": "the row's previous event is an earlier delete",
+            },
         ),
         "row-commit": ("the events of a row and commit-ts", {"deleted": "", "inserted": ""}),
         "row-key": ("the events of a handle key", {"partitions": "number of partitions that have them"}),

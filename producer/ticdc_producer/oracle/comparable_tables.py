@@ -23,6 +23,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.event_filter import filtered_tables
 from ticdc_producer.pipeline.soft_deletes import soft_delete_tables
 from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.soft_delete_rows import underivable_tables
 from ticdc_producer.verifier.stream_stats import StreamStats
 
 _HARMLESS = DISCARDED | {Action.CREATE_SCHEMA, Action.CREATE_TABLE, Action.CREATE_VIEW, Action.DROP_VIEW}
@@ -30,7 +31,7 @@ _HARMLESS = DISCARDED | {Action.CREATE_SCHEMA, Action.CREATE_TABLE, Action.CREAT
 _SEVERAL_TABLES = (Action.RENAME_TABLE, Action.RENAME_TABLES, Action.EXCHANGE_TABLE_PARTITION)
 NO_KEY = "the protocol does not mark the columns of its handle key"
 FILTERED = "event filters ignore some of its rows"
-SOFT_DELETES = "TiCDC drops the deletes of a table with soft deletes"
+SOFT_DELETES = "TiCDC drops real deletes of tables with soft deletes, and sends changes of marked rows"
 UNORDERED = "its rows are in several partitions, and their messages have no commit-ts"
 NO_DDL = "a DDL that the stream does not carry changed it"
 NOT_REPLICATED = "it has rows of a table, or of a time, that the changefeed does not replicate"
@@ -44,7 +45,7 @@ def uncomparable_in_scenario(job: Job) -> dict[str, str]:
     for ddl in job.history.catalog.ddls:
         reasons |= dict.fromkeys(_cleared(job, ddl), NO_DDL) | _altered(job, ddl)
     reasons |= dict.fromkeys(_unordered(job), UNORDERED) | dict.fromkeys(_filtered(job), FILTERED)
-    reasons |= dict.fromkeys(_with_soft_deletes(job), SOFT_DELETES)
+    reasons |= dict.fromkeys(underivable_tables(job.history, job.changefeed), SOFT_DELETES)
     reasons |= {
         table.qualified_name: NO_KEY
         for table in job.history.catalog.tables

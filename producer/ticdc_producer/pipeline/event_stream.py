@@ -30,7 +30,7 @@ from ticdc_producer.pipeline.delivery import TopicPartitions, commit, dispatch
 from ticdc_producer.pipeline.event_filter import event_filter, filtered_tables, select
 from ticdc_producer.pipeline.mutations import changed_keys, collapse, net_mutations, split, split_moved
 from ticdc_producer.pipeline.row_images import Flags, Numbers, localise, numbers
-from ticdc_producer.pipeline.soft_deletes import soft_delete_tables, soft_deletes
+from ticdc_producer.pipeline.soft_deletes import soft_deletes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,6 @@ class StreamPlan:
     def fully_replicated_versions(self) -> frozenset[int]:
         """Versions of the replicated tables without ignored rows: their final rows are those upstream."""
         ignored = {table.version for table in filtered_tables(self.replicated, self.changefeed)}
-        ignored |= {table.version for table in soft_delete_tables(self.replicated, self.changefeed)}
         return frozenset(table.version for table in self.replicated if table.version not in ignored)
 
     @cached_property

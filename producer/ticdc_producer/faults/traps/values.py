@@ -80,6 +80,17 @@ class DeleteWithoutValue(ScenarioTrap):
     coverage = seen_as("event", "kind = 'row' and op = 'delete' and commit_ts = 0")  # its key has none
 
 
+class UpdateAfterDelete(ScenarioTrap):
+    id = "update-after-delete"
+    profiles = ("new",)
+    protocols = WITHOUT_AVRO  # it does not tell updates from inserts
+    summary = "A row that was deleted comes again as an update, because TiDB had only marked it as deleted."
+    requires = "a table with SOFTDELETE, a DELETE of a row, and an INSERT with its key"
+    may_report = ("INV-ROW-STATE", "INV-OLD-IMAGE")
+    consumer_action = "Applies an update of a row that does not exist as an insert."
+    coverage = seen_as("known-row", "op = 'update' and deleted", needs=("commit-ts",))
+
+
 class NoKeyTable(ScenarioTrap):
     id = "no-key-table"
     protocols = WITHOUT_AVRO  # TiCDC refuses force-replicate with it

@@ -234,16 +234,19 @@ def _add_row_keys(counts: FeatureCounts, rows: RowKeys) -> None:
 
 
 def _add_known_rows(counts: FeatureCounts, rows: KnownRows) -> None:
-    """Count old images with a value in a column that the row's previous event lacked."""
+    """Count old images with a value that the row's previous event lacked, and rows that a delete preceded."""
     order, starts = _grouped(rows, rows.position)
     before, own = pa.array(np.roll(order, 1)), pa.array(order)
     codes, pairs = numbered_pairs(rows.names.take(before), rows.old_names.take(own))
     filled = [bool(old) and not set(json.loads(old)) <= set(json.loads(names)) for names, old in pairs]
     first = np.zeros(len(order), bool)
     first[starts] = True
+    deleted = np.roll(rows.op[order], 1) == Op.DELETE
+    later = rows.commit_ts[order] > np.roll(rows.commit_ts[order], 1)
     columns = {
         "op": pa.array(OPS).take(pa.array(rows.op[order])),
         "filled": pa.array(np.array(filled, bool)[codes], mask=first),
+        "deleted": pa.array(deleted & later, mask=first),
     }
     counts.add("known-row", ViewEvents.of_events(rows).take(order), columns)
 

@@ -65,7 +65,7 @@ class TableDraft:
     cache: int = 0
     shard_bits: int = 0
     ttl: TableOption | None = None
-    soft_delete: SoftDelete = SoftDelete()
+    soft_delete: SoftDelete = field(default_factory=SoftDelete)
     partitioning: PartitioningDraft | None = None
 
 

@@ -195,9 +195,10 @@ def run_joined_delete(
             row = combination[number]
             if row is not None and row.stored is not None:
                 selected[number].setdefault(row.stored.location, row.stored)
-    for table in {joined.table(number, "DELETE").info for number in numbers}:
-        if table.soft_delete and context.mode.soft_deletes:
-            raise ScenarioError(f"a DELETE of several tables cannot delete rows of {table.name}: SOFTDELETE")
+    for number in numbers:
+        target = joined.table(number, "DELETE").info
+        if target.soft_delete and context.mode.soft_deletes:
+            raise ScenarioError(f"a DELETE of several tables cannot delete rows of {target.name}: SOFTDELETE")
     ignored = keys if tree.args.get("ignore") else None
     deleted: set[tuple[int, RowLocation]] = set()
     for number in numbers:
