@@ -23,7 +23,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.event_filter import filtered_tables
 from ticdc_producer.pipeline.soft_deletes import soft_delete_tables
 from ticdc_producer.simulate.job import Job
-from ticdc_producer.simulate.soft_delete_rows import underivable_tables
+from ticdc_producer.simulate.soft_delete_rows import uncomparable_soft_deletes
 from ticdc_producer.verifier.stream_stats import StreamStats
 
 _HARMLESS = DISCARDED | {Action.CREATE_SCHEMA, Action.CREATE_TABLE, Action.CREATE_VIEW, Action.DROP_VIEW}
@@ -45,7 +45,7 @@ def uncomparable_in_scenario(job: Job) -> dict[str, str]:
     for ddl in job.history.catalog.ddls:
         reasons |= dict.fromkeys(_cleared(job, ddl), NO_DDL) | _altered(job, ddl)
     reasons |= dict.fromkeys(_unordered(job), UNORDERED) | dict.fromkeys(_filtered(job), FILTERED)
-    reasons |= dict.fromkeys(underivable_tables(job.history, job.changefeed), SOFT_DELETES)
+    reasons |= dict.fromkeys(uncomparable_soft_deletes(job.history, job.changefeed), SOFT_DELETES)
     reasons |= {
         table.qualified_name: NO_KEY
         for table in job.history.catalog.tables

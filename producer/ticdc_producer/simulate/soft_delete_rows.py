@@ -15,7 +15,9 @@ from ticdc_producer.pipeline.soft_deletes import soft_delete_tables
 from ticdc_producer.scenario.history import Change, History, RowImage
 
 
-def live_rows(table: TableInfo, rows: Iterable[RowImage], changefeed: Changefeed) -> tuple[RowImage, ...]:
+def downstream_rows(
+    table: TableInfo, rows: Iterable[RowImage], changefeed: Changefeed
+) -> tuple[RowImage, ...]:
     """Return the rows that a consumer has, of the rows of a table upstream."""
     index = _index(table)
     if index is None or changefeed.profile != "new" or changefeed.enable_active_active:
@@ -23,7 +25,7 @@ def live_rows(table: TableInfo, rows: Iterable[RowImage], changefeed: Changefeed
     return tuple(row for row in rows if row[index] is None)
 
 
-def underivable_tables(history: History, changefeed: Changefeed) -> set[str]:
+def uncomparable_soft_deletes(history: History, changefeed: Changefeed) -> set[str]:
     """Return ``schema.table`` of the tables whose rows do not follow from the events that TiCDC sends."""
     tables = {table.version: table for table in soft_delete_tables(history.catalog.tables, changefeed)}
     if not tables:

@@ -42,7 +42,7 @@ from ticdc_producer.scenario.history import DefinedTable, RowImage, State, Table
 from ticdc_producer.scenario.sql.definition.partition_columns import partitions_of_rows
 from ticdc_producer.simulate.change_log import UpstreamSource
 from ticdc_producer.simulate.job import Job
-from ticdc_producer.simulate.soft_delete_rows import live_rows, underivable_tables
+from ticdc_producer.simulate.soft_delete_rows import downstream_rows, uncomparable_soft_deletes
 
 TableRows: TypeAlias = tuple[TableInfo, tuple[RowImage, ...]]
 
@@ -89,20 +89,20 @@ def sql_tables(job: Job, ts: int | None) -> list[TableRows]:
 
 def replicated_state(job: Job, state: State) -> list[TableRows]:
     """Return the tables that TiCDC replicates as a whole, with their rows in the changefeed's time zone."""
-    tables, underivable = job.history.catalog.tables, underivable_tables(job.history, job.changefeed)
+    tables, uncomparable = job.history.catalog.tables, uncomparable_soft_deletes(job.history, job.changefeed)
     return [
         _selected_rows(
             job,
             tables[table.version],
             local_rows(
                 tables[table.version],
-                live_rows(tables[table.version], table.rows, job.changefeed),
+                downstream_rows(tables[table.version], table.rows, job.changefeed),
                 job.changefeed.time_zone,
             ),
         )
         for _, table in sorted(state.items())
         if table.version in job.stream.fully_replicated_versions
-        and tables[table.version].qualified_name not in underivable
+        and tables[table.version].qualified_name not in uncomparable
     ]
 
 
