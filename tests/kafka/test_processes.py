@@ -98,7 +98,10 @@ def test_killing_the_supervisor_ends_the_broker(tmp_path: Path, number: int) -> 
     assert gone(broker)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGKILL, *(pytest.param(n, marks=pytest.mark.slow) for n in (signal.SIGTERM, signal.SIGHUP))],
+)
 def test_killing_the_parent_ends_supervisor_and_broker(tmp_path: Path, number: int) -> None:
     working_dir = folder(tmp_path / "data")
     command = [sys.executable, "-c", PARENT, str(working_dir.path), *WAITS]

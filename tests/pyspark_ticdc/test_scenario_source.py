@@ -23,7 +23,7 @@ steps:
 """
 
 
-@pytest.mark.parametrize("name", ["seed_t1", "bank"])
+@pytest.mark.parametrize("name", ["seed_t1", pytest.param("bank", marks=pytest.mark.slow)])
 def test_the_messages_are_those_of_a_run(spark: SparkSession, tmp_path: Path, name: str) -> None:
     ticdc_producer.run(name, out=tmp_path / "golden")
     reader = spark.read.format("ticdc").option("rows", "messages")

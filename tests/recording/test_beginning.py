@@ -105,7 +105,12 @@ def test_a_key_that_no_message_marks_needs_the_schema(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("protocol", "schema"),
-    [(protocol, schema) for protocol in EVERY for schema in (True, False) if schema or protocol != CANAL],
+    [
+        pytest.param(protocol, schema, marks=() if schema or protocol == EVERY[0] else pytest.mark.slow)
+        for protocol in EVERY
+        for schema in (True, False)
+        if schema or protocol != CANAL
+    ],
 )
 def test_a_changefeed_that_started_later(tmp_path: Path, protocol: str, schema: bool) -> None:
     start = stamps(golden(tmp_path / "whole", protocol))[4]

@@ -103,7 +103,7 @@ LEGAL = (
 
 
 INJECTED = (LEGAL, LEGAL[:4], (*LEGAL, "lost-row:times=2"), ("corrupt-bytes",))
-FAST = {("sysbench", LEGAL, "spark"), ("ddl-mix", LEGAL[:4], "local")}
+FAST = {("sysbench", LEGAL, "local"), ("ddl-mix", LEGAL[:4], "local")}
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,13 @@ def test_a_partition_has_the_faults_of_the_whole_stream(
     assert divided(engine, job, faults).combine_chunks().equals(everything.combine_chunks())
 
 
-@pytest.mark.parametrize("scenario", [MOVING, HIDDEN], ids=["keys change", "hidden row ids"])
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        pytest.param(MOVING, id="keys change"),
+        pytest.param(HIDDEN, id="hidden row ids", marks=pytest.mark.slow),
+    ],
+)
 def test_tasks_draw_partitions_or_rows(spark: SparkSession, tmp_path: Path, scenario: str) -> None:
     path = tmp_path / "keys.yaml"
     path.write_text(scenario)

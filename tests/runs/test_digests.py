@@ -25,8 +25,6 @@ FAST = (
     "new/seed_t1/simple",
     "state-at/migrations",
 )
-ON_SPARK = (("large/claim-check/open-protocol", 3),)
-"""Cases, and the number of parts into which Spark shuffles. ``test_engines`` has one with faults."""
 IN_EACH_PROTOCOL_ON_SPARK = ("all-traps", "faults/legal", "faults/illegal")
 IN_ONE_PROTOCOL = (*TAKES_LONG, "generated/expression")
 
@@ -86,14 +84,6 @@ def test_a_few_cases_have_the_recorded_digests(name: str, tmp_path: Path, record
     assert digests(name, tmp_path) == _of_case(name, recorded)
 
 
-@pytest.mark.parametrize(("name", "parts"), ON_SPARK)
-def test_spark_writes_and_finds_the_same(
-    spark: SparkSession, name: str, parts: int, tmp_path: Path, recorded: dict[str, str]
-) -> None:
-    with _parts(spark, parts):
-        assert digests(name, tmp_path, {"engine": "spark"}) == _of_case(name, recorded)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", of_local_engine())
 def test_every_case_has_the_recorded_digests(
@@ -103,7 +93,7 @@ def test_every_case_has_the_recorded_digests(
     assert digests(name, tmp_path) == _of_case(name, recorded)
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # fast: test_engines.py
 @pytest.mark.parametrize("name", of_spark())
 def test_cases_are_the_same_on_spark(
     spark: SparkSession, name: str, tmp_path: Path, recorded: dict[str, str]

@@ -121,7 +121,9 @@ PARTITIONS = "&partition-num=3"
 ENGINES: tuple[Literal["local", "spark"], ...] = ("local", "spark")
 BOTH_ENGINES = [
     pytest.param(GOLDEN / "visible" / "keys.sql", "open-protocol", [], [], marks=slow),
-    (GOLDEN / "visible" / "partition.sql", "canal-json&time-zone=Asia/Shanghai", [], []),
+    pytest.param(
+        GOLDEN / "visible" / "partition.sql", "canal-json&time-zone=Asia/Shanghai", [], [], marks=slow
+    ),
     pytest.param(GOLDEN / "visible" / "temporal.sql", "debezium&profile=new", [], [], marks=slow),
     pytest.param(
         "bank", "simple", ["steps[1].generate.transactions=40"], ["lost-row", "duplicate-event"], marks=slow

@@ -167,8 +167,8 @@ ALTER TABLE t ADD COLUMN more INT DEFAULT 7;
 TRUNCATION = f"{DML} TRUNCATE TABLE t; INSERT INTO t VALUES (1, '2020-01-01', 'so', 5, 6)"
 DDL = {"every": 7, "add-column": 2, "drop-column": 1, "add-index": 1, "rename-table": 1, "truncate-table": 2}
 RUNS = [
-    pytest.param("HASH", True, {}, "", id="moved rows"),
     # fast: test_edits
+    pytest.param("HASH", True, {}, "", id="moved rows", marks=slow),
     pytest.param("RANGE", False, {"key-changes": 0}, TRUNCATION, id="SQL after the step", marks=slow),
     pytest.param("LIST COLUMNS", False, {"ddl": DDL}, "", id="DDL", marks=slow),
     pytest.param("KEY", False, MANY, "", id="hidden row ids", marks=slow),

@@ -113,7 +113,8 @@ def test_a_random_history_of_one_table_is_the_same(seed: int, before: bool) -> N
     same_on("local", frame, table="t", order=["x", "y"], **columns)
 
 
-@pytest.mark.parametrize("images", ["struct", pytest.param("json", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("images", ["struct", "json"])
 def test_a_random_history_is_the_same_on_spark(spark: object, images: histories.Images) -> None:
     same_on("spark", frame(6, "commit_ts", images))
 

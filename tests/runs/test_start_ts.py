@@ -311,6 +311,7 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
+@pytest.mark.slow  # fast: test_a_data_step_is_cut, and test_engines.py
 def test_both_engines_write_the_same_folder(spark: SparkSession, tmp_path: Path) -> None:
     path, start = generated(tmp_path), START + 6 * SECOND
     engines: Sequence[EngineOption] = ("local", "spark")

@@ -46,27 +46,25 @@ def together(protocol: str) -> HistorySide:
 
 @pytest.mark.parametrize("protocol", OPTIONS)
 def test_a_history_with_traps_equals_the_one_without(protocol: str) -> None:
-    for other in ("open-protocol", protocol):
-        for a, b in ((trapped(protocol), together(other)), (together(other), trapped(protocol))):
-            diff = compared(a, b)
-            assert [table.examples for table in diff.tables if not table.ok] == [], other
-            assert diff.equal
-            assert {table.name: table.equal for table in diff.tables if table.equal} == {
-                "test.jobs": 13,
-                "test.people": 6,
-            }
-
-
-@pytest.mark.parametrize("protocol", OPTIONS)
-def test_ddls_and_rows_of_every_protocol_equal_those_of_open_protocol(protocol: str) -> None:
     for a, b in (
-        (plain("ddl-mix"), side("ddl-mix", protocol)),
-        (side("ddl-mix", protocol), plain("ddl-mix")),
+        (trapped(protocol), together("open-protocol")),
+        (together("open-protocol"), trapped(protocol)),
     ):
         diff = compared(a, b)
         assert [table.examples for table in diff.tables if not table.ok] == []
         assert diff.equal
-        assert sum(table.equal for table in diff.tables) > 100
+        assert {table.name: table.equal for table in diff.tables if table.equal} == {
+            "test.jobs": 13,
+            "test.people": 6,
+        }
+
+
+@pytest.mark.parametrize("protocol", OPTIONS)
+def test_ddls_and_rows_of_every_protocol_equal_those_of_open_protocol(protocol: str) -> None:
+    diff = compared(plain("ddl-mix"), side("ddl-mix", protocol))
+    assert [table.examples for table in diff.tables if not table.ok] == []
+    assert diff.equal
+    assert sum(table.equal for table in diff.tables) > 100
 
 
 @pytest.mark.slow

@@ -1,0 +1,20 @@
+"""Which parameters of a test are fast: the slow half has the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pytest
+from _pytest.mark import ParameterSet
+
+
+def one_in(number: int, cases: Iterable[Sequence[object]]) -> list[ParameterSet]:
+    """Return the parameters of a test, of which one in ``number`` is fast.
+
+    The cases of a table, row after row, keep a fast one in each row and column if ``number`` is prime to the
+    number of columns, and not larger than the table.
+    """
+    return [
+        pytest.param(*case, marks=() if index % number == 0 else pytest.mark.slow)
+        for index, case in enumerate(cases)
+    ]
