@@ -21,7 +21,9 @@ def read_topic(bootstrap: str, topic: str) -> dict[int, list[Message]]:
     ends = consumer.end_offsets(partitions)
     messages: dict[int, list[Message]] = {partition.partition: [] for partition in partitions}
     while any(len(messages[partition.partition]) < ends[partition] for partition in partitions):
-        for records in consumer.poll(timeout_ms=10_000).values():
+        polled = consumer.poll(timeout_ms=60_000)
+        assert polled, f"{topic}: no message came"
+        for records in polled.values():
             for record in records:
                 messages[record.partition].append((record.key, record.value, list(record.headers)))
     consumer.close()

@@ -71,6 +71,11 @@ def _read_modules() -> Iterator[tuple[str, str]]:
             yield path.relative_to(ROOT).as_posix(), path.read_text("utf-8")
 
 
+@cache
+def _tree(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
 _LEXEME = re.compile(
     r"""(?P<string>[rRbBuUfF]{0,2}(?:\"{3}(?:\\.|[^\\])*?\"{3}|'{3}(?:\\.|[^\\])*?'{3}"""
     r"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'))|(?P<comment>\#[^\n]*)|(?P<name>[^\W\d]\w*)|\d\w*""",
@@ -188,7 +193,7 @@ def _public_names() -> tuple[tuple[str, str, bool], ...]:
         (path, *name)
         for path, text in _modules()
         if path.startswith(held)
-        for name in _names(ast.parse(text).body)
+        for name in _names(_tree(text).body)
         if not name[0].startswith("_")
     )
 
@@ -270,7 +275,7 @@ def _documented() -> tuple[Documented, ...]:
         Documented(f"{path}:{node.lineno}", isinstance(node, ast.ClassDef), ast.get_docstring(node) or "")
         for path, text in _modules()
         if path.startswith("producer/")
-        for node in _definitions(ast.parse(text).body)
+        for node in _definitions(_tree(text).body)
         if not any(map(_is_property, node.decorator_list))
     )
 

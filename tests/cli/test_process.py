@@ -51,12 +51,14 @@ def _without_java(folder: Path) -> dict[str, str]:
     return {**environment, "PATH": str(folder)}
 
 
-def test_the_main_job_without_a_broker_and_without_java(tmp_path_factory: pytest.TempPathFactory) -> None:
+@pytest.mark.parametrize("java", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_the_main_job_without_a_broker(tmp_path_factory: pytest.TempPathFactory, java: bool) -> None:
+    """With the machine's Java, and without it."""
     tmp_path, programs = tmp_path_factory.mktemp("main-job"), tmp_path_factory.mktemp("programs")
     mark = tmp_path.name
     done = subprocess.run(
         [*COMMAND, *readme_session.COMMAND],
-        env=_marked(mark, _without_java(programs)),
+        env=_marked(mark, None if java else _without_java(programs)),
         capture_output=True,
         text=True,
         timeout=600,

@@ -109,7 +109,13 @@ FAILING = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FAILING)
+SLOW = ("a registry that does not answer",)
+"""The client tries several times. Fast: ``test_world_faults.py``."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in FAILING]
+)
 def test_errors(
     name: str,
     tmp_path: Path,

@@ -90,7 +90,7 @@ def _error_line(errors: str) -> str:
     [
         (),
         pytest.param(("--replace",), marks=pytest.mark.slow),
-        pytest.param(("--only", "messages"), id="one pass"),
+        pytest.param(("--only", "messages"), id="one pass", marks=pytest.mark.slow),
     ],
 )
 def test_a_full_disk_leaves_no_folder(tmp_path: Path, large_script: Path, more: tuple[str, ...]) -> None:
@@ -174,8 +174,8 @@ OUTPUTS = {
 }
 
 
-PRINTS = ("run", "decode", "traps")
-"""One for each way to print: rich text, lines as they are read, and a table."""
+PRINTS = ("run", "decode")
+"""One for each way to print: rich text, and lines as they are read."""
 
 
 @pytest.fixture(scope="module")
@@ -261,7 +261,9 @@ def test_output_to_a_full_disk_is_one_line(tmp_path: Path, script: Path) -> None
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", ["run", "verify", pytest.param("decode", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "command", ["run", *(pytest.param(name, marks=pytest.mark.slow) for name in ("verify", "decode"))]
+)
 def test_a_closed_standard_output_changes_neither_files_nor_exit_code(
     tmp_path: Path, script: Path, command: str
 ) -> None:
@@ -311,14 +313,16 @@ def _registry(served_before_it_fails: int) -> Iterator[str]:
             thread.join()
 
 
-@pytest.mark.parametrize("schemas", [0, 1])
+@pytest.mark.parametrize("schemas", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_a_registry_that_dies_leaves_neither_folder_nor_topic(tmp_path: Path, schemas: int) -> None:
     script, out = tmp_path / "two.sql", tmp_path / "out"
     script.write_text(SQL + SQL.replace("test.t", "test.u"), encoding="utf-8")
     with _registry(schemas) as url:
-        uri = f"kafka:///x?protocol=avro&schema-registry={url}"
-        with pytest.raises(RegistryError, match=url) as raised:
+        _, address = url.split("//")
+        uri = f"kafka:///x?protocol=avro&schema-registry=http://ann:s3cret@{address}"
+        with pytest.raises(RegistryError, match=address) as raised:
             ticdc_producer.run(script, sink_uri=uri, out=out, keep=True)
+    assert "s3cret" not in str(raised.value)
     assert raised.value.exit_code == ENVIRONMENT
     assert [path.name for path in tmp_path.iterdir()] == ["two.sql"]
 
@@ -408,7 +412,7 @@ def _kill_into_a_folder(tmp_path: Path, script: Path, kills: int, *options: str)
 
 
 def test_a_killed_run_leaves_no_folder_that_looks_complete(tmp_path: Path, large_script: Path) -> None:
-    assert _kill_into_a_folder(tmp_path, large_script, 3) > 0
+    assert _kill_into_a_folder(tmp_path, large_script, 2) > 0
 
 
 @pytest.mark.slow

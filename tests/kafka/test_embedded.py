@@ -258,7 +258,8 @@ def test_an_interrupted_start_leaves_nothing(temporary: Path) -> None:
 
     def press_ctrl_c() -> None:
         """When the broker's process exists, long before it accepts requests."""
-        while not started:
+        deadline = monotonic() + CALL_SECONDS
+        while not started and monotonic() < deadline:
             for child in psutil.Process().children(recursive=True):
                 with suppress(psutil.Error):
                     if "kafka.Kafka" in child.cmdline() and Path(child.cwd()).parent == temporary:
@@ -270,6 +271,7 @@ def test_an_interrupted_start_leaves_nothing(temporary: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         EmbeddedKafka().start()
     finger.join()
+    assert started
     assert gone(started)
     assert list(temporary.iterdir()) == []
 

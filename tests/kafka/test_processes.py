@@ -89,7 +89,7 @@ def test_a_broker_that_ends_by_itself_leaves_its_log(tmp_path: Path) -> None:
     assert not working_dir.path.exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGKILL])
 def test_killing_the_supervisor_ends_the_broker(tmp_path: Path, number: int) -> None:
     running = process.launch(folder(tmp_path / "data"), WAITS, keep=False)
     broker = broker_below(running)

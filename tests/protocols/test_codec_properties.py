@@ -53,7 +53,7 @@ def _holds(examples: int, check: Callable[..., None], *strategies: st.SearchStra
     tier(given(*strategies)(check))()
 
 
-@_tiers(30, 10_000)
+@_tiers(12, 10_000)
 @each_codec
 def test_rows_survive_the_round_trip(protocol: str, examples: int) -> None:
     codec = CODECS[protocol]
@@ -106,7 +106,7 @@ def _check_refusals(codec: Codec, encoded: list[OneRow], rows: list[GoldenRow]) 
             )
 
 
-@_tiers(20, 1_000)
+@_tiers(8, 1_000)
 @each_codec
 def test_many_rows_are_written_as_each_of_them_alone(protocol: str, examples: int) -> None:
     codec = CODECS[protocol]
@@ -134,7 +134,7 @@ def _ddls(draw: st.DrawFn) -> DDLEvent:
     )
 
 
-@_tiers(100, 10_000)
+@_tiers(50, 10_000)
 @each_codec
 def test_ddls_and_resolved_events_survive_the_round_trip(protocol: str, examples: int) -> None:
     codec = CODECS[protocol]
@@ -178,7 +178,7 @@ _DAMAGES = 10
 """Number of damaged variants per message."""
 
 
-@_tiers(20, 1_000)
+@_tiers(8, 1_000)
 @each_codec
 def test_damage_is_a_decode_error_or_an_event(protocol: str, examples: int) -> None:
     codec = CODECS[protocol]
@@ -195,7 +195,7 @@ def test_damage_is_a_decode_error_or_an_event(protocol: str, examples: int) -> N
     _holds(examples, check, _messages(codec), st.data())
 
 
-@_tiers(100, 10_000)
+@_tiers(50, 10_000)
 @each_codec
 def test_random_bytes_are_a_decode_error_or_an_event(protocol: str, examples: int) -> None:
     codec = CODECS[protocol]

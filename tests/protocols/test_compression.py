@@ -96,8 +96,8 @@ def test_a_declared_size_is_compared_before_the_text_is_allocated() -> None:
         Decompressor(SMALL).text(bomb, "value")
 
 
-SLOW_DEBEZIUM = pytest.param("debezium", marks=pytest.mark.slow)
-PROTOCOLS = ["open-protocol", "canal-json", "simple", SLOW_DEBEZIUM]
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("canal-json", "simple", "debezium")]
+PROTOCOLS = ["open-protocol", *SLOW]
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -146,7 +146,7 @@ def test_a_file_of_messages_begins_in_the_middle(tmp_path: Path) -> None:
     assert content(again) == content(tmp_path / "later")
 
 
-@settings(max_examples=10)
+@settings(max_examples=settings().max_examples // 6)
 @given(st.integers(0, 1 << 32), st.sampled_from(PROTOCOLS), st.floats(0, 1))
 def test_any_part_of_a_random_history(seed: int, protocol: str, at: float) -> None:
     uri = f"kafka:///t?partition-num=2&protocol={protocol}"

@@ -77,7 +77,7 @@ def history(recording: pa.Table) -> list[str]:
     return in_any_order(recording.drop_columns(["seq", "origin"]).to_pylist())
 
 
-@settings(max_examples=15)
+@settings(max_examples=settings().max_examples // 4)
 @given(st.integers(0, 1 << 32), st.sampled_from(PROTOCOLS), st.integers(1, 3))
 def test_a_recording_is_the_history(seed: int, protocol: str, partitions: int) -> None:
     uri = f"kafka:///t?partition-num={partitions}&protocol={protocol}"
@@ -100,7 +100,7 @@ def test_a_recording_is_the_history(seed: int, protocol: str, partitions: int) -
             assert history(rerecorded) == history(recording)
 
 
-@settings(max_examples=10)
+@settings(max_examples=settings().max_examples // 6)
 @given(st.integers(0, 1 << 32), st.sampled_from(PROTOCOLS), st.sampled_from(LEGAL))
 def test_what_is_delivered_again_is_recorded_once(seed: int, protocol: str, trap: str) -> None:
     uri = f"kafka:///t?partition-num=2&protocol={protocol}"

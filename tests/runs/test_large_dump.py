@@ -127,6 +127,7 @@ def _mapped_mib() -> int:
     return int(status.partition("RssFile:")[2].split()[0]) >> 10
 
 
+@pytest.mark.slow  # fast: test_data_step.py
 @pytest.mark.usefixtures("spark")
 def test_a_value_that_does_not_fit_names_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dump = tmp_path / "dump.sql"

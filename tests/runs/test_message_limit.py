@@ -23,14 +23,9 @@ def _sizes(folder: Path) -> Iterator[int]:
             yield len(record.key or b"") + len(record.value or b"") + RECORD_OVERHEAD
 
 
+@slow  # fast: protocols/test_open_properties.py
 @pytest.mark.parametrize(
-    "protocol",
-    [
-        "open-protocol",
-        pytest.param("canal-json", marks=slow),
-        pytest.param("canal-json&enable-tidb-extension=true", marks=slow),
-        pytest.param("simple", marks=slow),
-    ],
+    "protocol", ["open-protocol", "canal-json", "canal-json&enable-tidb-extension=true", "simple"]
 )
 def test_rows_go_up_to_the_limit_and_not_a_byte_above(
     spark: SparkSession, tmp_path: Path, protocol: str

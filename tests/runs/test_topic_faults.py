@@ -20,7 +20,7 @@ from ticdc_producer.errors import USAGE, TopicError
 from ticdc_producer.kafka.client import connection
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 
-ROWS = ", ".join(f"({number}, '{number:0100}')" for number in range(2000))
+ROWS = ", ".join(f"({number}, '{number:0100}')" for number in range(200))
 SQL = f"CREATE TABLE test.t (id INT PRIMARY KEY, v VARCHAR(200));\nINSERT INTO test.t VALUES {ROWS};\n"
 
 

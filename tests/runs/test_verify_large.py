@@ -24,12 +24,9 @@ ILLEGAL = (
 )
 
 
+@pytest.mark.slow  # fast: test_engines.py
 @pytest.mark.parametrize(
-    "inject",
-    [
-        pytest.param((), id="no faults", marks=pytest.mark.slow),  # fast: the other one
-        pytest.param((*LEGAL, *ILLEGAL), id="faults"),
-    ],
+    "inject", [pytest.param((), id="no faults"), pytest.param((*LEGAL, *ILLEGAL), id="faults")]
 )
 def test_the_verdict_is_that_of_one_process(
     spark: SparkSession, kafka: EmbeddedKafka, inject: tuple[str, ...]

@@ -64,5 +64,7 @@ def test_whole_requests_are_answered(address: tuple[str, int]) -> None:
             client.sendall(GET)
             received = b""
             while not received.endswith(b"ok"):
-                received += client.recv(1 << 16)
+                part = client.recv(1 << 16)
+                assert part, "the connection was closed"
+                received += part
             assert received.startswith(b"HTTP/1.1 200 ")

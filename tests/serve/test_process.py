@@ -62,6 +62,11 @@ def _run(url: str) -> Any:
     return _request(f"{url}/v1/runs?wait={SECONDS}", {"scenario": "seed_t1", "verify": False})
 
 
+def _wait_until_it_runs(url: str, run: str) -> None:
+    while (status := _request(f"{url}/v1/runs/{run}")["status"]) != "running":
+        assert status == "queued"
+
+
 def _children(process: subprocess.Popen[str]) -> list[psutil.Process]:
     return psutil.Process(process.pid).children(recursive=True)
 
@@ -78,8 +83,7 @@ def test_nothing_is_left_when_the_service_ends(end: signal.Signals, tmp_path: Pa
         assert _run(url)["ok"] is True  # waits until the service is ready
         assert _request(f"{url}/ready")["ready"] is True
         endless = _request(f"{url}/v1/runs", ENDLESS_RUN)
-        while _request(f"{url}/v1/runs/{endless['id']}")["status"] != "running":
-            pass
+        _wait_until_it_runs(url, endless["id"])
         children = _children(process)
         assert len(children) >= 4
         process.send_signal(end)
@@ -118,8 +122,7 @@ def test_a_service_that_is_busy_ends_in_time(tmp_path: Path) -> None:
     """A run that does not end, a client that waits for it, and a client that sends slowly."""
     with served(tmp_path, "--kafka", "127.0.0.1:1") as (process, url):
         endless = _request(f"{url}/v1/runs", ENDLESS_RUN)
-        while _request(f"{url}/v1/runs/{endless['id']}")["status"] != "running":
-            pass
+        _wait_until_it_runs(url, endless["id"])
         host, port = url.removeprefix("http://").split(":")
         with (
             socket.create_connection((host, int(port))) as waits,
@@ -154,6 +157,7 @@ def _free_port() -> int:
         return int(listener.getsockname()[1])
 
 
+@pytest.mark.slow
 def test_clients_of_other_machines_reach_kafka_by_the_address_of_their_network(tmp_path: Path) -> None:
     """127.0.0.2 and the host's name stand for the networks of a container."""
     inside, host = f"127.0.0.2:{_free_port()}", f"localhost:{_free_port()}"

@@ -141,7 +141,9 @@ def test_a_mistake_ends_the_task_alone(worker: Worker) -> None:
     ("work", "what"),
     [
         (works.crash, "the process of the run was ended by signal 11: Segmentation fault"),
-        (works.exit_early, "the process of the run has ended with status 7"),
+        pytest.param(
+            works.exit_early, "the process of the run has ended with status 7", marks=pytest.mark.slow
+        ),
         (works.leave_child, "the process of the run was ended by signal 6: Aborted"),
     ],
 )
@@ -176,7 +178,9 @@ def test_a_process_that_the_kernel_kills_is_replaced(worker: Worker) -> None:
     assert _process(worker) not in killed
 
 
-@pytest.mark.parametrize("work", [works.name_process, works.ignore_everything])
+@pytest.mark.parametrize(
+    "work", [pytest.param(works.name_process, marks=pytest.mark.slow), works.ignore_everything]
+)
 def test_no_process_is_left_after_the_end(tmp_path: Path, work: Work) -> None:
     children = Children(tmp_path, Texts(no_text, no_text))
     worker = Worker(tmp_path, Limits(), children)

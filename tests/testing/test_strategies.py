@@ -41,7 +41,7 @@ some_protocols = pytest.mark.parametrize(
 EXTENDED = {"avro": "avro&enable-tidb-extension=true"}
 """Options without which a protocol does not name operations."""
 each_tier = pytest.mark.parametrize(
-    "examples", [pytest.param(20, id="fast"), pytest.param(200, id="full", marks=pytest.mark.slow)]
+    "examples", [pytest.param(8, id="fast"), pytest.param(200, id="full", marks=pytest.mark.slow)]
 )
 at_once = settings(database=None, phases=[Phase.generate])
 """The first example, which nobody has to read."""

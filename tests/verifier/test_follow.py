@@ -111,7 +111,7 @@ def test_an_early_resolved_ts_is_found_within_two_batches(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "traps",
     [
-        (),
+        pytest.param((), marks=pytest.mark.slow),
         ("replay-suffix:times=2", "duplicate-event:rate=0.3", "resolved-lag:times=1"),
         ("missing-resolved:times=1",),
         ("reordered-key:times=2",),
@@ -135,7 +135,7 @@ def test_what_is_reported_is_what_verify_finds(tmp_path: Path, traps: tuple[str,
     assert followed.verdict().kinds["row"] > 0
 
 
-@pytest.mark.parametrize("window", [20_000, 60])
+@pytest.mark.parametrize("window", [pytest.param(20_000, marks=pytest.mark.slow), 60])
 def test_a_killed_run_continues_and_reports_everything_once(tmp_path: Path, window: int) -> None:
     folder = golden(tmp_path / "golden", "early-resolved:times=2", "reordered-key:times=2")
     parts = batches(folder)
@@ -173,7 +173,9 @@ def test_the_state_is_bounded_by_the_window(tmp_path: Path) -> None:
     assert max(followed.stream.lags(0).values() or [0]) == 0
 
 
-@pytest.mark.parametrize("trap", ["early-resolved:times=2", "wrong-partition:times=2"])
+@pytest.mark.parametrize(
+    "trap", ["early-resolved:times=2", pytest.param("wrong-partition:times=2", marks=pytest.mark.slow)]
+)
 def test_violations_that_need_no_other_event_are_reported_from_a_late_partition(
     tmp_path: Path, trap: str
 ) -> None:

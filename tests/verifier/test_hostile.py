@@ -84,7 +84,7 @@ def stream(events: list[tuple[str, str, dict[str, Any]]]) -> pa.Table:
 
 
 @pytest.mark.parametrize(
-    "examples", [pytest.param(50, id="fast"), pytest.param(300, id="full", marks=pytest.mark.slow)]
+    "examples", [pytest.param(15, id="fast"), pytest.param(300, id="full", marks=pytest.mark.slow)]
 )
 def test_any_events_give_findings(examples: int) -> None:
     settings(max_examples=examples)(given(HISTORIES, st.sampled_from(OPTIONS), st.randoms())(_check))()

@@ -215,7 +215,7 @@ def _compare_worlds(server: Server, examples: int, seed_of_run: int) -> None:
 
 
 def test_statements_leave_the_rows_of_mariadb(server: Server, seed_of_run: int) -> None:
-    _compare_worlds(server, 15, seed_of_run)
+    _compare_worlds(server, 5, seed_of_run)
 
 
 @pytest.mark.slow

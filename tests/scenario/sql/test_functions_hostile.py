@@ -36,7 +36,7 @@ _COUNTS = {
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=settings().max_examples // 4)
 @given(data=st.data())
 def test_only_values_and_scenario_errors(name: str, data: st.DataObject) -> None:
     function = FUNCTIONS[name]

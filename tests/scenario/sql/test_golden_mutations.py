@@ -61,7 +61,7 @@ def _changes(words: list[str], index: int) -> st.SearchStrategy[list[str]]:
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=3 * settings().max_examples)
 @given(mutated())
 def test_only_scenario_errors_with_a_line(mutation: tuple[str, str]) -> None:
     table, statement = mutation

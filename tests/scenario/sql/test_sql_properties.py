@@ -16,7 +16,7 @@ from ticdc_producer.scenario.sql.session.session import Session
 
 RowLocation = tuple[int, bytes]
 _MODE = SQLMode(strict=False, zero_dates=True, zero_in_date=True)
-_some = settings(max_examples=40, deadline=None)
+_some = settings(max_examples=settings().max_examples // 2)
 
 
 def session_after(world: World) -> Session:

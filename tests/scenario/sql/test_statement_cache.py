@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.tiers import one_in
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache, shared_statements
@@ -28,8 +30,11 @@ def history_of(text: str, max_statements: int) -> History:
     return session.history()
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-@pytest.mark.parametrize("max_statements", [1, 100_000])
+@pytest.mark.parametrize(
+    ("path", "max_statements"),
+    one_in(3, product(FILES, (1, 100_000))),
+    ids=[f"{path.stem}-{number}" for path, number in product(FILES, (1, 100_000))],
+)
 def test_golden_files_give_one_history_with_any_number_of_shapes(path: Path, max_statements: int) -> None:
     text = path.read_text()
     assert history_of(text, max_statements) == history_of(text, 0)

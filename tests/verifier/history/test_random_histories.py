@@ -26,7 +26,7 @@ ILLEGAL = ("lost-row", "reordered-key", "changed-duplicate")
 EXACT = ("open-protocol", "canal-json, extension", "simple", "craft")
 
 
-@settings(max_examples=15)
+@settings(max_examples=settings().max_examples // 5)
 @given(
     create=st.sampled_from(TABLES),
     history=histories(),
@@ -47,7 +47,7 @@ def test_a_history_equals_itself_after_a_legal_trap(
     assert diff.equal
 
 
-@settings(max_examples=15)
+@settings(max_examples=settings().max_examples // 5)
 @given(
     create=st.sampled_from(TABLES[:3]),
     history=histories(),
