@@ -326,6 +326,7 @@ def test_ctrl_c_ends_the_broker_before_the_command_returns(tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow  # fast: test_processes.py
 def test_a_killed_parent_takes_the_broker_with_it_even_if_it_forked(tmp_path: Path) -> None:
     child, pid, _ = start_child(tmp_path, "fork")
     processes = [*processes_below(pid), psutil.Process(pid)]
@@ -338,6 +339,7 @@ def test_a_killed_parent_takes_the_broker_with_it_even_if_it_forked(tmp_path: Pa
         os.killpg(child.pid, signal.SIGKILL)  # the fork, which still holds the pipe
 
 
+@pytest.mark.slow  # fast: test_processes.py
 def test_a_broker_with_keep_outlives_its_parent_until_its_pid_is_killed(tmp_path: Path) -> None:
     child, pid, bootstrap = start_child(tmp_path, "keep")
     assert child.wait(GONE_SECONDS) == 0

@@ -37,8 +37,8 @@ PROTOCOLS = (
     "open-protocol", "canal-json&enable-tidb-extension=true", "canal-json", "debezium", "craft", "simple",
     "simple&encoding-format=avro", "avro&enable-tidb-extension=true&avro-enable-watermark=true",
 )  # fmt: skip
-FAST = ("open-protocol", "debezium", "avro&enable-tidb-extension=true&avro-enable-watermark=true")
-"""Those that the fast tier reads in Spark: deletes with all columns, with a commit-ts, and with neither."""
+FAST = ("open-protocol", "avro&enable-tidb-extension=true&avro-enable-watermark=true")
+"""The fast tier reads deletes with all columns, and with neither columns nor commit-ts."""
 some_protocols = pytest.mark.parametrize(
     "protocol", [pytest.param(name, marks=() if name in FAST else pytest.mark.slow) for name in PROTOCOLS]
 )

@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrameReader, SparkSession
 
 import ticdc_producer
-from tests.pyspark_ticdc.streams import SparkBatches
+from tests.pyspark_ticdc.streams import MicroBatches
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 
 SQL = """
@@ -77,9 +77,9 @@ def test_the_changefeed_file_names_the_storage(spark: SparkSession, topic: Topic
     assert sorted(map(tuple, rows)) == CHANGES
 
 
-def test_a_stream_reads_the_objects(spark: SparkSession, topic: Topic, tmp_path: Path) -> None:
+def test_a_stream_reads_the_objects(topic: Topic) -> None:
     location = {"claim-check-storage-uri": f"file://{topic.claims}", "duplicates": "drop"}
-    batches = SparkBatches(spark, tmp_path / "checkpoint", **topic.options(**location)).read()
+    batches = MicroBatches(**topic.options(**location)).read()
     rows = [(row["_change_type"], row["id"], row["text"]) for batch in batches for row in batch]
     assert sorted(rows) == CHANGES
 

@@ -83,7 +83,9 @@ def test_a_micro_batch_has_at_most_the_messages_of_the_option(uri: Callable[[str
     assert max(map(len, batches)) <= 4
 
 
-@pytest.mark.parametrize("most", ["1", pytest.param("100", marks=pytest.mark.slow), "1000000"])
+@pytest.mark.parametrize(
+    "most", ["1", *(pytest.param(most, marks=pytest.mark.slow) for most in ("100", "1000000"))]
+)
 def test_duplicates_are_dropped_whatever_the_micro_batches_are(uri: Callable[[str], str], most: str) -> None:
     """The events are those of the same scenario without the trap."""
     topic, plain = uri(f"source_replayed_{most}"), uri(f"source_plain_{most}")
@@ -115,7 +117,9 @@ def test_an_offset_has_the_resolved_ts_of_each_partition(uri: Callable[[str], st
     }
 
 
-@pytest.mark.parametrize("protocol", ["canal-json&enable-tidb-extension=true", "simple"])
+@pytest.mark.parametrize(
+    "protocol", [pytest.param("canal-json&enable-tidb-extension=true", marks=pytest.mark.slow), "simple"]
+)
 def test_changes_of_a_stream(kafka: EmbeddedKafka, protocol: str) -> None:
     """In Simple, the descriptions of tables are messages of earlier micro-batches."""
     topic = f"kafka://{kafka.bootstrap}/source_changes_{protocol[:5]}?protocol={protocol}&partition-num=1"

@@ -28,7 +28,16 @@ DEFAULTS = [
 ]
 
 
-@pytest.mark.parametrize("options", ["", "&debezium-disable-schema=true", "&enable-tidb-extension=true"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        "",
+        *(
+            pytest.param(f"&{name}=true", marks=pytest.mark.slow)
+            for name in ("debezium-disable-schema", "enable-tidb-extension")
+        ),
+    ],
+)
 @pytest.mark.parametrize(("column", "default", "classic", "new"), DEFAULTS)
 def test_null_in_a_column_with_a_default(
     tmp_path: Path, column: str, default: str, classic: object, new: object, options: str

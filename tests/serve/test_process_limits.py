@@ -36,10 +36,17 @@ LATE_SECONDS = 2.0
 StartWorker = Callable[[Limits], Worker]
 
 
+@pytest.fixture(scope="module")
+def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Children]:
+    """The processes of all tests, which are ready at once."""
+    children = Children(tmp_path_factory.mktemp("processes"), None)
+    yield children
+    children.stop(60)
+
+
 @pytest.fixture
-def start_worker(tmp_path: Path) -> Iterator[StartWorker]:
-    """Starts a worker, whose processes are ready at once; it ends with the test."""
-    children = Children(tmp_path, None)
+def start_worker(children: Children, tmp_path: Path) -> Iterator[StartWorker]:
+    """Starts a worker; it ends with the test."""
     workers: list[Worker] = []
 
     def start(limits: Limits) -> Worker:
@@ -51,7 +58,6 @@ def start_worker(tmp_path: Path) -> Iterator[StartWorker]:
     yield start
     for worker in workers:
         worker.stop(1)
-    children.stop(60)
 
 
 def _seconds(task: Task) -> tuple[float, float]:
@@ -60,7 +66,7 @@ def _seconds(task: Task) -> tuple[float, float]:
     return task.started, task.ended
 
 
-@pytest.mark.parametrize("runs", [6, pytest.param(MANY, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [2, pytest.param(MANY, marks=pytest.mark.slow)])
 def test_runs_over_the_limit_of_time(start_worker: StartWorker, runs: int) -> None:
     limit = 0.5
     worker = start_worker(Limits(seconds=limit, runs=5, queued=5))
@@ -74,7 +80,7 @@ def test_runs_over_the_limit_of_time(start_worker: StartWorker, runs: int) -> No
     assert len(worker.tasks) <= 6
 
 
-@pytest.mark.parametrize("runs", [6, pytest.param(MANY, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [2, pytest.param(MANY, marks=pytest.mark.slow)])
 def test_runs_over_the_limit_of_memory(start_worker: StartWorker, runs: int) -> None:
     worker = start_worker(Limits(memory_bytes=MEMORY, runs=5, queued=5))
     for _ in range(runs // 2):

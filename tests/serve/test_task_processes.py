@@ -28,10 +28,19 @@ SECONDS = 60
 StartWorker = Callable[[float], Worker]
 
 
+@pytest.fixture(scope="module")
+def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Children]:
+    """The processes of all tests: a process takes half a second to start."""
+    folder = tmp_path_factory.mktemp("processes")
+    children = Children(folder, Texts(no_text, no_text))
+    yield children
+    children.stop(SECONDS)
+    assert [*folder.iterdir()] == []
+
+
 @pytest.fixture
-def start_worker(tmp_path: Path) -> Iterator[StartWorker]:
+def start_worker(children: Children, tmp_path: Path) -> Iterator[StartWorker]:
     """Starts a worker whose tasks may take some seconds; it ends with the test."""
-    children = Children(tmp_path, Texts(no_text, no_text))
     workers: list[Worker] = []
 
     def start(seconds: float = SECONDS) -> Worker:
@@ -43,8 +52,6 @@ def start_worker(tmp_path: Path) -> Iterator[StartWorker]:
     yield start
     for worker in workers:
         worker.stop(1)
-    children.stop(SECONDS)
-    assert sorted(tmp_path.glob("process-*")) == []
 
 
 @pytest.fixture
