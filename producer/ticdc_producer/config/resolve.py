@@ -8,7 +8,8 @@ completely.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 from ticdc_producer.config.changefeed import Changefeed
 from ticdc_producer.config.changefeed_file import ChangefeedFile, DispatchRule
@@ -37,7 +38,7 @@ from ticdc_producer.config.parameters import (
     has_parameter,
     parameter,
 )
-from ticdc_producer.config.sink_uri import SinkURI, default_sink_uri, parse_sink_uri
+from ticdc_producer.config.sink_uri import ParsedSinkURI, SinkURI, default_sink_uri, parse_sink_uri
 from ticdc_producer.config.storage import storage_limits
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.option_type import Plain
@@ -65,75 +66,147 @@ def resolve(
     :raises ChangefeedError: for anything that TiCDC or this tool does not accept.
     """
     _check_each(config, scenario)
-    merged = _merge(scenario or {}, config or {})
-    file = check_changefeed_file(merged, "changefeed")
+    file = check_changefeed_file(_merge(scenario or {}, config or {}), "changefeed")
     named = (uri for uri in (sink_uri, file.sink_uri) if uri is not None)
     uri = parse_sink_uri(next(named, default_sink_uri(name)))
-    protocol = str(uri.parameters.get("protocol") or file.protocol or BY_NAME["protocol"].default)
-    spec, kind = protocol_spec(protocol), uri.target.kind
-    of_file = _implied(spec, file.options(protocol, kind))
-    _check_same(of_file, uri.parameters, kind)
-    given = {**of_file, **_of_scheduler(of_file), **uri.parameters}
-    ignored, unused = _of_other_sinks(given, kind), _unused_registry(spec, given)
-    of_others = [name for name in _of_other_protocols(spec, given) if name not in ignored]
-    left_out = {*ignored, *unused, *of_others}
-    used = {name: given[name] for name in given if name not in left_out}
-    used |= _checked(used, uri.parameters)
-    options = {**_defaults(spec), **used}
+    options = _Options.of(file, uri)
+    _check(options, file, uri.target)
+    properties = {**security_properties(options.values), **parse_kafka_properties(kafka_properties)}
+    warnings = _warnings(options, file, uri, properties)
+    changefeed = _changefeed(options, file, uri.target, properties, warnings)
+    options.spec.typed(changefeed.codec_options())  # rejects combinations of the codec's options
+    return changefeed
+
+
+@dataclass(frozen=True, repr=False)  # a URI may have passwords
+class _Options:
+    """The options of a changefeed, by the source of their values and by their effect.
+
+    :param protocol: as the URI or the file names it.
+    :param given: those of the file and of the URI.
+    :param ignored: those that only the other kind of sink has.
+    :param unused: those of a schema registry, if the protocol has none.
+    :param of_others: those that only other protocols have.
+    :param used: those that have an effect.
+    :param values: the value of each option that has an effect, or its default.
+    """
+
+    protocol: str
+    spec: ProtocolSpec
+    kind: SinkKind
+    of_file: Mapping[str, Plain]
+    of_uri: Mapping[str, Plain]
+    given: Mapping[str, Plain]
+    ignored: Sequence[str]
+    unused: Sequence[str]
+    of_others: Sequence[str]
+    used: Mapping[str, Plain]
+    values: Mapping[str, Plain]
+
+    @classmethod
+    def of(cls, file: ChangefeedFile, uri: ParsedSinkURI) -> Self:
+        """Return the options of a file and a URI.
+
+        :raises ChangefeedError: for a value that is not valid, and for different values of some options.
+        """
+        of_uri, kind = uri.parameters, uri.target.kind
+        protocol = str(of_uri.get("protocol") or file.protocol or BY_NAME["protocol"].default)
+        spec = protocol_spec(protocol)
+        of_file = _implied(spec, file.options(protocol, kind))
+        _check_same(of_file, of_uri, kind)
+        given = {**of_file, **_of_scheduler(of_file), **of_uri}
+        ignored, unused = _of_other_sinks(given, kind), _unused_registry(spec, given)
+        of_others = [name for name in _of_other_protocols(spec, given) if name not in ignored]
+        used = {name: given[name] for name in given if name not in {*ignored, *unused, *of_others}}
+        used |= _checked(used, of_uri)
+        values = {**_defaults(spec), **used}
+        if values["output-ddl"] is None:
+            values["output-ddl"] = spec.sends_ddl(values)
+        return cls(protocol, spec, kind, of_file, of_uri, given, ignored, unused, of_others, used, values)
+
+    def values_with(self, names: Iterable[str]) -> dict[str, Plain]:
+        """Return the values, and those of some options that have no effect."""
+        return {**self.values, **{name: self.given[name] for name in names}}
+
+    @property
+    def selects_columns(self) -> bool:
+        """Whether column selectors apply; to storages in the new architecture (ticdc#5595) only."""
+        return self.kind is SinkKind.KAFKA or self.values["profile"] == "new"
+
+
+def _check(options: _Options, file: ChangefeedFile, target: SinkURI) -> None:
+    """Reject the combinations that TiCDC or this tool does not accept."""
+    spec, kind, values = options.spec, options.kind, options.values
+    selects = bool(file.column_selectors)
     check_sink(spec, kind)
-    check_atomicity(options, kind)
-    if options["output-ddl"] is None:
-        options["output-ddl"] = spec.sends_ddl(options)
-    check_protocol(spec, options)
-    check_together({**options, **{name: given[name] for name in of_others}})
-    check_large_messages(spec, {**options, **{name: given[name] for name in ignored}}, kind)
-    check_active_active({**options, **given}, kind)
-    check_integrity(given, kind, selects=bool(file.column_selectors))
+    check_atomicity(values, kind)
+    check_protocol(spec, values)
+    check_together(options.values_with(options.of_others))
+    check_large_messages(spec, options.values_with(options.ignored), kind)
+    check_active_active({**values, **options.given}, kind)
+    check_integrity(options.given, kind, selects=selects)
     if kind is SinkKind.STORAGE and file.sink is not None:
         check_csv_section(file.sink.csv)
+    check_updated_columns(file.filter or FilterSection(), values["profile"])
+    check_targets(file.dispatchers, values["profile"])
+    check_selected_targets(file.dispatchers, selects=selects, kind=kind)
+    topics = [rule.topic for rule in file.dispatchers]
+    spec.check(options.values_with(options.unused), topics, not target.embedded)
+    check_profile(spec, options.values_with(options.of_others))
+
+
+def _changefeed(
+    options: _Options,
+    file: ChangefeedFile,
+    target: SinkURI,
+    properties: Mapping[str, str],
+    warnings: Iterable[str],
+) -> Changefeed:
+    """Return the changefeed with the values that TiCDC gives its options.
+
+    :param properties: of the Kafka clients.
+    """
+    spec, kind = options.spec, options.kind
+    limits = storage_limits(options.values) if kind is SinkKind.STORAGE else {}
+    values = {**options.values, **limits}
     rules = file.filter or FilterSection()
-    check_updated_columns(rules, options["profile"])
-    check_targets(file.dispatchers, options["profile"])
-    check_selected_targets(file.dispatchers, selects=bool(file.column_selectors), kind=kind)
-    spec.check(
-        {**options, **{name: given[name] for name in unused}},
-        [rule.topic for rule in file.dispatchers],
-        not uri.target.embedded,
-    )
-    check_profile(spec, {**options, **{name: given[name] for name in of_others}})
-    properties = {**security_properties(options), **parse_kafka_properties(kafka_properties)}
-    if kind is SinkKind.STORAGE:
-        options.update(storage_limits(options))
-    values: dict[str, Any] = {field: options[option] for field, option in _fields().items()}
-    changefeed = Changefeed(
-        sink_uri=uri.target,
+    of_messages: dict[str, Any] = {option.field: values[option.name] for option in OF_MESSAGES}
+    of_codec = [option.name for option in spec.parameters if option.name not in BY_NAME]
+    return Changefeed(
+        sink_uri=target,
         dispatchers=_dispatchers(file, kind),
         filter=rules if kind is SinkKind.KAFKA else rules.of_storage(),
-        column_selectors=file.column_selectors if _selects_columns(options, kind) else (),
-        client={**_client_id(options), **properties},
-        schema_registry=str(options["schema-registry"] or ""),
-        sets_partition_num="partition-num" in given,
-        plugin_options={
-            option.name: options[option.name] for option in spec.parameters if option.name not in BY_NAME
-        },
-        warnings=(
-            *_warnings(spec, options),
-            *_ignored_client(uri.target, properties),
-            *_ignored_options(ignored, kind),
-            *(f"{name} has no effect: {spec.name} has no such option" for name in of_others),
-            *_overridden(of_file, uri.parameters),
-            *_unknown_compression(given, ignored),
-            *_unused_switches(options),
-            *(_limited(options, used) if kind is SinkKind.STORAGE else ()),
-            *_ignored_rules(file, kind, selects=_selects_columns(options, kind)),
-            *(f"{name} has no effect: {spec.name} registers no schemas" for name in unused),
-            *uri.warnings,
-            *file.warnings(protocol),
-        ),
-        **values,
+        column_selectors=file.column_selectors if options.selects_columns else (),
+        client={**_client_id(values), **properties},
+        schema_registry=str(values["schema-registry"] or ""),
+        sets_partition_num="partition-num" in options.given,
+        plugin_options={name: values[name] for name in of_codec},
+        warnings=tuple(warnings),
+        **of_messages,
     )
-    spec.typed(changefeed.codec_options())  # rejects combinations of the codec's options
-    return changefeed
+
+
+def _warnings(
+    options: _Options, file: ChangefeedFile, uri: ParsedSinkURI, properties: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield what has no effect, and what TiCDC accepts with a warning in its log.
+
+    :param properties: of the Kafka clients.
+    """
+    spec, kind = options.spec, options.kind
+    yield from _logged_settings(spec, options.values)
+    yield from _ignored_client(uri.target, properties)
+    yield from _ignored_options(options.ignored, kind)
+    yield from (f"{name} has no effect: {spec.name} has no such option" for name in options.of_others)
+    yield from _overridden(options.of_file, options.of_uri)
+    yield from _unknown_compression(options.given, options.ignored)
+    yield from _unused_switches(options.values)
+    if kind is SinkKind.STORAGE:
+        yield from _limited(options.values, options.used)
+    yield from _ignored_rules(file, kind, selects=options.selects_columns)
+    yield from (f"{name} has no effect: {spec.name} registers no schemas" for name in options.unused)
+    yield from uri.warnings
+    yield from file.warnings(options.protocol)
 
 
 def _check_same(of_file: Mapping[str, Plain], of_uri: Mapping[str, Plain], kind: SinkKind) -> None:
@@ -266,11 +339,6 @@ def _ignored_options(ignored: Iterable[str], kind: SinkKind) -> Iterator[str]:
             yield f"{name} has no effect: it is an option of {BY_NAME[name].sinks[0]} sinks"
 
 
-def _selects_columns(options: Mapping[str, Plain], kind: SinkKind) -> bool:
-    """Return whether column selectors apply; to storages in the new architecture (ticdc#5595) only."""
-    return kind is SinkKind.KAFKA or options["profile"] == "new"
-
-
 def _dispatchers(file: ChangefeedFile, kind: SinkKind) -> tuple[DispatchRule, ...]:
     """Return the dispatch rules that have an effect; of storages those that give tables other names."""
     if kind is SinkKind.KAFKA:
@@ -317,11 +385,6 @@ def _ignored_client(target: SinkURI, properties: Mapping[str, str]) -> Iterator[
         yield "TLS, SASL and properties of Kafka clients have no effect: the sink URI names no host"
 
 
-def _fields() -> dict[str, str]:
-    """Return the option of each attribute of ``Changefeed``, for the options that a manifest holds."""
-    return {option.field: option.name for option in OF_MESSAGES}
-
-
 def _defaults(spec: ProtocolSpec) -> dict[str, Plain]:
     options = (*PARAMETERS, *spec.parameters)
     values = {option.name: option.default for option in options if option.state == State.HONOURED}
@@ -348,7 +411,7 @@ def _merge(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, 
     return merged
 
 
-def _warnings(spec: ProtocolSpec, options: Mapping[str, Plain]) -> Iterator[str]:
+def _logged_settings(spec: ProtocolSpec, options: Mapping[str, Plain]) -> Iterator[str]:
     """Yield the settings that TiCDC accepts with a warning in its log."""
     if options["enable-tidb-extension"] and not spec.has_extension:
         yield f"enable-tidb-extension is ignored: {spec.name} has no extension"

@@ -97,17 +97,13 @@ def verify(
     given |= {"strict_table_order": strict_table_order, "from_beginning": from_beginning}
     given |= {"resolved_gap_ms": resolved_gap_ms, "start_ts": start_ts, "target_ts": target_ts}
     check_options("verify", given)
-    options = _Options(
-        Strictness(
-            strict_table_order=strict_table_order,
-            from_beginning=from_beginning,
-            resolved_gap_ms=resolved_gap_ms,
-            examples=examples,
-        ),
-        engine,
-        on_status,
-        on_verdict,
+    strictness = Strictness(
+        strict_table_order=strict_table_order,
+        from_beginning=from_beginning,
+        resolved_gap_ms=resolved_gap_ms,
+        examples=examples,
     )
+    options = _Options(strictness, engine, on_status, on_verdict)
     if folder is not None:
         parse_kafka_properties(kafka_properties)
         times = start_ts, target_ts
@@ -134,13 +130,7 @@ def verify(
         file = None if messages is None else local_path(messages)
         return _verify_topics(changefeed, job, file, options)
     check_options("verify", {**given, "inject": () if job is None else job.traps}, STORAGE)
-    return verify_storage(
-        changefeed,
-        job,
-        engine=engine,
-        on_status=on_status,
-        on_verdict=on_verdict,
-    )
+    return verify_storage(changefeed, job, engine=engine, on_status=on_status, on_verdict=on_verdict)
 
 
 @dataclass(frozen=True)

@@ -139,38 +139,21 @@ class _Binding:
         columns = self._columns
         return columns.order[0] if isinstance(columns, TableColumns) else columns.number
 
+    @property
+    def _by_ts(self) -> bool:
+        """Whether the numbers of the rows and statements are commit-ts."""
+        return self._columns.number == "commit_ts"
+
     def bind(self, summary: FrameSummary, first: int, last: int) -> BoundFrame:
-        session, by_ts = self._session, self._columns.number == "commit_ts"
-        first_commit, offset = session.commits, session.commits - first
-        if by_ts:
+        session, first_commit = self._session, self._session.commits
+        if self._by_ts:
             self._pin(first)
-        database = session.database.lower()
-        moves = any("use" in text.lower() for _, _, text, _ in summary.statements)
-        # If a statement may change the current database, a table without a schema may be in any.
-        names = {(schema or ("" if moves else database), table) for schema, table in summary.tables}
-        followed, before = session.follow_tables(names, _check_table)
+        followed, before = session.follow_tables(self._table_names(summary), _check_table)
         earlier = tuple(each.plan_with_later_ddl for each in self._earlier if each.followed in before)
         taken = session.take_rows(followed)
-        databases, starts, offsets = [(first_commit, database)], [first], [offset]
         statements = _in_order(summary.statements, self._is_canonical)
-        for number, texts, schema in statements:
-            session.skip_commits(number + offset - session.commits)
-            if by_ts:
-                self._pin(number)
-            jobs = self._run(texts, schema, number)
-            if by_ts and jobs > 1:
-                what = (
-                    f"a statement of a large DataFrame with commit_ts is one DDL job, and {texts[0]!r} is"
-                    f" {jobs}"
-                )
-                raise UnsupportedSQL(what, hint="write one statement for each table")
-            if not by_ts and jobs != 1:
-                offset += jobs - 1
-                starts.append(number + 1)
-                offsets.append(offset)
-            if session.database.lower() != databases[-1][1]:
-                databases.append((session.commits, session.database.lower()))
-        stop = last + offset + 1
+        numbering, databases = self._run_all(statements, first)
+        stop = last + numbering.offsets[-1] + 1
         session.skip_commits(stop - session.commits)
         followed.close()
         plan = FramePlan(
@@ -178,28 +161,55 @@ class _Binding:
             line=self._line,
             frame=self._frame,
             columns=self._columns,
-            numbering=Numbering(
-                self._name,
-                tuple(starts),
-                tuple(offsets),
-                tuple(number for number, _, _ in statements),
-            ),
+            numbering=numbering,
             first_commit=first_commit,
             stop=stop,
-            databases=tuple(databases),
+            databases=databases,
             rows_before=tuple((table, tuple(map(tuple, rows))) for table, rows in taken),
             mode=session.mode,
             entries=tuple(followed.entries),
             table_ids=frozenset(followed.table_ids),
             earlier=earlier,
         )
-        warnings = [
-            unchecked_keys(self._file, self._line, name)
-            for name in session.tables_with_enforced_keys(followed)
-        ]
+        enforced = session.tables_with_enforced_keys(followed)
+        warnings = [unchecked_keys(self._file, self._line, name) for name in enforced]
         bound = BoundFrame(plan, followed, warnings)
         followed.load = partial(self._load, bound)
         return bound
+
+    def _table_names(self, summary: FrameSummary) -> set[tuple[str, str]]:
+        """Return the names of the tables of the rows: the database, empty if it may be any, and the table."""
+        database = self._session.database.lower()
+        moves = any("use" in text.lower() for _, _, text, _ in summary.statements)
+        # If a statement may change the current database, a table without a schema may be in any.
+        return {(schema or ("" if moves else database), table) for schema, table in summary.tables}
+
+    def _run_all(
+        self, statements: Sequence[NumberedStatement], first: int
+    ) -> tuple[Numbering, tuple[tuple[int, str], ...]]:
+        """Run the statements, each at its commit.
+
+        :param first: number of the first row.
+        :return: the commits of the numbers; the databases, each with the first commit in it.
+        """
+        session = self._session
+        offset = session.commits - first
+        databases, starts, offsets = [(session.commits, session.database.lower())], [first], [offset]
+        for number, texts, schema in statements:
+            session.skip_commits(number + offset - session.commits)
+            if self._by_ts:
+                self._pin(number)
+            jobs = self._run(texts, schema, number)
+            if self._by_ts:
+                _check_jobs(texts[0], jobs)
+            elif jobs != 1:
+                offset += jobs - 1
+                starts.append(number + 1)
+                offsets.append(offset)
+            if session.database.lower() != databases[-1][1]:
+                databases.append((session.commits, session.database.lower()))
+        numbers = tuple(number for number, _, _ in statements)
+        return Numbering(self._name, tuple(starts), tuple(offsets), numbers), tuple(databases)
 
     def _load(self, bound: BoundFrame, table: Table) -> None:
         """Store the rows of a table in the session."""
@@ -232,12 +242,23 @@ class _Binding:
         return self._session.commits - before
 
 
-def _in_order(statements: list[Statement], several: bool) -> list[tuple[int, list[str], str]]:
+def _check_jobs(text: str, jobs: int) -> None:
+    """Check that a statement with a commit-ts is one DDL job at most."""
+    if jobs > 1:
+        what = f"a statement of a large DataFrame with commit_ts is one DDL job, and {text!r} is {jobs}"
+        raise UnsupportedSQL(what, hint="write one statement for each table")
+
+
+NumberedStatement: TypeAlias = tuple[int, list[str], str]
+"""Number of a statement, the texts of its DDL, and its database."""
+
+
+def _in_order(statements: list[Statement], several: bool) -> list[NumberedStatement]:
     """Return the statements in their order: number, texts and database.
 
     :param several: whether the events of one DDL job may have the same number.
     """
-    ordered: list[tuple[int, list[str], str]] = []
+    ordered: list[NumberedStatement] = []
     for number, _, text, schema in sorted(statements):
         if ordered and ordered[-1][0] == number and not several:
             what = f"two statements of a large DataFrame have the number {number}"
