@@ -135,29 +135,29 @@ def conformance(
             as_json=as_json,
         )
         return random_histories(histories, options)
-    from ticdc_producer.conformance.catalog import (
-        FailureList,
-        case_specs,
-        read_failures,
-        seconds_of,
-        selected,
-    )
+    from ticdc_producer.conformance import catalog
 
-    cases = selected(case_specs(level or (Level.DECODE,)), protocol or (), only or ())
-    known = (
-        read_failures(failures, [spec.id for spec in case_specs(tuple(Level))]) if failures else FailureList()
-    )
+    cases = catalog.selected(catalog.case_specs(level or (Level.DECODE,)), protocol or (), only or ())
+    known = _known_failures(failures)
     if listing:
         _list(cases, as_json)
         return 0
     _check(testee, junit_xml)
-    outcomes = _outcomes(cases, testee or "", seconds_of(timeout), known, save, reset=reset)
+    outcomes = _outcomes(cases, testee or "", catalog.seconds_of(timeout), known, save, reset=reset)
     if junit_xml is not None:
         from ticdc_producer.conformance.runner import write_junit
 
         write_junit(junit_xml, outcomes)
     _show(outcomes, as_json)
     return 0 if all(outcome.expected for outcome in outcomes) else 1
+
+
+def _known_failures(file: Path | None) -> FailureList:
+    from ticdc_producer.conformance import catalog
+
+    if file is None:
+        return catalog.FailureList()
+    return catalog.read_failures(file, [spec.id for spec in catalog.case_specs(tuple(Level))])
 
 
 def _outcomes(

@@ -79,7 +79,7 @@ def diff_histories(
         if not any(fnmatchcase(name, pattern) for name in every):
             what = f"no table {pattern!r} is in either history"
             raise ArgumentError(what, argument="tables").about("tables")
-    unkeyed = [name for name, table in names.items() if not counts[table].keyed]
+    without_key = [name for name, table in names.items() if not counts[table].keyed]
     return HistoryDiff(
         a=_summary(sides[0], both[0].stats),
         b=_summary(sides[1], both[1].stats),
@@ -94,7 +94,7 @@ def diff_histories(
             )
             for name in every
         ),
-        not_compared=_not_compared(form, sides, ddls, unkeyed, both),
+        not_compared=_not_compared(form, sides, ddls, without_key, both),
         engine=choice,
     )
 
@@ -192,10 +192,29 @@ def _not_compared(
     form: CommonForm,
     sides: Sequence[HistorySide],
     ddls: DDLDifferences,
-    unkeyed: Sequence[str],
+    without_key: Sequence[str],
     both: Sequence[Reading],
 ) -> dict[str, str]:
     """Return what is not compared, with the reasons."""
+    reasons = _lacking(form, sides)
+    if not form.in_order_of_time:
+        what = "a change equal to an earlier one of its row"
+        reasons[what] = "without a commit-ts it looks like a duplicate"
+    if not form.descriptions:
+        reasons["types and flags of columns"] = "the protocols or their options describe columns differently"
+    for label, side in zip(_SIDE, sides, strict=True):
+        if side.without_ddls:
+            reasons["DDLs"] = f"{label} ({side.protocol}): {side.without_ddls}"
+    reasons |= {f"{number} of the DDLs": reason for reason, number in ddls.not_compared.items()}
+    for column in sorted({name for reading in both for name in reading.stats.unreadable}):
+        reasons[f"column {column}"] = "no DDL or folder says how one of the protocols changes its values"
+    for name in without_key:
+        reasons[f"row keys of {name}"] = "they are unknown or change: equal changes of one time count once"
+    return reasons
+
+
+def _lacking(form: CommonForm, sides: Sequence[HistorySide]) -> dict[str, str]:
+    """Return what the protocol of a side does not carry, with the reasons."""
     reasons: dict[str, str] = {}
 
     def lacking(what: str, why: str, *of: bool) -> None:
@@ -227,17 +246,4 @@ def _not_compared(
         lacking(
             "commit-ts of deletes", "they have none", *(s.fidelity.commit_ts == "not deletes" for s in sides)
         )
-    if not form.in_order_of_time:
-        what = "a change equal to an earlier one of its row"
-        reasons[what] = "without a commit-ts it looks like a duplicate"
-    if not form.descriptions:
-        reasons["types and flags of columns"] = "the protocols or their options describe columns differently"
-    for label, side in zip(_SIDE, sides, strict=True):
-        if side.without_ddls:
-            reasons["DDLs"] = f"{label} ({side.protocol}): {side.without_ddls}"
-    reasons |= {f"{number} of the DDLs": reason for reason, number in ddls.not_compared.items()}
-    for column in sorted({name for reading in both for name in reading.stats.unreadable}):
-        reasons[f"column {column}"] = "no DDL or folder says how one of the protocols changes its values"
-    for name in unkeyed:
-        reasons[f"row keys of {name}"] = "they are unknown or change: equal changes of one time count once"
     return reasons
