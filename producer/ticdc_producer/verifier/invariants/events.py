@@ -46,7 +46,7 @@ FRAME = Invariant(
     statement="Every message decodes under the strict rules of the protocol.",
     hint="the protocol or its version is not the configured one, or the encoder has a bug",
     by_event=_check_frame,
-    preconditions=preconditions.no_requirement,
+    preconditions=preconditions.nothing,
 )
 
 

@@ -26,7 +26,7 @@ class Unmet:
 Preconditions: TypeAlias = Callable[[StreamStats], Iterator[Unmet]]
 
 
-def no_requirement(_stats: StreamStats) -> Iterator[Unmet]:
+def nothing(_stats: StreamStats) -> Iterator[Unmet]:
     """Require nothing: every stream can be checked."""
     yield from ()
 
