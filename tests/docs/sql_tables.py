@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from tests.docs.markdown import code, listed, table
 from tests.scenario.sql.random_joins import DIFFERENCES
 from tests.scenario.sql.reference import ALTER_PARTS, DEFINITIONS, EXPRESSIONS, STATEMENTS, VARIABLES, Example
-from tests.scenario.sql.refusals import REFUSED
+from tests.scenario.sql.refusals import REFUSED, REJECTED_BY_TIDB
 from ticdc_producer.model.values.collation import DEFAULT_COLLATIONS, KNOWN
 from ticdc_producer.scenario.sql.functions import MODULES, REASONS
 from ticdc_producer.scenario.sql.functions.aggregate import AGGREGATES
@@ -83,7 +83,11 @@ def rejected() -> str:
         for group, rejections in REFUSED.items()
         for position, rejection in enumerate(rejections)
     ]
-    return table(["", "text in the error", "example"], rows)
+    named = dict.fromkeys(rejection.named for rejection in REJECTED_BY_TIDB)
+    return (
+        table(["", "text in the error", "example"], rows)
+        + f"\nTiDB rejects these, too: {'; '.join(named)}.\n"
+    )
 
 
 TABLES: dict[str, Callable[[], str]] = {

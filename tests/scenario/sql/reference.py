@@ -239,6 +239,7 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
         Example("DESC, DESCRIBE", "desc t; describe t", 0),
         Example("EXPLAIN", "explain delete from t", 0),
         Example("ANALYZE TABLE", "analyze table t", 0),
+        Example("ADMIN", "admin check table t", 0),
         Example("SPLIT TABLE", "split table t between (0) and (1000) regions 4", 0),
         Example(
             "GRANT, REVOKE, and CREATE, ALTER, DROP, RENAME of USER, ROLE",
@@ -309,7 +310,13 @@ ALTER_PARTS: dict[str, tuple[Example, ...]] = {
             "alter table u drop foreign key f",
             before=TWO + "alter table u add constraint f foreign key (n) references t (id);",
         ),
-        Example("ADD CHECK (not enforced)", "alter table t add check (n > 0)", 0, T),
+        Example(
+            "ADD, ALTER and DROP CHECK (not enforced; also spelled CONSTRAINT)",
+            "alter table t add check (n > 0); alter table t alter check c not enforced;"
+            "alter table t drop constraint c",
+            0,
+            T,
+        ),
     ),
     "the table": (
         Example("RENAME [TO]", "alter table t rename to x", before=T),
@@ -462,6 +469,14 @@ DEFINITIONS: dict[str, tuple[Example, ...]] = {
         Example("HASH (expression)", "create table x (a datetime) partition by hash (year(a)) partitions 4"),
         Example("KEY (columns)", "create table x (a varchar(9)) partition by key (a) partitions 4"),
         Example(
+            "KEY () of the primary key", "create table x (a int primary key) partition by key () partitions 4"
+        ),
+        Example(
+            "SUBPARTITION (ignored, as in TiDB)",
+            "create table x (a int, b int) partition by range (a) subpartition by hash (b) "
+            "(partition p values less than (5))",
+        ),
+        Example(
             "LINEAR (ignored, as in TiDB)",
             "create table x (a int) partition by linear hash (a) partitions 2",
         ),
@@ -537,4 +552,6 @@ VARIABLES = {
     "tidb_skip_utf8_check": "set tidb_skip_utf8_check = on",
     "autocommit": "set autocommit = 0",
     "block_encryption_mode": "set block_encryption_mode = 'aes-256-cbc'",
+    "auto_increment_increment": "set auto_increment_increment = 2",
+    "auto_increment_offset": "set auto_increment_offset = 2",
 }

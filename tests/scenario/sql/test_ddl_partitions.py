@@ -312,3 +312,21 @@ def test_hidden_row_ids_change_with_the_partition() -> None:
     assert moved.old_row_id == 1
     assert moved.row_id == 2
     assert (stayed.old_row_id, stayed.row_id) == (None, 2)
+
+
+def test_key_without_columns_is_that_of_the_primary_key() -> None:
+    columns, values = "a int, b int, primary key (b, a)", "7, 8"
+    named = partition_of(columns, "key (b, a) partitions 5", values)
+    assert partition_of(columns, "key () partitions 5", values) == named
+    with pytest.raises(ScenarioError, match="Table partition metadata not correct"):
+        history_of("create table t (a int) partition by key () partitions 5")
+
+
+def test_subpartitions_of_range_and_list_are_ignored() -> None:
+    parts = "(partition p values less than (5), partition q values less than (9))"
+    by = f"range (a) subpartition by hash (b) subpartitions 2 {parts}"
+    assert partition_of("a int, b int", by, "7, 1") == "q"
+    by = "list (a) subpartition by key (b) (partition p values in (1) (subpartition x, subpartition y))"
+    assert partition_of("a int, b int", by, "1, 1") == "p"
+    with pytest.raises(ScenarioError, match="It is only possible to mix RANGE/LIST"):
+        history_of("create table t (a int) partition by hash (a) subpartition by hash (a)")

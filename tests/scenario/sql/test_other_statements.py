@@ -20,8 +20,12 @@ def test_statements_about_users_commit_an_open_transaction(statement: str) -> No
 
 
 @pytest.mark.parametrize(
-    "statement", ["set password = 'x'", "set role none", "do 1", "split table t by (1)", "(select 1) limit 1"]
-)
+    "statement",
+    [
+        "set password = 'x'", "set role none", "do 1", "split table t by (1)", "(select 1) limit 1",
+        "admin check table t", "explain analyze select 1", "set global sql_mode = ''",
+    ],
+)  # fmt: skip
 def test_other_statements_without_effect_do_not(statement: str) -> None:
     session = Session()
     session.run(
@@ -85,3 +89,56 @@ def test_sql_mode_is_changed_by_its_own_value(change: str) -> None:
 def test_other_variables_are_not_read(value: str) -> None:
     with pytest.raises(ScenarioError, match="is not supported"):
         Session().run(f"{T} set sql_mode = {value}")
+
+
+def test_explain_analyze_runs_its_statement() -> None:
+    session = Session()
+    session.run(
+        f"{T} explain analyze insert into t (id) values (1); desc analyze format = 'brief' "
+        "update t set v = 'a'; explain update t set v = 'b'; explain analyze delete from t where id = 2"
+    )
+    assert [change.after for change in session.history().changes] == [(b"1", None, None), (b"1", b"a", None)]
+
+
+def test_do_assigns_variables_and_takes_numbers_of_sequences() -> None:
+    session = Session()
+    session.run(
+        f"{T} create sequence s; do nextval(s), @n := 5, @m := @n + 1;"
+        "insert into t (id, v) values (@m, nextval(s))"
+    )
+    assert session.history().state["test", "t"].rows == ((b"6", b"2", None),)
+
+
+def test_global_variables_are_the_defaults_of_the_session() -> None:
+    script = (
+        f"{T} set global sql_mode = '', @@global.time_zone = '+01:00'; insert into t values (1, 'long', null)"
+    )
+    with pytest.raises(ScenarioError, match="Data too long"):
+        Session().run(script)
+    session = Session()
+    session.run(
+        f"{T} set global sql_mode = ''; set sql_mode = default; insert into t values (1, 'long', null)"
+    )
+    assert session.history().state["test", "t"].rows == ((b"1", b"lon", None),)
+    with pytest.raises(ScenarioError, match="is a SESSION variable"):
+        Session().run("set global timestamp = 1")
+
+
+def test_ids_have_the_distance_of_auto_increment_increment() -> None:
+    session = Session()
+    session.run(
+        "create table t (id int primary key auto_increment, v int);"
+        "set auto_increment_increment = 10, auto_increment_offset = 5; insert into t (v) values (1), (2);"
+        "insert into t values (22, 3); insert into t (v) values (@@auto_increment_increment);"
+        "set auto_increment_offset = 11; insert into t (v) values (5);"  # larger than the increment: 1
+        "set auto_increment_increment = default; insert into t (v) values (6)"
+    )
+    rows = session.history().state["test", "t"].rows
+    assert [int(id_ or 0) for id_, _ in rows] == [5, 15, 22, 25, 31, 32]
+
+
+def test_checks_are_not_enforced_and_have_no_job() -> None:
+    session = Session()
+    session.run(f"{T} alter table t add constraint c check (id > 0), drop check d, alter check e enforced")
+    session.run("alter table t drop constraint nothing; alter table t alter constraint c not enforced")
+    assert session.commits == 1

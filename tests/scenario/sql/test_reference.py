@@ -17,7 +17,7 @@ from tests.scenario.sql.reference import (
     VARIABLES,
     Example,
 )
-from tests.scenario.sql.refusals import REFUSED, Refusal
+from tests.scenario.sql.refusals import REFUSED, REJECTED_BY_TIDB, Refusal
 from tests.scenario.sql.wrong import LINE, failure
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.values.collation import KNOWN
@@ -36,7 +36,7 @@ from ticdc_producer.scenario.sql.text.parse import parse_expression
 
 PAGE = (STATEMENTS, ALTER_PARTS, DEFINITIONS)
 EXAMPLES = [*(example for part in PAGE for group in part.values() for example in group), *SYNONYMS]
-REFUSALS = [example for group in REFUSED.values() for example in group]
+REFUSALS = [*(example for group in REFUSED.values() for example in group), *REJECTED_BY_TIDB]
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.construct or example.sql[:40])
@@ -51,7 +51,7 @@ def test_every_listed_construct_runs(example: Example) -> None:
 
 @pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.sql[:40])
 def test_every_refused_construct_is_refused_by_name(refusal: Refusal) -> None:
-    error = failure(f"{refusal.sql};")
+    error = failure(f"{refusal.before}; {refusal.sql};")
     assert isinstance(error, UnsupportedSQL)
     assert refusal.named in error.what
     assert error.hint

@@ -249,6 +249,8 @@ class SQLMode:
     :param block_encryption_mode: the key size and the mode of AES_ENCRYPT.
     :param soft_deletes: ``tidb_translate_softdelete_sql``: DELETE marks rows of tables with soft deletes, and
         statements do not see marked rows.
+    :param auto_increment_increment: the distance of the ids of AUTO_INCREMENT columns.
+    :param auto_increment_offset: the first one of these ids.
     :param autocommit: whether a statement outside of BEGIN … COMMIT is a transaction of its own.
     """
 
@@ -270,6 +272,8 @@ class SQLMode:
     insert_ignore: bool = False
     block_encryption_mode: str = "aes-128-ecb"
     soft_deletes: bool = True
+    auto_increment_increment: int = 1
+    auto_increment_offset: int = 1
 
     def reject(self, column: str, value: object, what: str, instead: bytes) -> bytes:
         """Refuse a value in strict mode; otherwise return ``instead``, the value that TiDB stores.

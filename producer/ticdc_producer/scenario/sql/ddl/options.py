@@ -21,7 +21,7 @@ from ticdc_producer.scenario.sql.syntax.table_option import TableOption
 
 _NO_JOB = frozenset({
     "ENGINE", "ROW_FORMAT", "STATS_PERSISTENT", "KEY_BLOCK_SIZE", "CHECKSUM", "ALGORITHM", "LOCK",
-    "DISABLE KEYS", "ENABLE KEYS", "ORDER BY",
+    "DISABLE KEYS", "ENABLE KEYS", "ORDER BY", "ALTER CHECK", "ALTER CONSTRAINT",
 })  # fmt: skip
 """Options and settings that TiDB reads and ignores: they have no job."""
 TIDB_ONLY = {

@@ -45,16 +45,29 @@ def make_partitioning(draft: PartitioningDraft, table: TableInfo, mode: SQLMode)
         the partition function.
     """
     scope = Scope(mode, table)
-    for name in draft.columns:
+    columns = _key_columns(table, draft.line) if draft.kind == "KEY" and not draft.columns else draft.columns
+    for name in columns:
         scope.offset(name)
     if draft.expression:
         _check_function(parse_expression(draft.expression, draft.line), scope, draft.line)
     partitioning = Partitioning(
-        kind=draft.kind, columns=draft.columns, expression=draft.expression, count=draft.count
+        kind=draft.kind, columns=columns, expression=draft.expression, count=draft.count
     )
     _check_names(draft.names, draft.line)
     check_keys(partitioning, table, draft.line)
     return with_partitions(partitioning, draft.parts, table, mode)
+
+
+def _key_columns(table: TableInfo, line: int) -> tuple[str, ...]:
+    """Return the columns of ``KEY ()``: those of the primary key.
+
+    :raises ScenarioError: if the table has none.
+    """
+    for index in table.indexes:
+        if index.primary:
+            return tuple(table.columns[offset].name for offset in index.offsets)
+    what = "Table partition metadata not correct, neither partition expression or list of partition columns"
+    raise ScenarioError(what, line=line)
 
 
 def _check_function(tree: exp.Expr, scope: Scope, line: int) -> None:

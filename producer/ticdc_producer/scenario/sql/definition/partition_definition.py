@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.syntax.partition import Partition, PartitionBy, PartitionKind
 from ticdc_producer.scenario.sql.text.cursor import SourceText
 
@@ -68,7 +68,7 @@ def draft_partitioning(node: PartitionBy) -> PartitioningDraft:
     """
     method, source = node.method, node.source
     _check_method(node)
-    parts = draft_partitions(node.parts)
+    parts = draft_partitions(node.parts, divided=node.inner is not None)
     if method.kind in ("RANGE", "LIST") and not parts:
         raise source.error(f"expected the partitions of {method.kind}")
     count = checked_count(node.count, source.line) or len(parts) or 1
@@ -85,20 +85,19 @@ def draft_partitioning(node: PartitionBy) -> PartitioningDraft:
 
 
 def _check_method(node: PartitionBy) -> None:
-    """Check that this tool supports a kind of partitioning. TiDB ignores LINEAR.
+    """Check that this tool supports a kind of partitioning. TiDB ignores LINEAR and subpartitions.
 
+    :raises ScenarioError: for subpartitions of HASH and KEY.
     :raises UnsupportedSQL: if it does not.
     """
     method, source = node.method, node.source
-    if method.kind == "KEY" and not method.columns:
-        what = "PARTITION BY KEY () is not supported"
-        raise UnsupportedSQL(what, line=source.line, hint="name its columns")
     if method.algorithm >= 0:
         raise source.unsupported("ALGORITHM in PARTITION BY")
     if method.intervals is not None:
         raise method.intervals.unsupported("INTERVAL in PARTITION BY")
-    if node.inner is not None:
-        raise source.unsupported("SUBPARTITION in PARTITION BY")
+    if node.inner is not None and method.kind in ("HASH", "KEY"):
+        what = "It is only possible to mix RANGE/LIST partitioning with HASH/KEY partitioning"
+        raise ScenarioError(f"{what} for subpartitioning", line=source.line)
     if node.indexes:
         raise source.unsupported("UPDATE INDEXES in PARTITION BY")
 
@@ -113,16 +112,17 @@ def checked_count(count: int, line: int) -> int:
     return max(count, 0)
 
 
-def draft_partitions(parts: Iterable[Partition]) -> tuple[PartitionDraft, ...]:
+def draft_partitions(parts: Iterable[Partition], *, divided: bool = False) -> tuple[PartitionDraft, ...]:
     """Return the drafts of ``(PARTITION name VALUES …, …)``.
 
-    :raises UnsupportedSQL: for subpartitions and options that this tool does not support.
+    :param divided: whether they may have subpartitions.
+    :raises UnsupportedSQL: for other subpartitions, and options that this tool does not support.
     """
-    return tuple(_draft_partition(part) for part in parts)
+    return tuple(_draft_partition(part, divided=divided) for part in parts)
 
 
-def _draft_partition(part: Partition) -> PartitionDraft:
-    if part.subpartitions:
+def _draft_partition(part: Partition, *, divided: bool) -> PartitionDraft:
+    if part.subpartitions and not divided:
         raise part.subpartitions[0].source.unsupported("SUBPARTITION")
     for option in part.options:
         if option.kind not in _OPTIONS:

@@ -119,7 +119,8 @@ def _auto_increment(
     if value is not None and (int(value) != 0 or not context.mode.auto_value_on_zero):
         table.ids.advance(int(value))
         return value
-    taken = table.ids.take()
+    mode = context.mode
+    taken = table.ids.take(mode.auto_increment_increment, mode.auto_increment_offset)
     stored = coerce(column, taken, context.mode)
     if not limit_ids and stored is not None and int(stored) < taken:
         raise ids_exhausted(column)

@@ -14,13 +14,13 @@ from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.statements import Statement
 
 READ_ONLY = frozenset({
-    "SELECT", "TABLE", "VALUES", "DO", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE", "SPLIT",
+    "SELECT", "TABLE", "VALUES", "DO", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE", "SPLIT", "ADMIN",
 })  # fmt: skip
 """Statements that change nothing in the stream; they are counted and passed over."""
 _QUERIES = frozenset({"SELECT", "WITH", "TABLE", "VALUES"})
 KNOWN_VERBS = frozenset({
     "CHECKSUM", "DELIMITER", "PLAN", "QUERY", "RECOMMEND", "SOURCE", "TRAFFIC", "CALL",
-    "LOAD", "IMPORT", "XA", "KILL", "ADMIN", "BATCH",
+    "LOAD", "IMPORT", "XA", "KILL", "BATCH",
     "HANDLER", "CHECK", "OPTIMIZE", "REPAIR", "RESET", "PURGE", "INSTALL", "UNINSTALL", "BACKUP",
     "RESTORE", "START", "STOP", "TRACE", "BINLOG", "HELP", "CANCEL",
 })  # fmt: skip
@@ -71,18 +71,33 @@ def changes_session(statement: Statement) -> bool:
     return _CHANGE.search(statement.shape) is not None
 
 
-def refuse_running(statement: Statement) -> None:
-    """Refuse EXPLAIN ANALYZE, which runs the statement, and changes of the session outside of a query.
+def analyzed(statement: Statement) -> str:
+    """Return the text of the statement that ``EXPLAIN ANALYZE`` runs; empty for other statements."""
+    if statement.verb not in ("EXPLAIN", "DESC", "DESCRIBE") or statement.word(1) != "ANALYZE":
+        return ""
+    cursor = Cursor(statement, 2)
+    if cursor.accept("FORMAT"):
+        cursor.accept("=")
+        cursor.position += 1
+    return "" if cursor.at_end or cursor.word() == "FOR" else _text_from(cursor)
 
-    :raises UnsupportedSQL: for these.
+
+def query_of_do(statement: Statement) -> str:
+    """Return a SELECT of the expressions of ``DO``."""
+    return f"SELECT {_text_from(Cursor(statement, 1))}"
+
+
+def _text_from(cursor: Cursor) -> str:
+    return cursor.statement.text[cursor.statement.tokens[cursor.position].start :]
+
+
+def refuse_into(statement: Statement) -> None:
+    """Refuse ``SELECT … INTO @variable``.
+
+    :raises UnsupportedSQL: for it.
     """
-    if statement.word(0) != "ANALYZE" and statement.word(1) == "ANALYZE":
-        raise UnsupportedSQL(f"{statement.word(0)} ANALYZE is not supported", line=statement.line)
     if is_query(statement) and _INTO_VARIABLE.search(statement.shape):
         raise UnsupportedSQL("SELECT … INTO a variable is not supported", line=statement.line)
-    if statement.verb == "DO" and changes_session(statement):
-        what = "DO with an assignment, or a function that changes the session, is not supported"
-        raise UnsupportedSQL(what, line=statement.line, hint="write SELECT")
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ class SessionSettings:
         :param assign: assigns the value of an expression to a user variable.
         :raises ScenarioError: for a variable or a value that is not supported.
         """
-        self.mode = run_set(cursor, self.mode, self._initial, self._saved, assign)
+        self.mode, self._initial = run_set(cursor, self.mode, self._initial, self._saved, assign)
         self._timed = -1
 
 
@@ -149,6 +149,8 @@ class SessionValues:
 
 
 _READ: dict[str, Callable[[SessionValues, SQLMode], SQLValue]] = {
+    "auto_increment_increment": lambda _, mode: mode.auto_increment_increment,
+    "auto_increment_offset": lambda _, mode: mode.auto_increment_offset,
     "autocommit": lambda _, mode: int(mode.autocommit),
     "foreign_key_checks": lambda _, mode: int(mode.foreign_key_checks),
     **dict.fromkeys(("last_insert_id", "identity"), lambda values, _: Unsigned(values.last_insert_id)),
@@ -157,7 +159,7 @@ _READ: dict[str, Callable[[SessionValues, SQLMode], SQLValue]] = {
     "timestamp": lambda _, mode: mode.now.timestamp(),
 }
 FIXED_VARIABLES: dict[str, SQLValue] = {
-    "auto_increment_increment": 1, "auto_increment_offset": 1, "character_set_server": "utf8mb4",
+    "character_set_server": "utf8mb4",
     "collation_server": "utf8mb4_bin", "default_week_format": "0", "div_precision_increment": 4,
     "lower_case_table_names": 2, "sql_select_limit": Unsigned((1 << 64) - 1),
 }  # fmt: skip

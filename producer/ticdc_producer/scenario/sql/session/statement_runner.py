@@ -22,12 +22,14 @@ from ticdc_producer.scenario.sql.session.other_statements import (
     KNOWN_VERBS,
     Administration,
     administration,
+    analyzed,
     changes_session,
     is_query,
     no_statement,
     pass_over_program,
+    query_of_do,
     reads,
-    refuse_running,
+    refuse_into,
 )
 from ticdc_producer.scenario.sql.session.prepared_statements import PreparedStatements, concerns_prepared
 from ticdc_producer.scenario.sql.session.script_files import ScriptFiles
@@ -38,7 +40,7 @@ from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.scenario.sql.store.transaction import OpenTransaction, TransactionControl
 from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.spelling import Spelling, spelling_of
-from ticdc_producer.scenario.sql.text.statements import Statement, stored_program
+from ticdc_producer.scenario.sql.text.statements import Statement, split_statements, stored_program
 
 
 @dataclass
@@ -102,6 +104,8 @@ class StatementRunner:
             self._set(Cursor(statement))
         elif word == "USE":
             self.tables.use(Cursor(statement, 1))
+        elif text := analyzed(statement):
+            self.run(self._statement(text, statement))
         elif reads(statement):
             self._query(statement)
         elif word == "WITH":
@@ -134,15 +138,22 @@ class StatementRunner:
 
     def _query(self, statement: Statement) -> None:
         """Skip a statement that changes no rows; a query that changes values of the session is run."""
-        refuse_running(statement)
+        refuse_into(statement)
         self.passed_over.count("SELECT" if statement.verb in ("(", "WITH") else statement.verb)
+        verb = statement.verb
+        if verb == "DO" and changes_session(statement):
+            statement = self._statement(query_of_do(statement), statement)
         if is_query(statement) and changes_session(statement):
             if "PAD_CHAR_TO_FULL_LENGTH" in self._mode.sql_mode:
                 what = "a SELECT that assigns under PAD_CHAR_TO_FULL_LENGTH"  # no other statement pads
                 raise UnsupportedSQL(f"{what} is not supported")
             tree = self.statements.parsed(statement).tree
             self._context(tree).plan(tree, None).rows(None)
-        self.values.end_statement(0 if statement.verb == "DO" else -1)
+        self.values.end_statement(0 if verb == "DO" else -1)
+
+    def _statement(self, text: str, around: Statement) -> Statement:
+        """Return the statement of a part of another one."""
+        return next(split_statements(text, around.line, self.spelling))
 
     def _with(self, statement: Statement) -> None:
         """Run the UPDATE or DELETE after a WITH; a SELECT is skipped."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from sqlglot import exp
 
-from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.number_text import as_number
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
@@ -27,16 +27,25 @@ SQL_MODES = frozenset({
     "NO_ENGINE_SUBSTITUTION", "ALLOW_INVALID_DATES", "NO_AUTO_VALUE_ON_ZERO", "TRADITIONAL",
     "ANSI", "ANSI_QUOTES", "PIPES_AS_CONCAT", "IGNORE_SPACE", "NO_BACKSLASH_ESCAPES", "HIGH_NOT_PRECEDENCE",
     "NO_UNSIGNED_SUBTRACTION", "PAD_CHAR_TO_FULL_LENGTH", "NO_KEY_OPTIONS", "NO_TABLE_OPTIONS",
-    "NO_FIELD_OPTIONS", "NO_DIR_IN_CREATE",
+    "NO_FIELD_OPTIONS", "NO_DIR_IN_CREATE", "REAL_AS_FLOAT",
+    "MYSQL323", "MYSQL40", "MSSQL", "ORACLE", "DB2", "MAXDB", "POSTGRESQL",
 })  # fmt: skip
-_OTHER_SERVERS = frozenset({"MYSQL323", "MYSQL40", "MSSQL", "ORACLE", "DB2", "MAXDB", "POSTGRESQL"})
-"""Modes of TiDB that stand for several others."""
 _TRADITIONAL = (
     "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "NO_ZERO_IN_DATE", "NO_ZERO_DATE",
     "ERROR_FOR_DIVISION_BY_ZERO", "NO_AUTO_CREATE_USER", "NO_ENGINE_SUBSTITUTION",
 )  # fmt: skip
 _ANSI = "REAL_AS_FLOAT", "PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE", "ONLY_FULL_GROUP_BY"
-_COMBINED = {"TRADITIONAL": _TRADITIONAL, "ANSI": _ANSI}
+_OTHER_SERVER = (
+    "PIPES_AS_CONCAT", "ANSI_QUOTES", "IGNORE_SPACE", "NO_KEY_OPTIONS", "NO_TABLE_OPTIONS",
+    "NO_FIELD_OPTIONS",
+)  # fmt: skip
+_COMBINED = {
+    "TRADITIONAL": _TRADITIONAL,
+    "ANSI": _ANSI,
+    **dict.fromkeys(("MYSQL323", "MYSQL40"), ("HIGH_NOT_PRECEDENCE",)),
+    **dict.fromkeys(("DB2", "MSSQL", "POSTGRESQL"), _OTHER_SERVER),
+    **dict.fromkeys(("MAXDB", "ORACLE"), (*_OTHER_SERVER, "NO_AUTO_CREATE_USER")),
+}
 """The parts of an sql_mode. Source: tidb ``CombinationSQLMode``."""
 WITHOUT_EFFECT = frozenset({
     "bulk_insert_buffer_size", "character_set_client", "character_set_connection",
@@ -70,30 +79,30 @@ def run_set(
     initial: SQLMode,
     saved: dict[str, SQLMode],
     assign: Callable[[str, exp.Expr], None],
-) -> SQLMode:
+) -> tuple[SQLMode, SQLMode]:
     """Run ``SET a = b, …``, ``SET NAMES`` and ``SET TRANSACTION ISOLATION LEVEL``.
 
-    :param initial: the mode that the session started with: the value of ``DEFAULT``.
+    :param initial: the values of ``DEFAULT``, which ``SET GLOBAL`` changes.
     :param saved: by the name of a user variable, the mode when it was set to a session variable
         (``SET @old_sql_mode = @@sql_mode``); this function adds to it.
     :param assign: assigns the value of an expression to a user variable.
-    :return: the mode of the statements that follow.
+    :return: the mode of the statements that follow, and the values of ``DEFAULT`` for them.
     :raises UnsupportedSQL: for a variable that this tool does not have.
     """
     cursor.expect("SET")
     if cursor.accept("NAMES") or cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
         _skip_charset(cursor)
-        return mode
+        return mode, initial
     if _skip_isolation_level(cursor):
-        return mode
+        return mode, initial
     while True:
         if cursor.word() == "@" and cursor.word(3) != "@@":
             _assign_user_variable(cursor, saved, assign)
         else:
-            mode = _assign(cursor, mode, initial, saved)
+            mode, initial = _assign(cursor, mode, initial, saved)
         if not cursor.accept(","):
             cursor.end()
-            return mode
+            return mode, initial
 
 
 def _skip_charset(cursor: Cursor) -> None:
@@ -135,33 +144,45 @@ def _skip_isolation_level(cursor: Cursor) -> bool:
     return True
 
 
-def _assign(cursor: Cursor, mode: SQLMode, initial: SQLMode, saved: dict[str, SQLMode]) -> SQLMode:
+def _assign(
+    cursor: Cursor, mode: SQLMode, initial: SQLMode, saved: dict[str, SQLMode]
+) -> tuple[SQLMode, SQLMode]:
+    """Assign one session variable; that of the whole cluster concerns this session only as its DEFAULT."""
     is_global = _read_scope(cursor)
     if cursor.word() == "@":
         _save(cursor, mode, saved)
-        return mode
+        return mode, initial
     name = cursor.identifier("a variable name").lower()
-    if is_global and name not in WITHOUT_EFFECT:
-        raise cursor.unsupported("SET GLOBAL")
     if cursor.word() not in ("=", ":="):
         raise cursor.unsupported(f"SET {name.upper()}")
-    setter = VARIABLES.get(name)
-    if setter is None and name not in WITHOUT_EFFECT:
+    if name not in VARIABLES and name not in WITHOUT_EFFECT:
         raise cursor.unsupported(f"the variable {name}")
+    if is_global and name in _OF_SESSION:
+        what = f"Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL"
+        raise ScenarioError(what, value=name)
     if not cursor.accept(":="):
         cursor.expect("=")
     source = cursor.expression_source()
-    if setter is None:
-        return mode
+    if name in WITHOUT_EFFECT:
+        return mode, initial
+    if is_global:
+        return mode, _with_value(name, source, cursor, initial, SQLMode(), saved)
+    return _with_value(name, source, cursor, mode, initial, saved), initial
+
+
+def _with_value(
+    name: str, source: str, cursor: Cursor, mode: SQLMode, default: SQLMode, saved: Mapping[str, SQLMode]
+) -> SQLMode:
+    """Return a mode with the value of an expression, DEFAULT or a saved variable."""
     if source.startswith("@") and source[1:].strip("`").lower() in saved:
         return _FROM_INITIAL[name](mode, saved[source[1:].strip("`").lower()])
     if source.upper() == "DEFAULT":
-        return _FROM_INITIAL[name](mode, initial)
+        return _FROM_INITIAL[name](mode, default)
     bare_word = source.isidentifier() and source.upper() != "NULL"
     value = source if bare_word else _evaluated(parse_expression(source, cursor.line), mode)
     if value is None:
         raise ScenarioError(f"Variable {name!r} can't be set to the value of NULL", value="NULL")
-    return setter(mode, value)
+    return VARIABLES[name](mode, value)
 
 
 def _evaluated(node: exp.Expr, mode: SQLMode) -> SQLValue:
@@ -215,9 +236,7 @@ def _set_time_zone(mode: SQLMode, value: SQLValue) -> SQLMode:
 def _set_sql_mode(mode: SQLMode, value: SQLValue) -> SQLMode:
     words = [flag.strip().upper() for flag in to_text(value).split(",") if flag.strip()]
     flags = dict.fromkeys(flag for word in words for flag in (*_COMBINED.get(word, ()), word))
-    for flag in sorted(flags.keys() - SQL_MODES - {"REAL_AS_FLOAT"}):
-        if flag in _OTHER_SERVERS:
-            raise UnsupportedSQL(f"the sql_mode {flag} is not supported", value=flag)
+    for flag in sorted(flags.keys() - SQL_MODES):
         raise ScenarioError(f"Variable 'sql_mode' can't be set to the value of '{flag}'", value=flag)
     return replace(
         mode,
@@ -266,6 +285,22 @@ def _set_translate_softdelete_sql(mode: SQLMode, value: SQLValue) -> SQLMode:
     return replace(mode, soft_deletes=_switch("tidb_translate_softdelete_sql", value))
 
 
+def _set_increment(mode: SQLMode, value: SQLValue) -> SQLMode:
+    return replace(mode, auto_increment_increment=_small_number("auto_increment_increment", value))
+
+
+def _set_offset(mode: SQLMode, value: SQLValue) -> SQLMode:
+    return replace(mode, auto_increment_offset=_small_number("auto_increment_offset", value))
+
+
+def _small_number(name: str, value: SQLValue) -> int:
+    """Return a whole number, cut to 1 to 65535 as TiDB cuts it."""
+    number, complete = as_number(value)
+    if not complete or not isinstance(number, int):
+        raise ScenarioError(f"Incorrect argument type to variable '{name}'", value=to_text(value))
+    return min(max(number, 1), 65_535)
+
+
 def _switch(name: str, value: SQLValue) -> bool:
     word = to_text(value).upper()
     if word not in ("0", "1", "ON", "OFF", "TRUE", "FALSE"):
@@ -282,7 +317,11 @@ VARIABLES: dict[str, Callable[[SQLMode, SQLValue], SQLMode]] = {
     "autocommit": _set_autocommit,
     "block_encryption_mode": _set_block_encryption_mode,
     "tidb_translate_softdelete_sql": _set_translate_softdelete_sql,
+    "auto_increment_increment": _set_increment,
+    "auto_increment_offset": _set_offset,
 }
+_OF_SESSION = frozenset({"timestamp", "tidb_skip_utf8_check"})
+"""Variables that have no value of the cluster."""
 _FROM_INITIAL: dict[str, Callable[[SQLMode, SQLMode], SQLMode]] = {
     "time_zone": lambda mode, initial: replace(mode, zone=initial.zone),
     "sql_mode": lambda mode, initial: replace(mode, **{name: getattr(initial, name) for name in _SQL_MODE}),
@@ -294,4 +333,10 @@ _FROM_INITIAL: dict[str, Callable[[SQLMode, SQLMode], SQLMode]] = {
         mode, block_encryption_mode=initial.block_encryption_mode
     ),
     "tidb_translate_softdelete_sql": lambda mode, initial: replace(mode, soft_deletes=initial.soft_deletes),
+    "auto_increment_increment": lambda mode, initial: replace(
+        mode, auto_increment_increment=initial.auto_increment_increment
+    ),
+    "auto_increment_offset": lambda mode, initial: replace(
+        mode, auto_increment_offset=initial.auto_increment_offset
+    ),
 }

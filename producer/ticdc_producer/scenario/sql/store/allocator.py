@@ -76,11 +76,20 @@ class RowIds:
         if 0 <= used <= _MAX_SIGNED:
             self.advance(used & (1 << self.sharded_bits - self.shard_bits) - 1)
 
-    def take(self) -> int:
-        """Take the next id.
+    def take(self, increment: int = 1, offset: int = 1, /) -> int:
+        """Take the next id of the series ``offset + n * increment``; a larger offset than increment is 1.
+
+        Source: tidb ``SeekToFirstAutoIDSigned``.
 
         :raises ScenarioError: if all ids are used.
+
+        >>> ids = RowIds(base=7)
+        >>> ids.take(10, 5), ids.take(10, 5), ids.take()
+        (15, 25, 26)
         """
+        if increment > 1:
+            offset = offset if offset <= increment else 1
+            self.base = (self.base + increment - offset) // increment * increment + offset - 1
         if self.base >= self.limit:
             raise ids_exhausted()
         self.base += 1
