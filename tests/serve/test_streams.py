@@ -14,6 +14,7 @@ from tests.serve.asgi_client import Answer
 from tests.serve.service_app import App, application
 from ticdc_producer import api
 from ticdc_producer.errors import ArgumentError, ChangefeedError, ProducerError
+from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs.copies.stream_location import StreamLocation
 from ticdc_producer.serve.attachments import attachment_configs_of, attachments_of, without_source
 from ticdc_producer.serve.settings import Limits, ServeSettings
@@ -179,6 +180,21 @@ def test_a_file_of_something_else_is_refused_by_its_name(app: App, text: bytes, 
     assert answer.status == 422
     assert what in str(answer.json["error"])
     assert "received-" not in answer.body.decode(), "paths of the service are not part of answers"
+
+
+def test_all_messages_of_a_topic_are_verified_on_request(kafka: EmbeddedKafka, tmp_path: Path) -> None:
+    """The newest messages alone are copied; their verdict is that of the topic, or none."""
+    (tmp_path / "scenario.sql").write_text(SQL, "utf-8")
+    uri = f"kafka://{kafka.bootstrap}/large?{URI.partition('?')[2]}"
+    api.run(str(tmp_path / "scenario.sql"), sink_uri=uri)
+    settings = ServeSettings(attachments={"large": uri}, limits=Limits(copied_messages=4))
+    with application(settings) as served:
+        stream = opened(served, "large")
+        assert (stream["total"], stream["left"] > 0) == (4, True)
+        assert read(served, stream, "verdict")["verdict"] is None
+        verdict = read(served, stream, "verdict?whole=true")["verdict"]
+    assert verdict["ok"], verdict
+    assert sum(verdict["kinds"].values()) == stream["total"] + stream["left"]
 
 
 def test_a_posted_file_is_bounded_and_no_form_can_send_it(golden: Path) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,9 @@ import uvicorn
 
 from tests.serve.browser import MISSING, Browser, browser
 from tests.serve.service_app import application
-from ticdc_producer.serve.settings import ServeSettings
+from ticdc_producer import api
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.serve.settings import Limits, ServeSettings
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=MISSING)]
 COUNT = 100_000
@@ -47,7 +51,13 @@ def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def url(dump: Path) -> Iterator[str]:
     """The address of a service with one stream, and without a Kafka."""
-    settings = ServeSettings(attachments={"orders": str(dump)})
+    with served(ServeSettings(attachments={"orders": str(dump)})) as address:
+        yield address
+
+
+@contextmanager
+def served(settings: ServeSettings) -> Iterator[str]:
+    """Serve requests on a free port; yields the address."""
     with application(settings) as app, socket.socket() as listener:
         server = uvicorn.Server(uvicorn.Config(app.asgi, log_config=None, access_log=False))
         listener.bind(("127.0.0.1", 0))
@@ -126,6 +136,32 @@ def test_the_other_views_of_a_large_stream(page: Browser) -> None:
     page.until_text(".checks", "1 row, 1 ddl")
 
 
+def test_a_topic_above_the_limit_is_verified_when_asked(
+    chromium: Browser, kafka: EmbeddedKafka, tmp_path: Path
+) -> None:
+    (tmp_path / "scenario.sql").write_text(
+        "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1), (2), (3);", "utf-8"
+    )
+    uri = f"kafka://{kafka.bootstrap}/large?protocol=open-protocol&partition-num=1"
+    api.run(str(tmp_path / "scenario.sql"), sink_uri=uri, inject=["poison"])
+    settings = ServeSettings(attachments={"large": uri}, limits=Limits(copied_messages=2))
+    with served(settings) as url:
+        chromium.open(url)
+        chromium.until_text("#badge", "correct")
+        chromium.click("#open")
+        chromium.click('[data-attachment="large"]')
+        chromium.until_text("#status", "large: 2 messages")
+        chromium.click("#tab-verdict")
+        assert "--sink-uri SINK_URI" in chromium.until_text(".empty", "These are the newest 2 of")
+        assert chromium.text("#badge") == "not verified"
+        chromium.click("#verify-whole")
+        chromium.until_text("#badge", "not correct")
+        events = chromium.texts(".finding .example li")
+        links = chromium.texts(".finding .example .link")
+    assert events
+    assert len(links) < len(events), "messages that were not copied have no link"
+
+
 def test_a_posted_file(page: Browser, dump: Path, tmp_path: Path) -> None:
     small = tmp_path / "few orders.json"
     small.write_text("".join(dump.read_text().splitlines(keepends=True)[:10]))
@@ -134,6 +170,14 @@ def test_a_posted_file(page: Browser, dump: Path, tmp_path: Path) -> None:
     page.until_text("#status", "few-orders: 10 messages, canal-json")
     page.until("return document.querySelectorAll('.message').length === 10")
     page.until_text("#badge", "correct")
+    api.run("seed_t1", sink_uri="kafka:///t?protocol=craft", out=tmp_path / "golden")
+    shutil.make_archive(str(tmp_path / "golden"), "zip", tmp_path / "golden")
+    page.click("#open")
+    page.choose_file("#open-file", tmp_path / "golden.zip")
+    page.until_text("#status", "messages, craft")
+    page.until_text("#badge", "correct")
+    page.click("#tab-verdict")
+    page.until_text(".checks", "as expected")
     wrong = tmp_path / "wrong.json"
     wrong.write_text("<img src=x onerror='window.ran=1'>\n")
     page.click("#open")

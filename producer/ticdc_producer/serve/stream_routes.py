@@ -18,6 +18,7 @@ from ticdc_producer.serve.stream_works import (
     ReadTables,
     ReadTimeline,
     VerifyStream,
+    VerifyTopic,
 )
 from ticdc_producer.serve.submission import StreamRequest
 
@@ -107,6 +108,12 @@ def add_streams(app: FastAPI, service: Service) -> None:
         return streams.computed(number, ReadTimeline(stream=streams.opened(number)))
 
     @app.get("/v1/streams/{number}/verdict")
-    def verdict(number: str) -> dict[str, Any]:
-        """Return the verdict on the stream; null if its newest messages alone were copied."""
-        return streams.computed(number, VerifyStream(stream=streams.opened(number)))
+    def verdict(number: str, whole: bool = False) -> dict[str, Any]:
+        """Return the verdict on the stream; null if its newest messages alone were copied.
+
+        With ``whole`` all messages of such a topic are read and verified.
+        """
+        stream = streams.opened(number)
+        reads_topic = whole and stream.source.sink_uri != ""
+        work = VerifyTopic(stream=stream) if reads_topic else VerifyStream(stream=stream)
+        return streams.computed(number, work)

@@ -30,7 +30,7 @@ from ticdc_producer.protocols.registry import annotate
 from ticdc_producer.protocols.spans import ByteSpan
 from ticdc_producer.reports.verdict_content import verdict_content
 from ticdc_producer.runs.copies.copied_tables import row_changes, table_names, tables_at, times_of
-from ticdc_producer.runs.copies.copy_verdict import verify_copy
+from ticdc_producer.runs.copies.copy_verdict import verify_copy, verify_source
 from ticdc_producer.runs.copies.stream_copy import CopyLimits, StreamCopy, copy_stream
 from ticdc_producer.runs.copies.stream_location import StreamLocation, origin_of
 from ticdc_producer.serve.attachments import without_source
@@ -275,6 +275,19 @@ class ReadTimeline:
         """Compute them."""
         events = LocalEngine().of_batches(self.stream.copy.events.to_batches(), DECODED)
         return Result(True, exact({"charts": chart_objects(timeline_query(events, ()))}), _NO_TEXTS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyTopic:
+    """The verdict on a topic, also on its messages that were not copied."""
+
+    stream: OpenedStream
+
+    def __call__(self, _tell: Tell) -> Result:
+        """Verify it."""
+        with self.stream.read():
+            verdict = verify_source(self.stream.named(self.stream.copy))
+        return Result(True, exact({"verdict": verdict_content(verdict)}), _NO_TEXTS)
 
 
 @dataclass(frozen=True, kw_only=True)

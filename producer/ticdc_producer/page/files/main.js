@@ -317,23 +317,37 @@ byId('open').addEventListener('click', () => openStreams(choices.protocols, (ope
   controller.abort()
   attached = true
   views.notes = null
-  const notice = opened.left > 0 ? `These are the newest messages; ${opened.left.toLocaleString('en')} older ones are left out, and so nothing is verified.` : 'The messages are verified now.'
   showBadge(null)
-  views.show(stream, { other: true, notice })
+  views.show(stream, { other: true, notice: opened.left > 0 ? ofPart(opened, stream) : ['The messages are verified now.'] })
   status(`${opened.name}: ${opened.total.toLocaleString('en')} messages, ${opened.protocol}`)
-  if (opened.left === 0) void verdictOf(stream)
+  if (opened.left === 0) void verdictOf(stream, false)
 }, failed))
 
-/** @param {import('./stream.js').ServedStream} stream */
-async function verdictOf(stream) {
+/** Say why the newest messages of a topic have no verdict, and how to get one. @param {import('./types.js').Opened} opened @param {import('./stream.js').ServedStream} stream */
+function ofPart(opened, stream) {
+  const total = (opened.left + opened.total).toLocaleString('en')
+  const all = () => { views.notice = [`All ${total} messages are read and verified now.`]; views.render(); void verdictOf(stream, true) }
+  return [
+    `These are the newest ${opened.total.toLocaleString('en')} of ${total} messages. A verdict needs all of them. `,
+    h('button', { type: 'button', class: 'primary', id: 'verify-whole', onclick: all }, `Verify all ${total} messages`), ...ofCommand(opened),
+  ]
+}
+
+/** Say with which command a topic of any size is verified. @param {import('./types.js').Opened} opened */
+function ofCommand({ name }) {
+  return [h('span', {}, ' Without a limit: '), h('code', {}, `ticdc-producer verify --sink-uri SINK_URI`), h('span', {}, `, with the sink URI of --attach ${name}.`)]
+}
+
+/** @param {import('./stream.js').ServedStream} stream @param {boolean} whole */
+async function verdictOf(stream, whole) {
   try {
-    const verdict = await stream.verdict()
+    const verdict = await stream.verdict(whole)
     if (views.stream !== stream || verdict === null) return
     views.verified = { verdict, ok: verdict.ok, not_injected: {}, warnings: [], faults: [] }
     showBadge(views.verified)
   } catch (error) {
     if (views.stream !== stream) return
-    views.notice = error instanceof Error ? error.message : String(error)
+    views.notice = [...shown(`${error instanceof Error ? error.message : error}.`), ...(whole ? ofCommand(stream.opened) : [])]
   }
   if (['verdict', 'timeline', 'messages'].includes(state.view)) views.render()
 }

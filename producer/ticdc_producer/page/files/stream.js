@@ -79,6 +79,11 @@ export class MemoryStream {
     return this.messages.find((message) => samePosition(message, position)) ?? null
   }
 
+  /** @param {Position} position */
+  has(position) {
+    return this.messages.some((message) => samePosition(message, position))
+  }
+
   /** @returns {{name: string, label: string}[]} */
   rows() {
     /** @type {Map<string, {event: Event, count: number}>} */
@@ -159,8 +164,14 @@ export class ServedStream {
     return (await this.get('tables', { at: at === '' ? null : at })).tables
   }
 
-  /** @returns {Promise<import('./types.js').Verdict | null>} */
-  async verdict() {
-    return (await this.get('verdict')).verdict
+  /** @param {Position} position */
+  has({ topic, partition, offset }) {
+    return this.opened.partitions.some((part) => part.topic === topic && part.partition === partition
+      && offset >= (part.first ?? 0) && offset <= (part.last ?? Infinity))
+  }
+
+  /** @param {boolean} whole Whether all messages of the topic are verified, also those that were not copied. @returns {Promise<import('./types.js').Verdict | null>} */
+  async verdict(whole) {
+    return (await this.get('verdict', { whole: whole || null })).verdict
   }
 }

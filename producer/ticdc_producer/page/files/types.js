@@ -38,7 +38,7 @@
  *   invariants: Record<string, string>}} Choices */
 /** @typedef {{topic: string, partition: number, offset: number}} Position */
 /** @typedef {Position & {event: Event}} Delivery */
-/** @typedef {{topic: string, partition: number, messages: number, others?: number}} Partition */
+/** @typedef {{topic: string, partition: number, messages: number, others?: number, first?: number, last?: number}} Partition */
 /** @typedef {{first: number, resolved: boolean, partition: {topic: string, partition: number} | null,
  *   at: Position | null}} Query */
 /** @typedef {{first: number, total: number, messages: Message[]}} Page */
@@ -61,7 +61,7 @@
 /** A stream that the views show; `finds` is whether rows are found by their handle key in its tables, `names`.
  * @typedef {{total: number, partitions: Partition[], times: string[], resolved: boolean, finds: boolean, note: string,
  *   names: [string, string][], page: (query: Query) => Promise<Page>,
- *   message: (position: Position) => Promise<Message | null>, rows: () => {name: string, label: string}[],
+ *   message: (position: Position) => Promise<Message | null>, has: (position: Position) => boolean, rows: () => {name: string, label: string}[],
  *   row: (name: string) => Promise<{deliveries: Delivery[], more: boolean}>, charts: () => Promise<Chart[]>,
  *   tables: (at: string) => Promise<Tables>}} Stream */
 /** @typedef {{sql?: string, yaml?: string, scenario?: string, protocol: string, partitions: number,

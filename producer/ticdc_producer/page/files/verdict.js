@@ -1,6 +1,6 @@
 // View: the verdict with its findings, and the messages that show them.
 
-import { empty, h, replace, shown } from './dom.js'
+import { h, replace, shown } from './dom.js'
 
 /** @typedef {import('./types.js').Verdict} Verdict */
 /** @typedef {import('./types.js').Finding} Finding */
@@ -8,15 +8,12 @@ import { empty, h, replace, shown } from './dom.js'
 
 /**
  * @param {HTMLElement} view
- * @param {{verified: import('./types.js').Verified, notice: string, invariants: Record<string, string>, more?: Node[],
- *   onOpen: (position: {topic: string, partition: number, offset: number}) => void}} input
+ * @param {{verified: import('./types.js').Verified, invariants: Record<string, string>, more?: Node[],
+ *   has: (position: import('./types.js').Position) => boolean, onOpen: (position: {topic: string, partition: number, offset: number}) => void}} input
  */
 export function renderVerdict(view, input) {
   const { verdict, ok, not_injected: notInjected, warnings } = input.verified
-  if (verdict === null) {
-    replace(view, empty('Not verified', input.notice))
-    return
-  }
+  if (verdict === null) return
   const result = ok
     ? (verdict.ok ? 'The stream keeps all guarantees of TiCDC.' : 'The stream is not correct: these are the findings of the injected traps.')
     : verdict.ok ? 'A requested trap was not injected.' : 'The stream is not correct.'
@@ -26,7 +23,7 @@ export function renderVerdict(view, input) {
     Object.entries(notInjected).map(([trap, reason]) => h('p', { class: 'warning' }, shown(`${trap} was not injected: ${reason}`))),
     warnings.map((warning) => h('p', { class: 'warning' }, shown(warning))),
     h('dl', { class: 'invariants checks' }, verdict.lines.map(({ name, text, state }) => [h('dt', {}, name), h('dd', { class: state }, shown(text))]).flat()),
-    verdict.findings.map((finding) => findingView(finding, input.onOpen)),
+    verdict.findings.map((finding) => findingView(finding, input)),
     verdict.differences.map(differencesView),
     h('details', { open: !verdict.findings.length }, h('summary', {}, verdict.checked.length === 1 ? '1 invariant was checked' : `${verdict.checked.length} invariants were checked`),
       h('dl', { class: 'invariants' }, verdict.checked.map((id) => [h('dt', { class: 'mono' }, id), h('dd', {}, shown(input.invariants[id] ?? ''))]).flat())),
@@ -42,13 +39,16 @@ function differencesView({ name, lines }) {
     h('pre', { class: 'raw text' }, shown(lines.join('\n'))))
 }
 
-/** @param {Finding} finding @param {(position: {topic: string, partition: number, offset: number}) => void} onOpen */
-function findingView(finding, onOpen) {
+/**
+ * @param {Finding} finding
+ * @param {{has: (position: import('./types.js').Position) => boolean, onOpen: (position: import('./types.js').Position) => void}} input
+ */
+function findingView(finding, { has, onOpen }) {
   /** @param {EventRef} event */
   const reference = (event) => {
     const { topic, partition, offset, location } = event
-    return h('li', {}, offset === null
-      ? shown(location)
+    return h('li', {}, offset === null || !has({ topic, partition, offset })
+      ? h('span', { class: 'mono' }, shown(location))
       : h('button', { type: 'button', class: 'link mono', onclick: () => onOpen({ topic, partition, offset }) }, shown(location)), ' ', shown(event.text))
   }
   return h('section', { class: `finding ${finding.severity}` },

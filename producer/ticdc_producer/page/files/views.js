@@ -39,7 +39,8 @@ export class Views {
     this.verified = null
     /** Faults and other notes that are known before the verdict. @type {Verified | null} */
     this.notes = null
-    this.notice = ''
+    /** Why there is no verdict. @type {(string | Node)[]} */
+    this.notice = []
     this.row = ''
     this.withResolved = true
     /** @type {import('./types.js').Query["partition"]} */
@@ -58,8 +59,8 @@ export class Views {
     })
   }
 
-  /** @param {Stream} stream @param {{other?: boolean, verified?: Verified | null, notice?: string}} [parts] Whether it is another stream than before; its verdict, if it is known, or why there is none. */
-  show(stream, { other = false, verified = null, notice = '' } = {}) {
+  /** @param {Stream} stream @param {{other?: boolean, verified?: Verified | null, notice?: (string | Node)[]}} [parts] Whether it is another stream than before; its verdict, if it is known, or why there is none. */
+  show(stream, { other = false, verified = null, notice = [] } = {}) {
     this.stream = stream
     this.verified = verified
     this.notice = notice
@@ -170,8 +171,8 @@ export class Views {
       }
       case 'tables': await this.renderTables(view, stream, current); break
       case 'verdict':
-        if (this.verified === null) replace(view, empty('Not verified', this.notice || 'The messages are verified after they are shown.'))
-        else renderVerdict(view, { verified: this.verified, notice: this.notice, invariants: this.input.invariants(), more: this.input.ofVerdict?.(), onOpen: open })
+        if (this.verified === null) replace(view, empty('Not verified', ...(this.notice.length ? this.notice : ['The messages are verified after they are shown.'])))
+        else renderVerdict(view, { verified: this.verified, invariants: this.input.invariants(), more: this.input.ofVerdict?.(), has: (position) => stream.has(position), onOpen: open })
         break
       default: await this.renderMessages(view, stream, current)
     }

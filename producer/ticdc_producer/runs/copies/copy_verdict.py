@@ -15,6 +15,20 @@ from ticdc_producer.verifier.passes.slices import Messages
 from ticdc_producer.verifier.verdict import Verdict
 
 
+def verify_source(source: StreamLocation) -> Verdict:
+    """Verify a topic or storage where it is, whatever its size.
+
+    :param source: with its protocol.
+    :raises ProducerError: for a source that cannot be read.
+    """
+    return verify(
+        sink_uri=source.uri,
+        config=source.config or None,
+        kafka_properties=source.kafka_properties,
+        engine="local",
+    )
+
+
 def verify_copy(copy: StreamCopy, source: StreamLocation) -> Verdict:
     """Verify a stream: the copied messages of a topic or file, or the folder or storage itself.
 
@@ -27,7 +41,7 @@ def verify_copy(copy: StreamCopy, source: StreamLocation) -> Verdict:
         case "golden folder":
             return verify(folder=source.path, engine="local")
         case "storage":
-            return verify(sink_uri=source.uri, config=source.config or None, engine="local")
+            return verify_source(source)
     engine = LocalEngine()
     if source.kind == "file" and copy.partitions:
         source = replace(source, name=max(copy.partitions, key=lambda part: part.messages).topic)
