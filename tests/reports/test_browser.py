@@ -57,7 +57,7 @@ def test_nothing_is_wider_than_the_screen(chromium: Browser, failed: Path, width
     chromium.prefer(scheme)
     chromium.open(failed.as_uri())
     assert "VIOLATED: 1 error" in chromium.until_text("#status", "VIOLATED")
-    for view in ("messages", "history", "timeline", "verdict"):
+    for view in ("messages", "history", "timeline", "tables", "verdict"):
         chromium.click(f"#tab-{view}")
         chromium.until("return document.getElementById('views').childElementCount > 0")
         assert chromium.script("return document.documentElement.scrollWidth") <= width, view
@@ -84,6 +84,10 @@ def test_a_verified_stream_with_its_messages_and_its_timeline(chromium: Browser,
     assert chromium.until("return document.querySelectorAll('.bytes .range').length > 0")
     chromium.click(".event .link")
     chromium.until("return document.querySelectorAll('.history li').length > 0")
+    chromium.click("#tab-tables")
+    last = chromium.until_text(".states[aria-busy=false]", "1 row")
+    chromium.click('[aria-label="Earlier"]')
+    chromium.until("return document.querySelector('.states').innerText !== arguments[0]", last)
     chromium.click("#tab-timeline")
     chromium.until("return document.querySelectorAll('.chart').length === 2")
     assert "Partitions" in chromium.text("#views")

@@ -72,6 +72,7 @@ class Reports:
     _subject: Subject | None = field(default=None, init=False)
     _timeline: Timeline | None = field(default=None, init=False)
     _sample: Sample | None = field(default=None, init=False)
+    _tables: Mapping[str, object] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         if self.junit_xml is None and self.html is None:
@@ -111,6 +112,7 @@ class Reports:
                 self._timeline.partitions,
                 findings,
             )
+            self._tables = tables_of(verified, self._timeline)
 
     def write(
         self,
@@ -141,7 +143,36 @@ class Reports:
                 _occurrences(faults),
                 requested,
                 self._sample,
+                self._tables,
             )
+
+
+def tables_of(verified: VerifiedStream, timeline: Timeline) -> dict[str, object]:
+    """Return what the view of the tables shows; of a large stream what shows its tables."""
+    from ticdc_producer.page.tables_content import tables_content
+    from ticdc_producer.runs.copies.verified_tables import (
+        MOST_BYTES,
+        MOST_EVENTS,
+        VerifiedTables,
+        verified_tables,
+    )
+
+    events = sum(part.rows + part.ddls + part.resolved for part in timeline.partitions)
+    size = sum(part.size for part in timeline.partitions)
+    if events > MOST_EVENTS or size > MOST_BYTES:
+        note = (
+            f"A report has the tables of streams of up to {MOST_EVENTS:,} events and {MOST_BYTES >> 20} MiB. "
+            "ticdc-producer serve --attach NAME=SOURCE shows those of larger streams."
+        )
+        tables = VerifiedTables()
+    else:
+        tables, note = verified_tables(verified), ""
+    if len(tables.times) < tables.all_times:
+        kind = "resolved-ts" if tables.resolved else "commit-ts"
+        note = f"{len(tables.times)} of {tables.all_times:,} {kind} can be chosen."
+    if len(tables.tables) < tables.all_tables:
+        note = f"{note} These are the first {len(tables.tables)} of {tables.all_tables:,} tables.".strip()
+    return tables_content(tables.times, tables.tables, resolved=tables.resolved, note=note)
 
 
 def _occurrences(faults: Iterable[Mapping[str, Any]]) -> list[FaultOccurrence]:

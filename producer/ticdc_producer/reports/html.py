@@ -7,13 +7,14 @@ docs/decisions/0009.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from ticdc_producer.page.one_file import one_file
 from ticdc_producer.page.sample import Sample, cut
 from ticdc_producer.page.stream_content import exact
+from ticdc_producer.page.tables_content import tables_content
 from ticdc_producer.page.timeline import LISTED, FaultOccurrence, Timeline, few_faults
 from ticdc_producer.page.timeline_content import chart_objects
 from ticdc_producer.reports.report import Subject, write_text
@@ -33,15 +34,17 @@ def write_html(
     faults: Sequence[FaultOccurrence] = (),
     requested: RequestedFaults | None = None,
     sample: Sample | None = None,
+    tables: Mapping[str, object] | None = None,
 ) -> None:
     """Write the verdict as a page.
 
     :param faults: positions of injected faults, for the charts.
     :param requested: the faults of the run, of which the verdict must report the illegal ones; None: none.
     :param sample: messages of the stream; None: none.
+    :param tables: what the view of the tables shows, see ``tables_content``; None: nothing.
     :raises ReportError: if the file cannot be written.
     """
-    write_text(path, page(subject, verdict, timeline, faults, requested, sample))
+    write_text(path, page(subject, verdict, timeline, faults, requested, sample, tables))
 
 
 def page(
@@ -51,9 +54,11 @@ def page(
     faults: Sequence[FaultOccurrence] = (),
     requested: RequestedFaults | None = None,
     sample: Sample | None = None,
+    tables: Mapping[str, object] | None = None,
 ) -> str:
     """Return the page's text. Its only date is that of the subject, so the same input gives the same text."""
     data = report_content(subject, verdict, timeline, faults, requested, sample or Sample())
+    data["tables"] = tables_content((), {}, resolved=False, note="") if tables is None else tables
     summary = verdict_content(verdict, requested)["summary"]
     return one_file(f"{subject.name}: {summary}", str(summary), data)
 

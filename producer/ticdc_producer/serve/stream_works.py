@@ -128,7 +128,7 @@ class CopyStream:
         with stream.read():
             own = CopyLimits(messages=limits.copied_messages, nbytes=limits.stream_bytes)
             copy = copy_stream(stream.source, stream.folder, own)
-        times, resolved = times_of(copy, _MOST_TIMES)
+        times, resolved = times_of(copy.events, _MOST_TIMES)
         content = {
             "name": self.stream.source.name,
             "protocol": copy.protocol,
@@ -137,7 +137,7 @@ class CopyStream:
             "partitions": [asdict(part) for part in copy.partitions],
             "times": times,
             "resolved": resolved,
-            "tables": table_names(copy),
+            "tables": table_names(copy.events),
         }
         return Result(True, exact(content), _NO_TEXTS)
 
@@ -227,7 +227,7 @@ class ReadRow:
         if name is None:
             raise RefusedRequest("this is not the name of a row", status=422, where=self.row[:100])
         schema, table, key = name
-        changes = row_changes(self.stream.copy, schema, table, key, _MOST_CHANGES + 1)
+        changes = row_changes(self.stream.copy.events, schema, table, key, _MOST_CHANGES + 1)
         rows = changes[:_MOST_CHANGES]
         content = {
             "changes": [
@@ -253,14 +253,15 @@ class ReadTables:
         """Read them."""
         copy = self.stream.copy
         with self.stream.read():
-            tables = tables_at(copy, self.stream.named(copy), self.at, _MOST_ROWS)
+            origin = origin_of(self.stream.named(copy))
+            tables = tables_at(copy.events, table_names(copy.events), origin, [self.at], _MOST_ROWS)
         content = {
             name: {
                 "rows": [row_object(row) for row in table.rows],
                 "total": table.total,
                 "error": table.error,
             }
-            for name, table in tables.items()
+            for name, (table,) in tables.items()
         }
         return Result(True, exact({"tables": content}), _NO_TEXTS)
 

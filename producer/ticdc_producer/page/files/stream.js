@@ -45,7 +45,7 @@ function partitionsOf(messages) {
 export class MemoryStream {
   /**
    * @param {Message[]} messages
-   * @param {{total: number, times: string[], resolved: boolean, note?: string, charts?: import('./types.js').Chart[],
+   * @param {{total: number, times: string[], resolved: boolean, note?: string, noteOfTables?: string, charts?: import('./types.js').Chart[],
    *   tables: (at: string) => Promise<import('./types.js').Tables>}} parts
    */
   constructor(messages, parts) {
@@ -60,6 +60,7 @@ export class MemoryStream {
     this.names = []
     this.given = parts.charts
     this.note = parts.note ?? ''
+    this.noteOfTables = parts.noteOfTables ?? ''
   }
 
   /** @param {Query} query @returns {Promise<Page>} */
@@ -117,6 +118,7 @@ export class ServedStream {
     this.names = opened.tables
     this.finds = true
     this.note = ''
+    this.noteOfTables = ''
     /** @type {Map<string, string>} The rows that were looked at, with their labels. */
     this.known = new Map()
   }

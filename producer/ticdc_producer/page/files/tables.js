@@ -6,7 +6,7 @@ import { cellNodes, empty, h, replace, shown, timeOf } from './dom.js'
 /** @typedef {import('./types.js').Tables} Tables */
 
 /** @typedef {{times: (string | number)[], resolved: boolean, at: string, onTime: (ts: string) => void,
- *   tables: Tables | null, before: Tables | null}} Input */
+ *   tables: Tables | null, before: Tables | null, note: string}} Input */
 
 /** What is displayed: the slider stays while it is dragged, and moves among the times of now. @type {Input} */
 let displayed
@@ -16,7 +16,9 @@ export function renderTables(view, input) {
   const { times } = input
   displayed = input
   if (!times.length) {
-    replace(view, empty('No times', 'After a commit, this view shows the rows that a consumer must have.'))
+    replace(view, input.note === ''
+      ? empty('No times', 'After a commit, this view shows the rows that a consumer must have.')
+      : empty('The tables are left out', input.note))
     return
   }
   const index = Math.max(0, times.map(String).indexOf(input.at))
@@ -34,7 +36,7 @@ export function renderTables(view, input) {
       slider,
       h('button', { type: 'button', 'aria-label': 'Later', onclick: () => go(Number(slider.value) + 1) }, '›'),
       h('output', { class: 'mono small' }))
-    replace(view, bar, h('div', { class: 'states' }))
+    replace(view, bar, input.note !== '' && h('p', { class: 'null' }, input.note), h('div', { class: 'states' }))
   }
   const slider = /** @type {HTMLInputElement} */ (bar.querySelector('input'))
   slider.value = String(number)
@@ -47,6 +49,15 @@ export function renderTables(view, input) {
   replace(states, names.length
     ? names.map((name) => tableView(name, /** @type {Tables} */ (input.tables)[name], whole(input.before?.[name])))
     : empty('No tables yet', 'Up to this time, no table has been created that TiCDC replicates.'))
+}
+
+/** Return the tables of a report at a time. @param {import('./types.js').ReportTables} tables @param {string} at @returns {Tables} */
+export function tablesAt({ times, rows, at: tables }, at) {
+  const time = times.map(String).indexOf(at)
+  return Object.fromEntries(Object.entries(tables).filter(([, of]) => of[time] !== undefined).map(([name, of]) => {
+    const [total, error, numbers] = of[time]
+    return [name, { rows: numbers.map((number) => rows[number]), total, error }]
+  }))
 }
 
 const MOST_ROWS = 500

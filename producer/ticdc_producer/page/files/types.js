@@ -53,13 +53,16 @@
  *   buckets?: Bucket[]}} Chart */
 /** @typedef {{id: string, name: string, protocol: string, total: number, left: number, partitions: Partition[],
  *   times: (string | number)[], resolved: boolean, tables: [string, string][]}} Opened */
+/** Rows, and at each time of each table: the number of its rows, an error, and the numbers of the first rows.
+ * @typedef {{times: (string | number)[], resolved: boolean, note: string, rows: Image[],
+ *   at: Record<string, [number, string, number[]][]>}} ReportTables */
 /** @typedef {{topic: string, partition: number, first: number, last: number, messages: number, size: number,
  *   rows: number, ddls: number, resolved: number, errors: number}} PartitionCount */
 /** @typedef {{name: string, protocol: string, created: string, source: string, lines: number, verified: Verified,
  *   invariants: Record<string, string>, messages: Message[], total: number, charts: Chart[],
- *   partitions: PartitionCount[], more_partitions: number, sizes: [number, number][]}} Report */
+ *   partitions: PartitionCount[], more_partitions: number, sizes: [number, number][], tables: ReportTables}} Report */
 /** A stream that the views show; `finds` is whether rows are found by their handle key in its tables, `names`.
- * @typedef {{total: number, partitions: Partition[], times: string[], resolved: boolean, finds: boolean, note: string,
+ * @typedef {{total: number, partitions: Partition[], times: string[], resolved: boolean, finds: boolean, note: string, noteOfTables: string,
  *   names: [string, string][], page: (query: Query) => Promise<Page>,
  *   message: (position: Position) => Promise<Message | null>, has: (position: Position) => boolean, rows: () => {name: string, label: string}[],
  *   row: (name: string) => Promise<{deliveries: Delivery[], more: boolean}>, charts: () => Promise<Chart[]>,

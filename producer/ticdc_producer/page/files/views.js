@@ -216,7 +216,7 @@ export class Views {
     const at = state.at === '' ? times[times.length - 1] ?? '' : state.at
     const before = times[times.indexOf(at) - 1]
     const draw = () => renderTables(view, {
-      times, resolved: stream.resolved, at: state.at, onTime: (ts) => { state.at = ts; this.render(); this.input.onState() },
+      times, resolved: stream.resolved, note: stream.noteOfTables, at: state.at, onTime: (ts) => { state.at = ts; this.render(); this.input.onState() },
       tables: this.tables.get(at) ?? null, before: this.tables.get(before) ?? null,
     })
     draw()

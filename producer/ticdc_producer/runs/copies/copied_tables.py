@@ -1,8 +1,8 @@
-"""The tables and the row histories of a copied stream."""
+"""The tables and the row histories of a stream whose events are in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,9 +13,8 @@ from ticdc_producer.errors import ProducerError
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event_line import DecodedRow
 from ticdc_producer.rows.changes import ChangeReader, sends_base64
+from ticdc_producer.rows.origin import Origin
 from ticdc_producer.rows.state import StateReader
-from ticdc_producer.runs.copies.stream_copy import StreamCopy
-from ticdc_producer.runs.copies.stream_location import StreamLocation, origin_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,21 +31,26 @@ class CopiedTable:
     error: str = ""
 
 
-def table_names(copy: StreamCopy) -> list[tuple[str, str]]:
-    """Return schema and table of all tables with row events, in order."""
-    rows = copy.events.select(["kind", "schema", "table"]).filter(pc.field("kind") == "row")
+def table_names(events: pa.Table) -> list[tuple[str, str]]:
+    """Return schema and table of all tables with row events, in order.
+
+    :param events: shape ``DECODED``.
+    """
+    rows = events.select(["kind", "schema", "table"]).filter(pc.field("kind") == "row")
     distinct = rows.group_by(["schema", "table"]).aggregate([])
     return sorted((row["schema"], row["table"]) for row in distinct.to_pylist())
 
 
-def times_of(copy: StreamCopy, most: int) -> tuple[list[int], bool]:
+def times_of(events: pa.Table, most: int) -> tuple[list[int], bool]:
     """Return the times at which tables can be compared, and whether they are resolved-ts.
 
     They are the resolved-ts, else the commit-ts of the rows; if there are more, an even selection that ends
     with the last.
+
+    :param events: shape ``DECODED``.
     """
     for kind in ("resolved", "row"):
-        ts = copy.events.select(["kind", "commit_ts"]).filter(pc.field("kind") == kind).column("commit_ts")
+        ts = events.select(["kind", "commit_ts"]).filter(pc.field("kind") == kind).column("commit_ts")
         times = np.unique(pc.drop_null(ts).to_numpy())
         times = times[times > 0]
         if len(times):
@@ -54,42 +58,57 @@ def times_of(copy: StreamCopy, most: int) -> tuple[list[int], bool]:
     return [], False
 
 
-def tables_at(copy: StreamCopy, source: StreamLocation, ts: int | None, most: int) -> dict[str, CopiedTable]:
-    """Return the rows that a consumer of the stream has, by ``SCHEMA.TABLE``.
+def tables_at(
+    events: pa.Table,
+    names: Sequence[tuple[str, str]],
+    origin: Origin,
+    times: Sequence[int | None],
+    most: int,
+) -> dict[str, list[CopiedTable]]:
+    """Return the rows that a consumer of the stream has at some times, by ``SCHEMA.TABLE``.
 
-    :param source: with its protocol.
-    :param ts: a TSO; None: the end.
+    :param events: shape ``DECODED``.
+    :param names: schema and table of each table.
+    :param origin: of the events; its messages are not read.
+    :param times: TSOs; None: the end.
     :param most: number of rows that are returned of a table.
     """
-    origin = origin_of(source)
+    return {
+        f"{schema}.{table}": [*_at_times(events, origin, (schema, table), times, most)]
+        for schema, table in names
+    }
+
+
+def _at_times(
+    events: pa.Table, origin: Origin, name: tuple[str, str], times: Sequence[int | None], most: int
+) -> Iterator[CopiedTable]:
+    """Yield the rows of one table at each time."""
+    columns, key = _columns(events, *name)
+    if not key:
+        yield from [CopiedTable(error="no handle key is known, which pairs the changes")] * len(times)
+        return
     kind = pa.string() if sends_base64(origin.fidelity) else pa.binary()
-    tables = {}
-    for schema, table in table_names(copy):
-        columns, key = _columns(copy, schema, table)
-        if not key:
-            tables[f"{schema}.{table}"] = CopiedTable(error="no handle key is known, which pairs the changes")
-            continue
-        fields = pa.schema([pa.field(name, kind) for name in columns])
+    fields = pa.schema([pa.field(column, kind) for column in columns])
+    of_schema = _of_schema(events, *name)
+    for ts in times:
         try:
-            changes = ChangeReader.of(origin, (schema, table), fields, "fail", "")
             state = StateReader(
-                changes=changes,
-                key=[fields.field(name) for name in key],
+                changes=ChangeReader.of(origin, name, fields, "fail", ""),
+                key=[fields.field(column) for column in key],
                 commit_ts=origin.fidelity.commit_ts,
                 expected=origin.expected,
                 at=ts,
             )
-            rows = pa.Table.from_batches(state(iter(_of_schema(copy, schema, table))), fields)
+            rows = pa.Table.from_batches(state(iter(of_schema)), fields)
         except ProducerError as error:
-            tables[f"{schema}.{table}"] = CopiedTable(error=error.what)
-            continue
-        tables[f"{schema}.{table}"] = _first_rows(rows, key, most)
-    return tables
+            yield CopiedTable(error=error.what)
+        else:
+            yield _first_rows(rows, key, most)
 
 
-def _columns(copy: StreamCopy, schema: str, table: str) -> tuple[list[str], list[str]]:
+def _columns(events: pa.Table, schema: str, table: str) -> tuple[list[str], list[str]]:
     """Return the names of a table's columns in all its events, and those of its handle key."""
-    rows = copy.events.filter(
+    rows = events.filter(
         (pc.field("kind") == "row") & (pc.field("schema") == schema) & (pc.field("table") == table)
     )
     described = rows.column("columns").combine_chunks().flatten()
@@ -98,11 +117,11 @@ def _columns(copy: StreamCopy, schema: str, table: str) -> tuple[list[str], list
     return names.unique().to_pylist(), names.filter(pa.array(is_key)).unique().to_pylist()
 
 
-def _of_schema(copy: StreamCopy, schema: str, table: str) -> list[pa.RecordBatch]:
+def _of_schema(events: pa.Table, schema: str, table: str) -> list[pa.RecordBatch]:
     """Return the row events of a table, and the DDLs of its schema."""
     of_table = (pc.field("kind") == "row") & (pc.field("table") == table)
-    events = copy.events.filter((pc.field("schema") == schema) & (of_table | (pc.field("kind") == "ddl")))
-    return list(events.to_batches())
+    rows = events.filter((pc.field("schema") == schema) & (of_table | (pc.field("kind") == "ddl")))
+    return list(rows.to_batches())
 
 
 def _first_rows(rows: pa.Table, key: Sequence[str], most: int) -> CopiedTable:
@@ -122,16 +141,17 @@ def _first_rows(rows: pa.Table, key: Sequence[str], most: int) -> CopiedTable:
 
 
 def row_changes(
-    copy: StreamCopy, schema: str, table: str, key: Sequence[bytes | None], most: int
+    events: pa.Table, schema: str, table: str, key: Sequence[bytes | None], most: int
 ) -> list[DecodedRow]:
-    """Return the first events (shape ``DECODED``) of one row, by commit-ts.
+    """Return the first events of one row, by commit-ts.
 
+    :param events: shape ``DECODED``.
     :param key: the values of the handle key, in the order of its columns.
     """
-    _, names = _columns(copy, schema, table)
+    _, names = _columns(events, schema, table)
     if len(names) != len(key):
         return []
-    events = copy.events.filter(
+    events = events.filter(
         (pc.field("kind") == "row") & (pc.field("schema") == schema) & (pc.field("table") == table)
     )
     matches = np.zeros(events.num_rows, bool)
