@@ -217,6 +217,12 @@ def _counts(title: str, counts: dict[str, dict[str, int]]) -> Table:
 
 def _faults(console: Console, report: RunReport) -> None:
     """Print the injected faults, and whether the verdict detected them."""
+    unmet = report.faults.unmet
+    if unmet.count:
+        first = ", ".join(f"{trap} of {origin}" for trap, origin in unmet.examples)
+        more = ", …" if unmet.count > len(unmet.examples) else ""
+        count = counted(unmet.count, "recorded fault")
+        console.print(f"{count} without an event in this stream: {first}{more}", markup=False, soft_wrap=True)
     if not report.faults.counts:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -68,6 +68,20 @@ class IllegalFault:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedFaults:
+    """The events that are delivered again as in a recorded topic.
+
+    :param location: path or URI of these events (shape ``RECORDED_FAULTS``).
+    :param file: the scenario file, for errors.
+    :param same_topology: whether protocol, dispatch rules and partitions are those of the recording.
+    """
+
+    location: str
+    file: str
+    same_topology: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FaultPlan:
     """The faults of one run.
 
@@ -76,6 +90,7 @@ class FaultPlan:
     :param fixed: trap ids of such faults that were requested by number, by segment.
     :param illegal: the illegal faults.
     :param ddl_ts: commit-ts of the DDLs that are sent.
+    :param recorded: the faults of a recording; None: there are none.
     """
 
     seed: int
@@ -85,6 +100,7 @@ class FaultPlan:
     fixed: Mapping[int, str] = field(default_factory=dict)
     illegal: tuple[IllegalFault, ...] = ()
     ddl_ts: tuple[int, ...] = ()
+    recorded: RecordedFaults | None = None
 
     @property
     def ddl_segments(self) -> frozenset[int]:

@@ -133,8 +133,7 @@ def _with_restarts(segments: _Segments) -> EventBatch:
     first: Columns = {
         "restart_epoch": numbers * 2,
         "deliver_after_ts": after,
-        "delivery_no": 0,
-        "fault": pc.if_else(pa.array(delayed), faults, None),
+        "fault": pc.if_else(pa.array(delayed), faults, events.column("fault")),
     }
     second: Columns = {"restart_epoch": numbers * 2 + 1, "delivery_no": 1, "fault": faults}
     deliveries = [

@@ -183,6 +183,17 @@ rows."""
 EVENT_COLUMN = pa.struct([("name", pa.string()), ("type", pa.string()), ("flag", pa.int32())])
 EVENT_IMAGE = pa.map_(pa.string(), pa.binary())
 
+RECORDED_FAULTS = pa.schema([
+    ("kind", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64()),
+    ("index", pa.int32()), ("delivered_ts", pa.int64()), ("delivered_count", pa.int32()),
+    ("commit_ts", pa.int64()), ("op", pa.string()), ("schema", pa.string()), ("table", pa.string()),
+    ("before", EVENT_IMAGE), ("after", EVENT_IMAGE), ("row_id", pa.int64()), ("statement", pa.string()),
+])  # fmt: skip
+"""The events that came again in a recorded topic, each with its position there.
+
+``kind`` is ``row``, ``ddl`` or ``resolved``; ``commit_ts`` is that of the recording. Before the event its
+partition had events up to the time ``delivered_ts``, and ``delivered_count`` events of this time; −1: all."""
+
 DECODED = pa.schema(
     [
         ("topic", pa.string()),

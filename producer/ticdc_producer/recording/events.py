@@ -19,6 +19,7 @@ from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.column_functions import of_partitions
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import EVENT_IMAGE, DecodedBatch
+from ticdc_producer.recording.marks import Marked, Marks
 from ticdc_producer.recording.selection import Selection
 from ticdc_producer.recording.summary import Summary
 from ticdc_producer.rows.columns import damage_error, rejected_value
@@ -39,16 +40,19 @@ CHANGES = pa.schema([
     ("offset", pa.int64()), ("index", pa.int32()), ("digest", pa.int64()), ("is_late", pa.bool_()),
     ("has_key", pa.bool_()), ("statement", pa.string()), ("op", pa.string()), ("schema", pa.string()),
     ("table", pa.string()), ("before", EVENT_IMAGE), ("after", EVENT_IMAGE), ("row_id", pa.int64()),
-    ("old_key", pa.int64()), ("new_key", pa.int64()),
+    ("old_key", pa.int64()), ("new_key", pa.int64()), ("delivered_ts", pa.int64()),
+    ("delivered_count", pa.int32()),
 ])  # fmt: skip
 """Row changes and DDLs. ``digest`` is equal for equal events, ``is_late`` says that the partition had a
 resolved-ts of the commit-ts or above. ``old_key`` and ``new_key`` are digests of the handle key's values
-before and after the change; 0: there is none."""
+before and after the change; 0: there is none. ``delivered_ts`` and ``delivered_count`` are its position
+among the events of its partition (``marks.Marked``)."""
 RESOLVED = pa.schema([
     ("resolved", pa.int64()), ("commit_ts", pa.int64()), ("topic", pa.string()), ("partition", pa.int32()),
-    ("offset", pa.int64()),
+    ("offset", pa.int64()), ("delivered_ts", pa.int64()), ("delivered_count", pa.int32()),
 ])  # fmt: skip
-"""Resolved events. ``commit_ts`` is the TSO after whose commits the event was delivered."""
+"""Resolved events. ``commit_ts`` is the TSO after whose commits the event was delivered; the last two columns
+are as in ``CHANGES``."""
 DELETED, CHANGED, DDL = range(3)
 """The ranks of the events with one commit-ts: rows before DDLs, as TiCDC sends them, and deletes before
 others, because a transaction may give the unique keys of deleted rows to others."""
@@ -86,7 +90,7 @@ class EventReader:
 
         :raises ProducerError: for a message that cannot be recorded.
         """
-        summary, marks = Summary(), _Marks()
+        summary, marks = Summary(), Marks()
         last: dict[tuple[str, int], int] = {}
         for events in self.decode(messages):
             batch = _with_times(events.batch, last) if self.times_deletes else events.batch
@@ -98,16 +102,16 @@ class EventReader:
             summary.see_recorded(batch)
             kinds = batch.column("kind").to_numpy(zero_copy_only=False)
             is_resolved = kinds == "resolved"
-            delivered_after, is_late = marks.advance(batch, is_resolved)
+            keys, digests = _keys(batch, summary), _digests(batch, row_ids)
+            keyless = (kinds == "row") & (keys[0] == 0) & (keys[1] == 0)
+            if keyless.any():
+                summary.see_keyless(batch, keyless)
+            has_key = ~keyless | (row_ids != 0)
+            marked = marks.advance(batch, is_resolved, digests, has_key)
             if is_resolved.any():
-                yield "resolved", _resolved(batch, is_resolved, delivered_after)
+                yield "resolved", _resolved(batch, is_resolved, marked)
             if not is_resolved.all():
-                keys = _keys(batch, summary)
-                keyless = (kinds == "row") & (keys[0] == 0) & (keys[1] == 0)
-                if keyless.any():
-                    summary.see_keyless(batch, keyless)
-                has_key = ~keyless | (row_ids != 0)
-                changes = _changes(batch, row_ids, has_key, is_late, keys, exact=self.exact)
+                changes = _changes(batch, row_ids, has_key, marked, keys, digests, exact=self.exact)
                 yield "changes", changes.filter(pa.array(~is_resolved))
         return summary
 
@@ -176,53 +180,22 @@ def _with_times(batch: DecodedBatch, last: dict[tuple[str, int], int]) -> Decode
     return batch.set_column(batch.schema.get_field_index("commit_ts"), "commit_ts", column)
 
 
-class _Marks:
-    """The highest commit-ts and resolved-ts of each partition so far."""
-
-    def __init__(self) -> None:
-        self._commit_ts: dict[tuple[str, int], int] = {}
-        self._resolved: dict[tuple[str, int], int] = {}
-
-    def advance(self, batch: DecodedBatch, is_resolved: Flags) -> tuple[Numbers, Flags]:
-        """Return for each event the highest commit-ts before it, and whether a resolved-ts before it is not
-        lower than its own.
-        """
-        ts = pc.fill_null(batch.column("commit_ts"), 0).to_numpy()
-        highest, late = np.zeros(len(ts), np.int64), np.zeros(len(ts), np.bool_)
-        for name, rows in of_partitions(batch):
-            resolved = is_resolved[rows]
-            highest[rows] = _maxima(np.where(resolved, 0, ts[rows]), self._commit_ts, name)
-            late[rows] = _maxima(np.where(resolved, ts[rows], 0), self._resolved, name) >= ts[rows]
-        return highest, late
-
-
-def _maxima(values: Numbers, highest: dict[tuple[str, int], int], name: tuple[str, int]) -> Numbers:
-    """Return the highest value before each, and keep the last one for the next values of this name.
-
-    >>> highest = {("t", 0): 6}
-    >>> _maxima(np.array([5, 9, 7]), highest, ("t", 0)).tolist(), highest
-    ([6, 6, 9], {('t', 0): 9})
-    """
-    maxima: Numbers = np.maximum.accumulate(np.maximum(values, highest.get(name, 0)))
-    before = np.concatenate([[highest.get(name, 0)], maxima[:-1]])
-    highest[name] = int(maxima[-1])
-    return before
-
-
-def _resolved(batch: DecodedBatch, rows: Flags, delivered_after: Numbers) -> pa.RecordBatch:
+def _resolved(batch: DecodedBatch, rows: Flags, marked: Marked) -> pa.RecordBatch:
     resolved = batch.filter(pa.array(rows))
     ts = resolved.column("commit_ts")
-    after = pa.array(np.maximum(delivered_after[rows], ts.to_numpy()))
+    after = pa.array(np.maximum(marked.highest[rows], ts.to_numpy()))
     positions = [resolved.column(name) for name in ("topic", "partition", "offset")]
-    return pa.RecordBatch.from_arrays([ts, after, *positions], schema=RESOLVED)
+    among = [pa.array(marked.position_ts[rows]), pa.array(marked.position_count[rows].astype(np.int32))]
+    return pa.RecordBatch.from_arrays([ts, after, *positions, *among], schema=RESOLVED)
 
 
 def _changes(
     batch: DecodedBatch,
     row_ids: Numbers,
     has_key: Flags,
-    is_late: Flags,
+    marked: Marked,
     keys: tuple[Numbers, Numbers],
+    digests: Numbers,
     *,
     exact: bool,
 ) -> pa.RecordBatch:
@@ -232,8 +205,8 @@ def _changes(
     columns = {
         **{name: batch.column(name) for name in (*_POSITION, "commit_ts", "op", "table", "before", "after")},
         "rank": pa.array((ranks if exact else np.full(len(ranks), CHANGED)).astype(np.int8)),
-        "digest": pa.array(_digests(batch, row_ids)),
-        "is_late": pa.array(is_late),
+        "digest": pa.array(digests),
+        "is_late": pa.array(marked.is_late),
         "has_key": pa.array(has_key),
         "statement": batch.column("query"),
         # The database of a DDL of a database may not exist before it.
@@ -241,6 +214,8 @@ def _changes(
         "row_id": pa.array(row_ids, mask=row_ids == 0),
         "old_key": pa.array(keys[0]),
         "new_key": pa.array(keys[1]),
+        "delivered_ts": pa.array(marked.position_ts),
+        "delivered_count": pa.array(marked.position_count.astype(np.int32)),
     }
     return pa.RecordBatch.from_arrays([columns[name] for name in CHANGES.names], schema=CHANGES)
 

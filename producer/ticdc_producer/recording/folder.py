@@ -14,13 +14,39 @@ from ticdc_producer.config import Changefeed, resolve
 from ticdc_producer.config.changefeed_toml import changefeed_toml, sink_uri_with_options
 from ticdc_producer.config.sink_uri import parse_sink_uri
 from ticdc_producer.model.parameter import SinkKind
+from ticdc_producer.model.shapes import RECORDED_FAULTS
 from ticdc_producer.recording.history import RECORDED
 from ticdc_producer.scenario.load import SCENARIO_FILE
 from ticdc_producer.scenario.scenario import literal, plain_values, yaml_text
 
-ROWS = "changes.parquet"
+ROWS, FAULTS = "changes.parquet", "faults.parquet"
 _SETTINGS = "SET sql_mode = '', foreign_key_checks = 0"
 """The upstream has accepted the statements and rows already, under settings that no message has."""
+
+
+class FaultWriter:
+    """Writes the events that came again (shape ``RECORDED_FAULTS``); without any there is no file.
+
+    :ivar count: their number.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._file, self.count = folder / FAULTS, 0
+        self._writer: parquet.ParquetWriter | None = None
+
+    def __enter__(self) -> FaultWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write some of them."""
+        if self._writer is None:
+            self._writer = parquet.ParquetWriter(self._file, RECORDED_FAULTS, compression="zstd")
+        self._writer.write_batch(batch)
+        self.count += batch.num_rows
 
 
 def write_rows(folder: Path, batches: Iterable[pa.RecordBatch]) -> int:
@@ -43,6 +69,7 @@ def write_scenario(
     *,
     has_resolved: bool,
     force_replicate: bool,
+    has_faults: bool = False,
     start_ts: int | None = None,
 ) -> Path:
     """Write the scenario of a recording.
@@ -50,6 +77,7 @@ def write_scenario(
     :param changefeed: of the messages; the recording has its options and dispatch rules, and no broker.
     :param has_resolved: whether resolved events were recorded; otherwise one follows each transaction.
     :param force_replicate: whether rows of a table without a handle key were recorded.
+    :param has_faults: whether events came again.
     :param start_ts: TSO up to which rows and DDLs are those of the snapshot; None: there is none.
     :return: its file.
     """
@@ -60,6 +88,7 @@ def write_scenario(
         **({} if start_ts is None else {"start-ts": start_ts}),
         "resolved": {"after": "never" if has_resolved else "transaction"},
         "changefeed": _changefeed(changefeed, force_replicate=force_replicate),
+        **({"recorded-faults": FAULTS} if has_faults else {}),
         "steps": [{"sql": _SETTINGS}, {"changes": {"path": ROWS, "canonical": True}}],
     }
     file = folder / SCENARIO_FILE

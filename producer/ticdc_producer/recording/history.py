@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Dataset
+from ticdc_producer.model import tso
 from ticdc_producer.model.column_functions import first_of_groups, whole_groups
-from ticdc_producer.model.shapes import EVENT_IMAGE
+from ticdc_producer.model.shapes import EVENT_IMAGE, RECORDED_FAULTS
 from ticdc_producer.model.tso import MAX_TS
-from ticdc_producer.verifier.fingerprint import Numbers, combined
+from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined, text_hashes
 
 RECORDED = pa.schema([
     ("commit_ts", pa.int64()), ("seq", pa.int64()), ("statement", pa.string()), ("op", pa.string()),
@@ -23,16 +24,24 @@ RECORDED = pa.schema([
 """The rows of a recording: those of a ``changes`` step with canonical values."""
 _IN_ORDER = ("commit_ts", "rank", "topic", "partition", "offset", "index")
 _FIRST = 3
+_AT_END = -1
+"""The ``delivered_count`` of a position after all events of its time."""
+
+
+def _ignored(_rows: pa.RecordBatch) -> None:
+    """Do nothing: the default of ``Deliveries.write``."""
 
 
 @dataclass
 class Deliveries:
     """The events that were delivered again.
 
+    :param write: gets them (shape ``RECORDED_FAULTS``), in no order.
     :ivar repeated: number of row events that are equal to an earlier delivery.
     :ivar examples: the messages of the first of them, each with that of the first delivery.
     """
 
+    write: Callable[[pa.RecordBatch], None] = _ignored
     repeated: int = 0
     examples: list[tuple[str, str]] = field(default_factory=list)
 
@@ -55,34 +64,74 @@ def recorded_changes(
         if start is not None:
             later = pc.greater(batch.column("commit_ts"), start)
             batch = batch.filter(pc.or_(batch.column("op").is_null(), later))
-        once = batch.take(pa.array(_first_deliveries(batch, deliveries)))
+        first = _first_deliveries(batch)
+        firsts = np.flatnonzero(first == np.arange(len(first)))
+        once = batch.take(pa.array(firsts))
         ts, position = once.column("commit_ts").to_numpy(), _positions(once)
         if not exact:
             ts, position = ts + position, np.zeros(len(position), np.int64)
+        repeated = np.flatnonzero(_is_repeated(batch, first))
+        if len(repeated):
+            of_first = ts[np.searchsorted(firsts, first[repeated])]
+            _see_repetitions(batch, repeated, first[repeated], of_first, deliveries, exact=exact)
         given = {"commit_ts": pa.array(ts), "seq": pa.array(position), "origin": origins(once)}
         yield recorded_rows(once, given)
 
 
-def _first_deliveries(batch: pa.RecordBatch, deliveries: Deliveries) -> Numbers:
-    """Return the numbers of the events that are no repetitions."""
+def _first_deliveries(batch: pa.RecordBatch) -> Numbers:
+    """Return for each event the number of its first delivery; its own one if it is that."""
     keys = combined(batch.column("commit_ts").to_numpy(), batch.column("digest").to_numpy())
     _, firsts, groups = np.unique(keys, return_index=True, return_inverse=True)
-    first = firsts[groups]
     may_repeat = pc.or_(batch.column("has_key"), batch.column("is_late")).to_numpy(zero_copy_only=False)
-    repeated = (first != np.arange(len(first))) & may_repeat
-    is_row = batch.column("op").is_valid().to_numpy(zero_copy_only=False)  # a DDL comes in every partition
-    rows = np.flatnonzero(repeated & is_row)
-    deliveries.repeated += len(rows)
-    for row in rows[: _FIRST - len(deliveries.examples)].tolist():
-        again, origin = origins(batch.take(pa.array([row, int(first[row])]))).to_pylist()
-        deliveries.examples.append((again, origin))
-    return np.flatnonzero(~repeated)
+    first: Numbers = np.where(may_repeat, firsts[groups], np.arange(len(groups)))
+    return first
 
 
-def recorded_resolved(resolved: Dataset, start: int | None = None) -> Iterator[pa.RecordBatch]:
+def _is_repeated(batch: pa.RecordBatch, first: Numbers) -> Flags:
+    """Return which events their own partition has before; a DDL comes once in every partition.
+
+    :param first: the number of the first delivery of each event.
+    """
+    repeated: Flags = first != np.arange(len(first))
+    ddls = np.flatnonzero(repeated & batch.column("op").is_null().to_numpy(zero_copy_only=False))
+    if len(ddls):
+        topics, partitions = batch.column("topic"), batch.column("partition").to_numpy()
+        own = combined(first, text_hashes(topics), partitions)
+        _, firsts = np.unique(own, return_index=True)
+        is_first = np.isin(ddls, firsts)
+        repeated[ddls[is_first]] = False
+    return repeated
+
+
+def _see_repetitions(
+    batch: pa.RecordBatch, rows: Numbers, first: Numbers, ts: Numbers, deliveries: Deliveries, *, exact: bool
+) -> None:
+    """Count and write events that were delivered again.
+
+    :param rows: their numbers.
+    :param first: the numbers of their first deliveries.
+    :param ts: the commit-ts of these in the recording.
+    """
+    again = batch.take(pa.array(rows))
+    is_row = again.column("op").is_valid().to_numpy(zero_copy_only=False)
+    deliveries.repeated += int(is_row.sum())
+    for number in np.flatnonzero(is_row)[: _FIRST - len(deliveries.examples)].tolist():
+        pair = origins(batch.take(pa.array([int(rows[number]), int(first[number])]))).to_pylist()
+        deliveries.examples.append((pair[0], pair[1]))
+    given = {"kind": pa.array(np.where(is_row, "row", "ddl")), "commit_ts": pa.array(ts)}
+    if not exact:  # the position is after all of its unit of time, whose events have times of their own
+        unit = again.column("delivered_ts").to_numpy() | ((1 << tso.LOGICAL_BITS) - 1)
+        given |= {"delivered_ts": pa.array(unit), "delivered_count": pa.repeat(_AT_END, len(rows))}
+    deliveries.write(_with_columns(again, given, RECORDED_FAULTS))
+
+
+def recorded_resolved(
+    resolved: Dataset, deliveries: Deliveries, start: int | None = None
+) -> Iterator[pa.RecordBatch]:
     """Yield the resolved events of a recording (shape ``RECORDED``), each once, at its first delivery.
 
     :param resolved: shape ``events.RESOLVED``.
+    :param deliveries: gets those that came again in their partition.
     :param start: TSO after which they are recorded; None: all.
     """
     if start is not None:
@@ -90,6 +139,15 @@ def recorded_resolved(resolved: Dataset, start: int | None = None) -> Iterator[p
     ordered = resolved.in_order("resolved", "commit_ts", "topic", "partition", "offset").batches()
     for batch in whole_groups(ordered, ("resolved",)):
         once = batch.filter(pa.array(first_of_groups(batch, ("resolved",))))
+        codes = combined(text_hashes(batch.column("topic")), batch.column("partition").to_numpy())
+        in_partition = combined(batch.column("resolved").to_numpy(), codes)
+        offsets = batch.column("offset").to_numpy()
+        order = np.lexsort((offsets, in_partition))
+        again = order[1:][in_partition[order][1:] == in_partition[order][:-1]]
+        if len(again):
+            repeated = batch.take(pa.array(np.sort(again)))
+            given = {"kind": pa.repeat("resolved", len(again)), "commit_ts": repeated.column("resolved")}
+            deliveries.write(_with_columns(repeated, given, RECORDED_FAULTS))
         origin = origins(once)
         yield recorded_rows(once, {"seq": pa.nulls(len(origin), pa.int64()).fill_null(0), "origin": origin})
 
@@ -116,7 +174,15 @@ def origins(batch: pa.RecordBatch) -> pa.Array:
 
 def recorded_rows(batch: pa.RecordBatch, given: dict[str, pa.Array]) -> pa.RecordBatch:
     """Return rows of a recording; the columns that neither the batch nor the others have are NULL."""
-    columns = {name: batch.column(name) for name in batch.schema.names} | given
-    nulls = (pa.nulls(batch.num_rows, column.type) for column in RECORDED)
-    arrays = [columns.get(name, null) for name, null in zip(RECORDED.names, nulls, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=RECORDED)
+    return _with_columns(batch, given, RECORDED)
+
+
+def _with_columns(batch: pa.RecordBatch, given: Mapping[str, pa.Array], schema: pa.Schema) -> pa.RecordBatch:
+    columns = {name: batch.column(name) for name in batch.schema.names} | {**given}
+    nulls = (pa.nulls(batch.num_rows, column.type) for column in schema)
+    arrays = [columns.get(name, null) for name, null in zip(schema.names, nulls, strict=True)]
+    typed = [
+        array if array.type == column.type else array.cast(column.type)
+        for array, column in zip(arrays, schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(typed, schema=schema)

@@ -191,7 +191,7 @@ class TopicHistory:
             if start is not None:
                 _check_start(batch, start)
             yield batch
-        yield from recorded_resolved(self.resolved, begin)
+        yield from recorded_resolved(self.resolved, self.deliveries, begin)
 
 
 def is_exact(fidelity: Fidelity) -> bool:

@@ -16,6 +16,7 @@ from ticdc_producer.engine.choose import EngineStart, choose_engine, translate_w
 from ticdc_producer.hints import counted
 from ticdc_producer.local_path import local_path
 from ticdc_producer.oracle.scenario import ScenarioOracle, expected_messages
+from ticdc_producer.runs.options.commands import FaultsOption
 from ticdc_producer.runs.options.rules import check_options
 from ticdc_producer.runs.run_options import OnStatus, RunOptions, check_sink_options, ignore_status
 from ticdc_producer.runs.run_report import OnProgress, RunReport, final_progress, report_of
@@ -154,7 +155,8 @@ class _Run:
         self.options.on_status(f"encoded {counted(events, 'event')} into {counted(counts.total, 'message')}")
         for target in self.targets:
             target.check_encoded(self.simulation)
-        return replace(self._report(stream.counts, skipped), faults=stream.fault_summary)
+        faults = replace(stream.fault_summary, unmet=self.simulation.unmet)
+        return replace(self._report(stream.counts, skipped), faults=faults)
 
     def _written(self, target: Target, report: RunReport) -> RunReport:
         """Write an open target and verify it."""
@@ -215,6 +217,7 @@ def run(
     target_ts: TimeStamp | None = None,
     state_at: Sequence[int] = (),
     inject: Sequence[str] = (),
+    faults: FaultsOption = "recorded",
     kafka_properties: Sequence[str] = (),
     on_status: OnStatus = ignore_status,
     on_progress: OnProgress | None = None,
@@ -247,6 +250,7 @@ def run(
     :param target_ts: send only what commits up to this time; replaces the scenario's.
     :param state_at: time stamps (TSO) for which the folder also gets the expected state.
     :param inject: traps in addition to the scenario's: ``ID``, ``ID:rate=0.01``, ``ID:times=3``.
+    :param faults: ``recorded``: events that came again in a recorded topic come again; ``none``: once.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
     :param on_status: called with a line of text for each step of the work.
     :param on_progress: called every second with the progress of writing, and at its end.
@@ -266,6 +270,7 @@ def run(
         target_ts=target_ts,
         state_at=state_at,
         inject=inject,
+        recorded=faults == "recorded",
         kafka_properties=kafka_properties,
     )
     options = RunOptions(

@@ -18,6 +18,7 @@ from ticdc_producer.local_path import local_path
 from ticdc_producer.oracle.folder import FolderOracle
 from ticdc_producer.oracle.folder_content import FolderContent, folder_content, uncounted_faults
 from ticdc_producer.oracle.scenario import oracle_of_scenario
+from ticdc_producer.runs.options.commands import FaultsOption
 from ticdc_producer.runs.options.rules import STORAGE, check_options
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
@@ -50,6 +51,7 @@ def verify(
     overrides: Sequence[str] = (),
     strict_table_order: bool = False,
     inject: Sequence[str] = (),
+    faults: FaultsOption = "recorded",
     start_ts: TimeStamp | None = None,
     target_ts: TimeStamp | None = None,
     state_at: Sequence[int] = (),
@@ -76,6 +78,7 @@ def verify(
     :param strict_table_order: require commit-ts order per table under every dispatch rule.
     :param inject: traps of the topic in addition to the scenario's; legal ones are expected. A folder's
         traps are in its manifest.
+    :param faults: of a topic: as for ``run`` of the scenario, if that is a recording.
     :param start_ts: the changefeed's start-ts, a TSO or a time; replaces the scenario's. That of a folder is
         in its manifest.
     :param target_ts: the changefeed's target-ts; replaces the scenario's.
@@ -117,6 +120,7 @@ def verify(
             config=config,
             overrides=overrides,
             inject=inject,
+            recorded=faults == "recorded",
             start_ts=start_ts,
             target_ts=target_ts,
             state_at=state_at,
@@ -233,6 +237,7 @@ def _verify_folder(
             overrides=overrides,
             changefeed=changefeed,
             inject=traps,
+            recorded=bool(manifest.get("recorded-faults")),
             start_ts=manifest.get("start-ts") if times[0] is None else times[0],
             target_ts=manifest.get("target-ts") if times[1] is None else times[1],
             state_at=state_at,

@@ -182,6 +182,7 @@ def _scenario_file(
         start_given="start" in scenario.clock.model_fields_set,
         start_ts=scenario.start_ts,
         target_ts=scenario.target_ts,
+        recorded_faults=scenario.recorded_faults and location_of(scenario.recorded_faults, file),
         faults=scenario.faults,
         fault_lines={name: tree.keys.get(("faults", name), 0) for name in scenario.faults},
         changefeed_lines={

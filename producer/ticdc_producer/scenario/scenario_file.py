@@ -116,6 +116,7 @@ class ScenarioFile:
     :param target_ts: TSO up to which the changefeed sends commits; None: all.
     :param faults: traps to set, by id.
     :param fault_lines: lines of the traps in the file, by id.
+    :param recorded_faults: path or URI of the events that are delivered again (shape ``RECORDED_FAULTS``).
     :param sourced: the files that SQL of the scenario sources.
     :param unread: the files with stored programs in the folder of a dump, and the plural of what they have.
     :param changefeed_lines: lines of the keys of ``changefeed``, spelled as in a changefeed file.
@@ -142,5 +143,6 @@ class ScenarioFile:
     faults: Mapping[str, Fault] = field(default_factory=dict)
     fault_lines: Mapping[str, int] = field(default_factory=dict)
     changefeed_lines: Mapping[str, int] = field(default_factory=dict)
+    recorded_faults: str | None = None
     sourced: SourcedFiles = field(default_factory=dict)
     unread: tuple[tuple[str, str], ...] = ()

@@ -262,6 +262,11 @@ class ScenarioSpec(StrictModel):
     faults: dict[str, Fault] = Field(
         default_factory=dict, description="Traps to inject, by id: see ticdc-producer traps list."
     )
+    recorded_faults: str | None = Field(
+        default=None,
+        min_length=1,
+        description="A Parquet file of `record` with the events that are delivered again.",
+    )
     on_error: Literal["stop", "skip"] = Field(
         default="stop", description="What to do where TiCDC's changefeed would stop."
     )

@@ -31,6 +31,8 @@ from ticdc_producer.targets.encode_partition import FaultRow, PartitionSummary
 from ticdc_producer.targets.message_rows import KindCount
 
 _NO_KEY = "no primary key or not-null unique key, and force-replicate is false"
+MAX_UNMET = 10
+"""Recorded faults without an event that a report lists."""
 _NO_RULE = "no filter rule accepts the table"
 
 
@@ -151,16 +153,40 @@ class FaultCount(TypedDict):
     reason: NotRequired[str]
 
 
+@dataclass
+class UnmetFaults:
+    """The recorded faults of which the stream lacks the event.
+
+    :ivar count: their number.
+    :ivar examples: the first of them: trap, and topic, partition and offset of the recorded message.
+    """
+
+    count: int = 0
+    examples: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, others: Sequence[UnmetFaults]) -> None:
+        """Add those of other parts."""
+        self.count += sum(other.count for other in others)
+        self.examples = sorted(pair for other in (self, *others) for pair in other.examples)[:MAX_UNMET]
+
+    def to_json(self) -> dict[str, object]:
+        """Return the number, and the first ones as objects with ``trap`` and ``recorded``."""
+        first = [{"trap": trap, "recorded": origin} for trap, origin in self.examples]
+        return {"count": self.count, "first": first}
+
+
 @dataclass(frozen=True)
 class FaultSummary:
     """The faults that one run injected.
 
     :param counts: for each trap its id, whether it is legal, and its number of occurrences (``places``).
     :param occurrences: the first occurrences.
+    :param unmet: the recorded faults of which the stream lacks the event.
     """
 
     counts: tuple[FaultCount, ...] = ()
     occurrences: tuple[FaultRow, ...] = ()
+    unmet: UnmetFaults = field(default_factory=UnmetFaults)
 
 
 @dataclass
@@ -286,10 +312,11 @@ def summarize_faults(
     :param counted: the numbers by trap, of faults of events and messages.
     :param counts: the counts of the stream, which show what settings of the changefeed caused.
     """
+    names = [*job.traps, *sorted(counted.keys() - job.traps.keys())]  # a recording has traps of its own
     numbers = {
-        name: counted.get(name, 0) for name in job.traps if trap(name).mechanism in ("event", "message")
+        name: counted.get(name, 0) for name in names if trap(name).mechanism in ("event", "message")
     } | _effects(job, counts)
-    of_traps = tuple(_fault_count(job, name, numbers[name]) for name in job.traps if name in numbers)
+    of_traps = tuple(_fault_count(job, name, numbers[name]) for name in names if name in numbers)
     return FaultSummary(of_traps, tuple(occurrences))
 
 

@@ -75,15 +75,15 @@ def with_fitted_faults(job: Job) -> Job:
     :raises FaultError: for a trap with ``times`` that cannot be injected so often.
     """
     plan = job.faults
-    if plan is None or not is_fitted(job):
+    if plan is None or not job.traps or not is_fitted(job):
         return job
-    fit = _Fit(job, plan)
+    fit = _Fit(job, replace(plan, recorded=None))
     fit.move_faults()
     fit.raise_rates()
     fit.check_times()
     missing = [name for name, count in fit.counts().items() if not count]
     reasons = {name: reason_of(name, fit.plan, fit.positions) for name in missing}
-    return replace(job, fitted=fit.plan, not_injected=reasons)
+    return replace(job, fitted=replace(fit.plan, recorded=plan.recorded), not_injected=reasons)
 
 
 def is_fitted(job: Job) -> bool:

@@ -9,9 +9,10 @@ from functools import cached_property, partial
 from typing import Literal, TypeAlias
 
 from ticdc_producer.config import Changefeed
+from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.faults.catalogue import trap
 from ticdc_producer.faults.event_context import with_drifted
-from ticdc_producer.faults.fault_plan import FaultPlan
+from ticdc_producer.faults.fault_plan import FaultPlan, RecordedFaults
 from ticdc_producer.faults.message_faults import MessageFaults
 from ticdc_producer.faults.plan import plan_faults
 from ticdc_producer.faults.stage import EventFaults
@@ -37,6 +38,18 @@ _MAX_STABLE_UPDATES = 6
 
 Digests: TypeAlias = Literal["bytes", "canonical form"]
 """What the digests of events are computed of (``protocols.wire``)."""
+
+
+_OF_TOPOLOGY = (
+    "protocol", "profile", "partition_num", "topic_partitions", "dispatchers", "filter", "column_selectors",
+    "force_replicate", "case_sensitive", "enable_tidb_extension", "output_raw_change_event", "output_ddl",
+    "only_output_updated_columns", "encoding_format",
+)  # fmt: skip
+"""The options that decide which events a partition has, and their order."""
+
+
+def _topology(changefeed: Changefeed) -> dict[str, object]:
+    return {name: getattr(changefeed, name) for name in _OF_TOPOLOGY}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +79,7 @@ class Job:
     @cached_property
     def faults(self) -> FaultPlan | None:
         """The plan of the faults of events and messages; None without faults."""
-        if not self.traps:
+        if not self.traps and self.recorded_faults is None:
             return None
         if self.fitted is not None:
             return self.fitted
@@ -85,7 +98,24 @@ class Job:
             commits=commits,
             ddl_ts=[route.commit_ts for route in self.stream.ddls],
         )
-        return plan if plan.rates or plan.fixed or plan.illegal else None
+        plan = replace(plan, recorded=self.recorded_faults)
+        return plan if plan.rates or plan.fixed or plan.illegal or plan.recorded else None
+
+    @property
+    def recorded_faults(self) -> RecordedFaults | None:
+        """The faults of the recording that is replayed; None: it has none, or they are not wanted.
+
+        A storage gets each event once.
+        """
+        scenario = self.scenario
+        if scenario.recorded_faults is None or self.changefeed.in_files:
+            return None
+        own = changefeed_of(None, None, scenario=scenario.changefeed, name=scenario.name)
+        return RecordedFaults(
+            location=scenario.recorded_faults,
+            file=scenario.file,
+            same_topology=_topology(self.changefeed) == _topology(own),
+        )
 
     def event_faults(self, *, illegal: bool = True) -> EventFaults | None:
         """Return the stage that injects faults into the event stream.

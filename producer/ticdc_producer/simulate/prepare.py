@@ -43,6 +43,7 @@ def prepare(
     target_ts: TimeStamp | None = None,
     state_at: Sequence[int] = (),
     inject: Sequence[str] = (),
+    recorded: bool = True,
     kafka_properties: Sequence[str] = (),
     statements: StatementCache | None = None,
     check_size: CheckSize | None = None,
@@ -60,6 +61,7 @@ def prepare(
     :param target_ts: replaces the scenario's target-ts.
     :param state_at: time stamps (TSO) of expected states, in addition to the state at the end.
     :param inject: traps in addition to the scenario's, as ``ID`` or ``ID:rate=…``.
+    :param recorded: whether events that came again in a recorded topic come again.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
     :param statements: a cache of parsed statements that calls of one thread share.
     :param check_size: called after each row change of SQL.
@@ -68,6 +70,8 @@ def prepare(
     scenario_file = scenario if isinstance(scenario, ScenarioFile) else load_scenario(scenario, overrides)
     _check_numbers(seed, state_at)
     scenario_file = with_times(scenario_file, seed=seed, start_ts=start_ts, target_ts=target_ts)
+    if not recorded:
+        scenario_file = replace(scenario_file, recorded_faults=None)
     scenario_file, traps = with_traps(scenario_file, inject)
     if changefeed is None:
         changefeed = changefeed_of(

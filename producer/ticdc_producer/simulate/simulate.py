@@ -18,6 +18,7 @@ from ticdc_producer.model.shapes import EXPECTED_EVENTS
 from ticdc_producer.scenario.data_steps import DataPlan, LogPlan, PlannedChanges
 from ticdc_producer.scenario.file_steps import DumpPlan
 from ticdc_producer.simulate.change_log import UpstreamLog, UpstreamSource, change_batch
+from ticdc_producer.simulate.counts import UnmetFaults
 from ticdc_producer.simulate.encode import EncodedStream, encoded, sent_events
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.stream import ordered_events
@@ -56,6 +57,7 @@ class Simulation:
     :param log: the changes committed upstream.
     :ivar events: the stream with all faults, and with the events that they removed.
     :ivar encoded: the stream with all faults, when it is encoded.
+    :ivar unmet: the recorded faults of which the stream lacks the event.
     :ivar correct: the stream without illegal faults, with which messages are compared, when it is encoded.
     """
 
@@ -65,6 +67,7 @@ class Simulation:
     events: Dataset = field(init=False)
     encoded: EncodedStream = field(init=False)
     correct: EncodedStream = field(init=False)
+    unmet: UnmetFaults = field(default_factory=UnmetFaults, init=False)
 
     @classmethod
     def of(cls, job: Job, engine: Engine, sources: Sequence[UpstreamSource] | None = None) -> Simulation:
@@ -87,7 +90,10 @@ class Simulation:
         if faults is not None and self.log.row_events is None and not self.log.divided_source(plan, faults):
             # To inject faults, they are read several times.
             self.log = self.log.with_stored_rows(self.engine, plan, stack)
-        return ordered_events(self.log, plan, self.engine, stack, faults)
+        unmet = UnmetFaults()
+        events = ordered_events(self.log, plan, self.engine, stack, faults, unmet)
+        self.unmet = unmet
+        return events
 
     @property
     def is_divided(self) -> bool:

@@ -27,6 +27,7 @@ from ticdc_producer.pipeline.control_events import (
 from ticdc_producer.pipeline.delivery import TopicPartitions, in_delivery_order, rows_elsewhere
 from ticdc_producer.pipeline.event_stream import StreamPlan, single_control_events
 from ticdc_producer.simulate.change_log import UpstreamLog
+from ticdc_producer.simulate.counts import UnmetFaults
 
 _RESERVED = "fault_number"
 _WITH_NUMBER = EVENT_STREAM.append(pa.field(_RESERVED, pa.int64()))
@@ -36,7 +37,12 @@ Spark compares the number first, which is faster."""
 
 
 def ordered_events(
-    log: UpstreamLog, plan: StreamPlan, engine: Engine, stack: ExitStack, faults: EventFaults | None = None
+    log: UpstreamLog,
+    plan: StreamPlan,
+    engine: Engine,
+    stack: ExitStack,
+    faults: EventFaults | None = None,
+    unmet: UnmetFaults | None = None,
 ) -> Dataset:
     """Return the event stream (shape ``EVENT_STREAM``), divided by partition and in delivery order.
 
@@ -44,14 +50,26 @@ def ordered_events(
 
     :param faults: injects faults. Removed events remain, with the kind ``illegal_event.DROPPED``.
     :param stack: removes the data stored for the stream.
+    :param unmet: gets the recorded faults of which the stream lacks the event.
     """
     if (source := log.divided_source(plan, faults)) is not None:
         return source.ordered_events(engine, plan, log.few, faults)
     events = union([log.rows(engine, plan, stack), *_control_events(engine, plan, log)])
     if faults is None:
         return _in_order(_with_elsewhere(events, plan), plan.topic_partitions)
+    recorded = faults.plan.recorded
+    if recorded is not None:
+        from ticdc_producer.simulate import recorded_faults  # most scenarios are no recordings
+
+        event_keys = recorded_faults.EventKeys(faults.catalog, plan.resolved.clock)
+        copies = stack.enter_context(recorded_faults.recorded_copies(events, recorded, event_keys, engine))
+        if unmet is not None:
+            unmet.add(copies.results)
+        events = events.union(copies[recorded_faults.COPIES])
     faulty = _with_elsewhere(_with_faults(events, faults), plan)
     ordered = _in_order(faulty, plan.topic_partitions, faultless=False)
+    if recorded is not None and recorded.same_topology:
+        ordered = ordered.map(recorded_faults.at_their_positions, EVENT_STREAM)
     return ordered.map(faults.reordered, EVENT_STREAM) if faults.reorders else ordered
 
 
@@ -160,6 +178,8 @@ def _with_illegal_faults(events: Dataset, faults: EventFaults) -> Dataset:
     def reserved(batches: Batches) -> Batches:
         for batch in batches:
             of_faults = selected_events(batch, faults.reserved(batch))
+            # Recorded faults are left out there: all violations are to be those of the illegal fault.
+            of_faults = of_faults.filter(of_faults.column("fault").is_null())
             number = pa.array(faults.fault_numbers(of_faults), pa.int64())
             yield of_faults.append_column(_RESERVED, number)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.runs.options.option import Option
@@ -20,6 +20,7 @@ _AT_ONCE = ("run", "run_changes")
 _ALL = (*_RUNS, "verify", "record")
 _COMMAND = ()
 _TRANSCODE = ("transcode",)
+FaultsOption: TypeAlias = Literal["recorded", "none"]
 
 # fmt: off
 SINK_URI = Option("sink_uri", str | None, None, "TiCDC's: "
@@ -44,6 +45,8 @@ TARGET_TS = Option("target_ts", str | None, None,
     metavar="TSO|TIME", field="target_ts")
 INJECT = Option("inject", list[str], (), "Inject a trap of `traps list`.", "may be repeated",
     metavar="TRAP[:rate=R]", field="traps")
+FAULTS = Option("faults", FaultsOption, "recorded",
+    "recorded: what came again in a recorded topic comes again; none: once.", functions=("run",), local=True)
 ENGINE = Option("engine", EngineOption, "auto",
     "local: in this process; spark: in Spark's tasks; auto: in Spark's tasks if the work is large.",
     functions=(*_RUNS, "verify"), local=True)
@@ -90,6 +93,7 @@ RUN = (
     Option("messages_only", bool, False, "Write only messages, in one pass, and do not verify them.",
         flags=("--only",), value="messages", local=True),
     INJECT,
+    FAULTS,
     Option("verify_output", bool, True, "Read the written messages again and verify them.",
         flags=("--verify/--no-verify",), spelled="--no-verify", field="verify"),
     ENGINE, SCHEMA_REGISTRY, KAFKA_PROPERTIES,
@@ -126,6 +130,7 @@ VERIFY = (
     Option("strict_table_order", bool, False, "Require commit-ts order per table under every dispatch rule.",
         functions=("verify",), field="strict_table_order"),
     replace(INJECT, help="A trap that was injected into the topic.", functions=("verify",)),
+    replace(FAULTS, help="As for the `run` that wrote the topic, of a recording.", functions=("verify",)),
     replace(START_TS, help="The changefeed's start-ts; replaces that of the scenario.",
         note="requires `scenario`", functions=("verify",)),
     replace(TARGET_TS, help="The changefeed's target-ts; replaces that of the scenario.",
@@ -228,7 +233,7 @@ TRANSCODE = (
     Option("to_config", Path | None, None, "Changefeed file of TiCDC of what is written; its keys replace "
         "those of the source.", metavar="TOML", functions=_TRANSCODE),
     *(replace(_OF_RUN[name], functions=_TRANSCODE) for name in
-        ("out", "append", "replace", "verify_output", "engine")),
+        ("out", "append", "replace", "faults", "verify_output", "engine")),
     Option("to_kafka_properties", list[str], (),
         "A property of the Kafka clients that write, as librdkafka spells it.", "may be repeated",
         flags=("--to-X",), metavar="NAME=VALUE", functions=_TRANSCODE),

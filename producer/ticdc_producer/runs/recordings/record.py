@@ -27,7 +27,7 @@ from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.recording.defined_changes import changes_columns
 from ticdc_producer.recording.definitions import SCHEMA_HINT
 from ticdc_producer.recording.events import CHANGES, RESOLVED, EventReader
-from ticdc_producer.recording.folder import write_rows, write_scenario
+from ticdc_producer.recording.folder import FaultWriter, write_rows, write_scenario
 from ticdc_producer.recording.masks import event_masks
 from ticdc_producer.recording.selection import Selection
 from ticdc_producer.recording.summary import Summary, without_gaps
@@ -166,7 +166,9 @@ def _record(
                 mask=reader.mask,
             )
             counts: Counter[str] = Counter()
-            write_rows(folder, _counted(history.batches(), counts, history.start_ts or 0))
+            with FaultWriter(folder) as faults:
+                history.deliveries.write = faults.write
+                write_rows(folder, _counted(history.batches(), counts, history.start_ts or 0))
         if not counts["row"] + counts["ddl"]:
             what = "the messages have no row and no DDL to record"
             hint = "`table`, `key`, `since` and `until` may leave out all of them"
@@ -177,6 +179,7 @@ def _record(
             _of_partitions(changefeed, source),
             has_resolved=bool(counts["resolved"]),
             force_replicate=bool(history.without_key),
+            has_faults=bool(faults.count),
             start_ts=history.start_ts,
         )
         on_status("replaying the recording")

@@ -24,7 +24,7 @@ class Recording:
     :param events: number of recorded events by kind; a DDL or resolved event of several partitions is one.
     :param start_ts: of the scenario, if tables or rows existed before.
     :param snapshot_rows: number of recorded rows that existed before.
-    :param repeated: number of row events that were delivered again, which are recorded once.
+    :param repeated: number of row events that were delivered again.
     :param repetitions: the messages of the first of them, each with that of the first delivery.
     :param damaged: number of messages that were left out.
     :param notes: what the messages do not carry.
@@ -65,7 +65,7 @@ class Recording:
             yield f"it starts at {self.start_ts}, with {snapshot} that its events change"
         if self.repeated:
             again, first = self.repetitions[0]
-            yield f"{self.repeated:,} row events came again, and are recorded once: {again} as {first}"
+            yield f"{self.repeated:,} row events came again, as faults of the recording: {again} as {first}"
         if self.damaged:
             yield f"{self.damaged:,} messages are damaged, and were left out"
         yield from self.notes

@@ -16,6 +16,7 @@ from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import translate_worker_errors
 from ticdc_producer.errors import ArgumentError, ChangefeedError
 from ticdc_producer.local_path import local_path
+from ticdc_producer.runs.options.commands import FaultsOption
 from ticdc_producer.runs.options.rules import BROKER, EMBEDDED, STORAGE, check_options
 from ticdc_producer.runs.recordings.record import record
 from ticdc_producer.runs.recordings.recording_report import Recording
@@ -80,6 +81,7 @@ def transcode(
     out: str | Path | None = None,
     append: bool = False,
     replace: bool = False,
+    faults: FaultsOption = "recorded",
     verify_output: bool = True,
     engine: EngineOption = "auto",
     to_kafka_properties: Sequence[str] = (),
@@ -96,7 +98,7 @@ def transcode(
         brokers.
     :param to_config: a changefeed TOML, or its content as a mapping; its keys replace those of the source.
     :param out: the golden folder to write; must not exist, or be empty.
-    :param append: as for ``run``, as are ``replace``, ``verify_output`` and ``engine``.
+    :param append: as for ``run``, as are ``replace``, ``faults``, ``verify_output`` and ``engine``.
     :param to_kafka_properties: ``name=value`` each: properties of the Kafka clients that write.
     :param on_status: called with a line of text for each step of the work.
     :param on_progress: called every second with the progress of writing, and at its end.
@@ -140,7 +142,9 @@ def transcode(
             on_status=on_status,
         )
         with _errors_of_target():
-            job = _job(recording.folder, to_sink_uri, to_config, to_kafka_properties)
+            job = _job(
+                recording.folder, to_sink_uri, to_config, to_kafka_properties, recorded=faults == "recorded"
+            )
         if source is not None and sink == BROKER:
             _check_apart(source, job.changefeed, job.stream.topic_partitions.topics)
         return Transcoding(recording=recording, report=run_job(job, options))
@@ -174,11 +178,18 @@ def _check_target(
 
 
 def _job(
-    folder: Path, sink_uri: str | None, config: ConfigSource | None, kafka_properties: Sequence[str]
+    folder: Path,
+    sink_uri: str | None,
+    config: ConfigSource | None,
+    kafka_properties: Sequence[str],
+    *,
+    recorded: bool,
 ) -> Job:
     """Prepare a recording; errors do not name its folder, which is temporary."""
     scenario = dataclasses.replace(load_scenario(folder), file="the recording")
-    return prepare(scenario, sink_uri=sink_uri, config=config, kafka_properties=kafka_properties)
+    return prepare(
+        scenario, sink_uri=sink_uri, config=config, recorded=recorded, kafka_properties=kafka_properties
+    )
 
 
 def _check_apart(source: Changefeed, target: Changefeed, topics: Collection[str]) -> None:

@@ -78,7 +78,12 @@ def write_folder(path: Path, simulation: Simulation, report: RunReport, *, repla
             sink.write_faults(folder, stream.faults)
         sink.write_changefeed(folder, job.changefeed)
         manifest = _manifest(job, report.counts, report.discarded, report.skipped)
-        sink.write_manifest(folder, {**manifest, "faults": list(report.faults.counts), "tables": tables})
+        manifest["faults"] = list(report.faults.counts)
+        if job.recorded_faults is not None:
+            manifest["recorded-faults"] = True
+        if report.faults.unmet.count:
+            manifest["unmet_faults"] = report.faults.unmet.to_json()
+        sink.write_manifest(folder, {**manifest, "tables": tables})
 
 
 def _write_states(folder: Path, simulation: Simulation, at_start: Sequence[TableSnapshot]) -> dict[str, Any]:

@@ -144,7 +144,7 @@ def _columns(images: pa.Array) -> Sequence[_Column]:
         )
         return [(name, column, None) for name, column in columns]
     if pa.types.is_map(kind):
-        return _map_columns(images)
+        return map_columns(images)
     if pa.types.is_null(kind):
         return []
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -152,11 +152,11 @@ def _columns(images: pa.Array) -> Sequence[_Column]:
     raise ScenarioError(f"before and after are structs, maps or JSON texts, not {kind}")
 
 
-def _map_columns(images: pa.MapArray) -> Sequence[_Column]:
+def map_columns(images: pa.MapArray) -> Sequence[_Column]:
     """Return the columns of maps: names, values and the rows that have them.
 
     >>> images = pa.array([[("id", 1)], None, [("id", 2), ("c", 3)]], pa.map_(pa.string(), pa.int8()))
-    >>> [(name, values.to_pylist(), given.tolist()) for name, values, given in _map_columns(images)]
+    >>> [(name, values.to_pylist(), given.tolist()) for name, values, given in map_columns(images)]
     [('id', [1, None, 2], [True, False, True]), ('c', [None, None, 3], [False, False, True])]
     """
     starts = images.offsets.to_numpy(zero_copy_only=False).astype(np.int64)

@@ -1,0 +1,126 @@
+"""How far each partition has come before each of its messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow.compute as pc
+
+from ticdc_producer.model.column_functions import of_partitions
+from ticdc_producer.model.shapes import DecodedBatch
+from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined
+
+_NO_DIGESTS = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Marked:
+    """The marks of a partition before each event of a batch.
+
+    :ivar highest: the highest commit-ts of a row or DDL.
+    :ivar is_late: whether a resolved-ts is not lower than the commit-ts of the event.
+    :ivar position_ts: the highest time: of rows and DDLs their commit-ts, of a resolved event the TSO after
+        whose commits it came.
+    :ivar position_count: the number of different events with this time.
+    """
+
+    highest: Numbers
+    is_late: Flags
+    position_ts: Numbers
+    position_count: Numbers
+
+
+@dataclass
+class _Frontier:
+    """The highest time of a partition, the number of events that have it, and their digests."""
+
+    ts: int = 0
+    count: int = 0
+    digests: Numbers = field(default_factory=_NO_DIGESTS.copy)
+
+
+class Marks:
+    """The state of each partition so far."""
+
+    def __init__(self) -> None:
+        self._commit_ts: dict[tuple[str, int], int] = {}
+        self._resolved: dict[tuple[str, int], int] = {}
+        self._frontiers: dict[tuple[str, int], _Frontier] = {}
+        self._events = 0
+
+    def advance(self, batch: DecodedBatch, is_resolved: Flags, digests: Numbers, has_key: Flags) -> Marked:
+        """Return the marks before each event.
+
+        :param digests: equal for equal events.
+        :param has_key: whether equal events are the same event.
+        """
+        ts = pc.fill_null(batch.column("commit_ts"), 0).to_numpy()
+        highest, position_ts, count = np.zeros((3, len(ts)), np.int64)
+        late = np.zeros(len(ts), np.bool_)
+        for name, rows in of_partitions(batch):
+            resolved, own = is_resolved[rows], ts[rows]
+            highest[rows] = _maxima(np.where(resolved, 0, own), self._commit_ts, name)
+            resolved_ts = _maxima(np.where(resolved, own, 0), self._resolved, name)
+            late[rows] = resolved_ts >= own
+            times = np.where(resolved, np.maximum(highest[rows], own), own)
+            # A resolved-ts that does not advance is a repetition; rows without a key may be several.
+            times[resolved & late[rows]] = 0
+            codes = np.where(has_key[rows] | late[rows], digests[rows], -1 - self._events - rows)
+            frontier = self._frontiers.setdefault(name, _Frontier())
+            position_ts[rows], count[rows] = _positions(times, codes, frontier)
+        self._events += len(ts)
+        return Marked(highest, late, position_ts, count)
+
+
+def _maxima(values: Numbers, highest: dict[tuple[str, int], int], name: tuple[str, int]) -> Numbers:
+    """Return the highest value before each, and keep the last one for the next values of this name.
+
+    >>> highest = {("t", 0): 6}
+    >>> _maxima(np.array([5, 9, 7]), highest, ("t", 0)).tolist(), highest
+    ([6, 6, 9], {('t', 0): 9})
+    """
+    maxima: Numbers = np.maximum.accumulate(np.maximum(values, highest.get(name, 0)))
+    before = np.concatenate([[highest.get(name, 0)], maxima[:-1]])
+    highest[name] = int(maxima[-1])
+    return before
+
+
+def _positions(times: Numbers, digests: Numbers, frontier: _Frontier) -> tuple[Numbers, Numbers]:
+    """Return the highest time before each event, and the number of different events that have it.
+
+    >>> frontier = _Frontier(5, 1, np.array([70]))
+    >>> ts, count = _positions(np.array([5, 5, 4, 9, 9]), np.array([70, 71, 60, 90, 91]), frontier)
+    >>> ts.tolist(), count.tolist(), (frontier.ts, frontier.count, sorted(frontier.digests.tolist()))
+    ([5, 5, 5, 5, 9], [1, 1, 2, 2, 1], (9, 2, [90, 91]))
+    """
+    highest = np.maximum.accumulate(np.maximum(times, frontier.ts))
+    new = _first_of_time(highest, digests, times == highest, frontier)
+    total, before = np.cumsum(new), np.concatenate([[frontier.ts], highest[:-1]])
+    starts = np.maximum.accumulate(np.where(highest != before, np.arange(len(times)), -1))
+    base = np.where(starts < 0, -frontier.count, np.where(starts > 0, total[np.maximum(starts, 1) - 1], 0))
+    counts: Numbers = total - base
+    positions = before, np.concatenate([[frontier.count], counts[:-1]])
+    last = int(highest[-1])
+    seen = digests[new & (highest == last)]
+    frontier.digests = np.concatenate([frontier.digests, seen]) if last == frontier.ts else seen
+    frontier.ts, frontier.count = last, int(counts[-1])
+    return positions
+
+
+def _first_of_time(highest: Numbers, digests: Numbers, chosen: Flags, frontier: _Frontier) -> Flags:
+    """Return which of the chosen events are the first with their digest among those of their time."""
+    at = np.flatnonzero(chosen)
+    first = np.zeros(len(highest), np.bool_)
+    if not len(at):
+        return first
+    own = highest[at]
+    if own[0] != frontier.ts and (own[1:] > own[:-1]).all():  # each transaction has one event here
+        first[at] = True
+        return first
+    known = len(frontier.digests)
+    times = np.concatenate([np.full(known, frontier.ts), own])
+    codes = combined(times, np.concatenate([frontier.digests, digests[at]]))
+    _, firsts = np.unique(codes, return_index=True)
+    first[at[firsts[firsts >= known] - known]] = True
+    return first
