@@ -197,7 +197,7 @@ def _copies(groups: Iterator[Sides]) -> Generator[Tagged, None, UnmetFaults]:
         fault_of, event_of = _matches(events, faults)
         if len(fault_of):
             copied = events.take(pa.array(event_of)).select(EVENT_STREAM.names)
-            yield COPIES, _placed_behind(copied, faults.take(pa.array(fault_of)))
+            yield COPIES, _behind(copied, faults.take(pa.array(fault_of)))
         missing = faults.column("required").to_numpy(zero_copy_only=False).copy()
         missing[fault_of] = False
         lost = faults.filter(pa.array(missing))
@@ -222,7 +222,7 @@ def _matches(events: pa.RecordBatch, faults: pa.RecordBatch) -> tuple[Numbers, N
     return fault_of[fits], event_of[fits]
 
 
-def _placed_behind(events: EventBatch, faults: pa.RecordBatch) -> EventBatch:
+def _behind(events: EventBatch, faults: pa.RecordBatch) -> EventBatch:
     """Return copies behind all events of their time, in the order of their recorded messages."""
     count = faults.column("delivered_count").to_numpy().astype(np.int64)
     positions = [np.where(count < 0, _AT_END, count)]
