@@ -175,7 +175,7 @@ def text_lines(outcomes: Sequence[CaseOutcome]) -> Iterator[str]:
     causes: dict[tuple[str, str], list[CaseOutcome]] = {}
     for outcome in outcomes:
         if not outcome.expected:
-            causes.setdefault((outcome.label, _cause(outcome)), []).append(outcome)
+            causes.setdefault((outcome.label, cause(outcome)), []).append(outcome)
     for first, *others in causes.values():
         yield f"{first.label}: {first.case.id}: {first.case.description}"
         yield from (f"  {printable(line)}" for reason in first.reasons for line in reason.split("\n"))
@@ -186,12 +186,14 @@ def text_lines(outcomes: Sequence[CaseOutcome]) -> Iterator[str]:
     yield ", ".join(f"{label} {count}" for label, count in counts(outcomes).items() if count)
 
 
-def _cause(outcome: CaseOutcome) -> str:
-    """Return the reasons without quoted values and numbers, which differ from case to case.
+def cause(outcome: CaseOutcome) -> str:
+    """Return what the reasons of cases that fail alike have in common; the id without a reason."""
+    return general("\n".join(outcome.reasons)) or outcome.case.id
 
-    The result is the id of the case if there is no reason.
-    """
-    return _VALUE.sub("…", "\n".join(outcome.reasons)) or outcome.case.id
+
+def general(reason: str) -> str:
+    """Return a reason without quoted values and numbers, which differ from case to case."""
+    return _VALUE.sub("…", reason)
 
 
 def printable(text: str) -> str:

@@ -19,7 +19,12 @@ public final class Main {
     public static void main(String[] arguments) throws IOException {
         PrintStream answers = new PrintStream(new FileOutputStream(FileDescriptor.out), false, StandardCharsets.UTF_8);
         System.setOut(System.err); // what a library prints must not be read as an answer
-        Map<String, Format> formats = Map.of("paimon-canal", new PaimonCanal(), "seatunnel-canal", new SeaTunnelCanal());
+        Map<String, Format> formats = Map.of(
+                "paimon-canal", PaimonFormat.canal(),
+                "paimon-maxwell", PaimonFormat.maxwell(),
+                "seatunnel-canal", SeaTunnelFormat.canal(),
+                "seatunnel-debezium", SeaTunnelFormat.debezium(),
+                "seatunnel-maxwell", SeaTunnelFormat.maxwell());
         BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = requests.readLine(); line != null; line = requests.readLine()) {
             Request request = JSON.readValue(line, Request.class);

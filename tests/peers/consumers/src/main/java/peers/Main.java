@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
 import java.util.Map;
 
 /** Hands each message on stdin to the consumer it names; answers with one line each. */
@@ -32,16 +33,20 @@ public final class Main {
         Map<String, String> lenient = Map.of("ignore-parse-errors", "true");
         // The option's name promises more: it only says that the row lies under "payload".
         Map<String, String> payload = Map.of("schema-include", "true");
-        return Map.of(
-                "canal-flat-message", new CanalFlatMessage(),
-                "connect-json", new ConnectJson(Converters.of(true)),
-                "connect-json-without-schemas", new ConnectJson(Converters.of(false)),
-                "debezium-unwrap", new DebeziumUnwrap(Converters.of(true)),
-                "flink-canal-json", new FlinkFormat("canal-json", Map.of()),
-                "flink-canal-json-lenient", new FlinkFormat("canal-json", lenient),
-                "flink-debezium-json", new FlinkFormat("debezium-json", payload),
-                "flink-debezium-json-lenient",
+        Converters schemas = Converters.of(true);
+        Map<String, Consumer> consumers = new HashMap<>();
+        consumers.put("canal-flat-message", new CanalFlatMessage());
+        consumers.put("connect-json", new ConnectJson(schemas));
+        consumers.put("connect-json-without-schemas", new ConnectJson(Converters.of(false)));
+        consumers.put("debezium-unwrap", DebeziumTransforms.unwrap(schemas));
+        consumers.put("iceberg-debezium", DebeziumTransforms.iceberg(schemas));
+        consumers.put("flink-canal-json", new FlinkFormat("canal-json", Map.of()));
+        consumers.put("flink-canal-json-lenient", new FlinkFormat("canal-json", lenient));
+        consumers.put("flink-maxwell-json", new FlinkFormat("maxwell-json", Map.of()));
+        consumers.put("flink-debezium-json", new FlinkFormat("debezium-json", payload));
+        consumers.put("flink-debezium-json-lenient",
                 new FlinkFormat("debezium-json", Map.of("schema-include", "true", "ignore-parse-errors", "true")));
+        return consumers;
     }
 
     private static Map<String, Object> answer(Consumer consumer, Request request) {
