@@ -288,7 +288,11 @@ def test_a_conformance_case_loads_no_spark() -> None:
 
 
 @pytest.mark.parametrize(
-    "codec", ["open_protocol", "craft", "canal_json", "debezium", "simple", "avro", "maxwell", "canal"]
+    "codec",
+    [
+        "open_protocol", "craft", "canal_json", "debezium", "simple", "avro", "debezium_avro", "maxwell",
+        "canal",
+    ],
 )
 def test_a_decoder_loads_no_arrow(codec: str) -> None:
     assert _loads(f"import ticdc_producer.protocols.{codec}.decoder") == set()

@@ -136,7 +136,7 @@ def test_rows_of_a_consumer_are_those_that_are_not_marked(tmp_path: Path) -> Non
         f"DELETE FROM t WHERE id = 1; {HARD} UPDATE t SET v = 'z' WHERE id = 1;",
     ],
 )
-def test_rows_of_which_ticdc_sends_nothing_or_too_much_are_not_compared(changes: str, tmp_path: Path) -> None:
+def test_rows_that_do_not_follow_from_the_events_are_not_compared(changes: str, tmp_path: Path) -> None:
     script = f"{CREATE}INSERT INTO t VALUES (1, 'a');\n{changes}"
     folder = run(script, tmp_path, URI.format("open-protocol", "new"))
     assert not (folder / "state/test.t.jsonl").exists()

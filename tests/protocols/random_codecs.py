@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,11 +24,21 @@ from ticdc_producer.protocols.craft.decoder import CraftDecoder
 from ticdc_producer.protocols.craft.encoder import CraftEncoder
 from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
 from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
+from ticdc_producer.protocols.debezium_avro.connect import avro_schema
+from ticdc_producer.protocols.debezium_avro.decoder import DebeziumAvroDecoder
+from ticdc_producer.protocols.debezium_avro.encoder import DebeziumAvroEncoder
+from ticdc_producer.protocols.debezium_avro.schemas import ddl_schema
 from ticdc_producer.protocols.maxwell.decoder import MaxwellDecoder
 from ticdc_producer.protocols.maxwell.encoder import MaxwellEncoder
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
-from ticdc_producer.protocols.row_options import AvroOptions, CanalJSONOptions, DebeziumOptions, SimpleOptions
+from ticdc_producer.protocols.row_options import (
+    AvroOptions,
+    CanalJSONOptions,
+    DebeziumAvroOptions,
+    DebeziumOptions,
+    SimpleOptions,
+)
 from ticdc_producer.protocols.simple import avro_encoder, json_encoder
 from ticdc_producer.protocols.simple.decoder import SimpleDecoder
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
@@ -154,6 +164,17 @@ _AVRO = st.builds(
     avro_enable_watermark=st.booleans(),
     avro_include_before_value=st.booleans(),
 )
+_DEBEZIUM_AVRO = st.builds(
+    DebeziumAvroOptions,
+    output_old_value=st.booleans(),
+    enable_tidb_extension=st.booleans(),
+    avro_decimal_handling_mode=st.sampled_from(["precise", "string"]),
+    avro_bigint_unsigned_handling_mode=st.sampled_from(["long", "string"]),
+    avro_enable_watermark=st.booleans(),
+    time_zone=st.sampled_from(["UTC", "+05:30", "Asia/Tokyo"]),
+    cluster_id=st.just("default") | NAMES,
+    build_ts_ms=_BUILT,
+)
 _PARTS: tuple[Part, Part] = ("key", "value")
 
 
@@ -164,6 +185,31 @@ def _avro_encoder(options: AvroOptions) -> AvroEncoder:
 def _avro_decoder(options: AvroOptions, table: TableInfo | None) -> AvroDecoder:
     known = {} if table is None else {i: schema_of(part, table, options) for i, part in enumerate(_PARTS)}
     return AvroDecoder(known.get)
+
+
+_KNOWN: list[str] = []
+
+
+class _EverySchema(Mapping[tuple[Part, str], int]):
+    """The ids of a registry that gives each schema an id when it is looked up: its index in ``_KNOWN``."""
+
+    def __init__(self, options: DebeziumAvroOptions) -> None:
+        self._of_ddl = avro_schema(ddl_schema("d", options))
+
+    def __getitem__(self, entry: tuple[Part, str]) -> int:
+        if entry[1] not in _KNOWN:
+            _KNOWN.append(entry[1])
+        return _KNOWN.index(entry[1])
+
+    def __iter__(self) -> Iterator[tuple[Part, str]]:
+        yield "value", self._of_ddl
+
+    def __len__(self) -> int:
+        return 1
+
+
+def _known_schema(number: int) -> str | None:
+    return _KNOWN[number] if number < len(_KNOWN) else None
 
 
 def _simple_decoder(options: SimpleOptions, table: TableInfo | None) -> SimpleDecoder:
@@ -195,6 +241,12 @@ CODECS = {
         _avro_encoder,
         _avro_decoder,
         frozenset({"CDC:ErrMessageTooLarge", "CDC:ErrAvroEncodeFailed", "CDC:ErrAvroMarshalFailed"}),
+    ),
+    "debezium-avro": Codec(
+        _DEBEZIUM_AVRO,
+        lambda options: DebeziumAvroEncoder(options, schema_ids=_EverySchema(options)),
+        lambda options, _: DebeziumAvroDecoder(_known_schema, time_zone=options.time_zone),
+        frozenset({"CDC:ErrAvroSchemaAPIError", "CDC:ErrDebeziumEncodeFailed"}),
     ),
     "maxwell": Codec(_MAXWELL, MaxwellEncoder, lambda *_: MaxwellDecoder(), frozenset({"panic"})),
     "canal": Codec(_CANAL, CanalEncoder, lambda *_: CanalDecoder(), frozenset()),

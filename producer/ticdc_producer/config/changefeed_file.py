@@ -20,6 +20,7 @@ from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.option_type import Plain, Secret
 from ticdc_producer.model.parameter import SinkKind
 from ticdc_producer.protocols.registry import BUILT_IN
+from ticdc_producer.protocols.spec import ProtocolSpec
 
 
 def _option(name: str, key: str = "") -> Any:
@@ -202,6 +203,12 @@ class IntegritySection(ConfigSection):
     corruption_handle_level: str | None = _option("corruption-handle-level")
 
 
+def _is_of_others(spec: ProtocolSpec, protocol: str) -> bool:
+    """Return whether a protocol has a section below ``sink``, and another protocol does not have it."""
+    own = BUILT_IN[protocol].section if protocol in BUILT_IN else ""
+    return bool(spec.section) and spec.section != own
+
+
 class SinkSection(ConfigSection):
     """``[sink]``"""
 
@@ -244,7 +251,7 @@ class SinkSection(ConfigSection):
         lost = (key.removeprefix("sink.").replace("-", "_") for key in KEYS_OF_NO_API)
         overrides: dict[str, Any] = dict.fromkeys(lost)
         for spec in BUILT_IN.values():
-            part = getattr(self, spec.section) if spec.section and spec.name != protocol else None
+            part = getattr(self, spec.section) if _is_of_others(spec, protocol) else None
             if part is not None:
                 ignored = part.model_fields_set - _OF_ALL_PROTOCOLS
                 overrides[spec.section] = part.model_copy(update=dict.fromkeys(ignored))
@@ -316,7 +323,7 @@ class ChangefeedFile(ConfigSection):
     def warnings(self, protocol: str) -> Iterator[str]:
         """Yield what has no effect although TiCDC accepts it (``pkg/sink/codec/common/config.go``)."""
         for spec in BUILT_IN.values():
-            part = getattr(self.sink, spec.section, None) if spec.section and spec.name != protocol else None
+            part = getattr(self.sink, spec.section, None) if _is_of_others(spec, protocol) else None
             default = spec.defaults.get("output-old-value", True)
             if part is not None and part.output_old_value is False and default:
                 yield f"sink.{spec.section}.output-old-value has no effect: it is an option of {spec.name}"

@@ -39,7 +39,6 @@ class ProtocolName(Choice):
 
 PROTOCOL = ProtocolName(
     choices=tuple(BUILT_IN),
-    foreign=("debezium-avro",),
     aliases=tuple((alias, spec.name) for spec in BUILT_IN.values() for alias in spec.aliases),
 )
 """TiCDC's protocols, and those of installed packages."""
@@ -214,8 +213,8 @@ _CLIENT = (
 )
 _GENERAL = (*_MESSAGES, *_UPSTREAM, *_INTEGRITY, *_KAFKA, *OF_STORAGE, *_CLIENT, *_OURS)
 _NAMES_OF_ALL = {option.name for option in _GENERAL}
-_OF_ONE_PROTOCOL = tuple(option for spec in BUILT_IN.values() for option in spec.parameters)
-PARAMETERS: tuple[Parameter, ...] = (*_GENERAL, *_OF_ONE_PROTOCOL, *WITHOUT_EFFECT, *REJECTED)
+_OF_SOME_PROTOCOLS = tuple(dict.fromkeys(option for spec in BUILT_IN.values() for option in spec.parameters))
+PARAMETERS: tuple[Parameter, ...] = (*_GENERAL, *_OF_SOME_PROTOCOLS, *WITHOUT_EFFECT, *REJECTED)
 """All options. Rejected options have only a name and a reason."""
 
 OF_MESSAGES = tuple(

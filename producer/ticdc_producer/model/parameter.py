@@ -12,7 +12,7 @@ Profile: TypeAlias = Literal["classic", "new"]
 
 
 Protocol: TypeAlias = Literal[
-    "open-protocol", "canal-json", "debezium", "craft", "simple", "avro", "maxwell", "canal"
+    "open-protocol", "canal-json", "debezium", "craft", "simple", "avro", "debezium-avro", "maxwell", "canal"
 ]
 FileProtocol: TypeAlias = Literal["csv", "canal-json"]
 """The protocols of the storage sink."""

@@ -31,6 +31,7 @@ from ticdc_producer.protocols.canal_json.spec import SPEC as CANAL_JSON
 from ticdc_producer.protocols.craft.spec import SPEC as CRAFT
 from ticdc_producer.protocols.csv.spec import SPEC as CSV
 from ticdc_producer.protocols.debezium.spec import SPEC as DEBEZIUM
+from ticdc_producer.protocols.debezium_avro.spec import SPEC as DEBEZIUM_AVRO
 from ticdc_producer.protocols.maxwell.spec import SPEC as MAXWELL
 from ticdc_producer.protocols.open_protocol.spec import SPEC as OPEN_PROTOCOL
 from ticdc_producer.protocols.simple.spec import SPEC as SIMPLE
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from ticdc_producer.protocols.message_batch import MessageBatch
 
 
-_SPECS = (OPEN_PROTOCOL, CANAL_JSON, DEBEZIUM, CRAFT, SIMPLE, AVRO, MAXWELL, CANAL, CSV)
+_SPECS = (OPEN_PROTOCOL, CANAL_JSON, DEBEZIUM, CRAFT, SIMPLE, AVRO, DEBEZIUM_AVRO, MAXWELL, CANAL, CSV)
 BUILT_IN = {spec.name: spec for spec in _SPECS}
 
 

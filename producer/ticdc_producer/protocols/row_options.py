@@ -226,6 +226,58 @@ class DebeziumOptions:
         return physical(commit_ts) if self.build_ts_ms is None else self.build_ts_ms
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DebeziumAvroOptions:
+    """Options of the encoding; TiCDC new architecture has the protocol.
+
+    :param output_old_value: whether updates have ``before``; deletes always have it.
+    :param enable_tidb_extension: add the TiDB type of each column.
+    :param avro_decimal_handling_mode: DECIMAL as Connect's ``Decimal`` (``precise``) or as text (``string``).
+    :param avro_bigint_unsigned_handling_mode: BIGINT UNSIGNED as ``long``, which cannot hold the largest
+        ones, or as text (``string``).
+    :param avro_enable_watermark: send DDL and resolved events; requires the extension.
+    :param cluster_id: the cluster id of TiCDC, which is Debezium's logical server name.
+    :param time_zone: IANA name of the changefeed's time zone, in which TIMESTAMP values are given.
+    :param build_ts_ms: ``ts_ms`` in Unix milliseconds; None for the physical time of the commit.
+    :raises ChangefeedError: for an unknown mode, and for classic TiCDC.
+    """
+
+    profile: Profile = "new"
+    output_old_value: bool = True
+    enable_tidb_extension: bool = False
+    avro_decimal_handling_mode: DecimalMode = "precise"
+    avro_bigint_unsigned_handling_mode: BigintUnsignedMode = "long"
+    avro_enable_watermark: bool = False
+    cluster_id: str = "default"
+    time_zone: str = "UTC"
+    build_ts_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        for field, modes in _MODES.items():
+            mode = getattr(self, field)
+            if mode not in modes:
+                name = field.replace("_", "-")
+                raise ChangefeedError(f"unknown {name} {mode!r}", parameter=name, hint=nearest(mode, modes))
+
+    @property
+    def sends_watermarks(self) -> bool:
+        """Whether DDL and resolved events have messages."""
+        return self.enable_tidb_extension and self.avro_enable_watermark
+
+    @property
+    def of_json(self) -> DebeziumOptions:
+        """The options of the same events in Debezium's JSON."""
+        return DebeziumOptions(
+            profile="new",
+            enable_tidb_extension=True,
+            output_old_value=self.output_old_value,
+            output_ddl=True,
+            cluster_id=self.cluster_id,
+            time_zone=self.time_zone,
+            build_ts_ms=self.build_ts_ms,
+        )
+
+
 _FORMATS = ("json", "avro")
 
 

@@ -172,7 +172,7 @@ def _reader(name: str, written: str, schema: Mapping[str, object], parameters: M
         case "BLOB", "bytes":
             return AvroCursor.length_prefixed
         case "DECIMAL", "bytes":
-            return _decimal(schema)
+            return decimal_reader(schema)
         case "DECIMAL", "string":
             return _text("decimal")
         case "BIT", "bytes":
@@ -216,7 +216,11 @@ def _number(cursor: AvroCursor, number: float, code: MySQLType) -> bytes:
     return plain_text(number, code)
 
 
-def _decimal(schema: Mapping[str, object]) -> Reader:
+def decimal_reader(schema: Mapping[str, object]) -> Reader:
+    """Return the reader of Avro's logical type ``decimal``.
+
+    :raises BadSchema: for a schema without it, or with more digits than DECIMAL has.
+    """
     precision, scale = schema.get("precision"), schema.get("scale")
     if schema.get("logicalType") != "decimal" or not isinstance(precision, int) or not isinstance(scale, int):
         raise BadSchema("the logical type decimal")

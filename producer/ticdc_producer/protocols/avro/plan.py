@@ -184,7 +184,7 @@ def _bare_writer(column: ColumnInfo, options: AvroOptions) -> Writer:
     if column.type == T.BIT:
         return lambda values: length_prefixed(map_distinct(values, _bits))
     if is_decimal(column, options):
-        return lambda values: length_prefixed(map_values(values, _unscaled))
+        return lambda values: length_prefixed(map_values(values, unscaled))
     return length_prefixed
 
 
@@ -194,10 +194,10 @@ def _bits(value: bytes) -> bytes:
     return number.to_bytes(max(1, (number.bit_length() + 7) // 8), "big")
 
 
-def _unscaled(value: bytes) -> bytes:
+def unscaled(value: bytes) -> bytes:
     """Return the unscaled number of a decimal in the fewest bytes, big-endian two's complement.
 
-    >>> _unscaled(b"1.28"), _unscaled(b"-1.28")
+    >>> unscaled(b"1.28"), unscaled(b"-1.28")
     (b'\\x00\\x80', b'\\x80')
     """
     number = int(value.replace(b".", b"", 1))

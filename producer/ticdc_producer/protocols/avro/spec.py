@@ -36,30 +36,30 @@ def check_changefeed(options: Mapping[str, Plain], topics: Sequence[str], reache
     """
     if options["force-replicate"]:
         raise ChangefeedError(
-            "force-replicate must be off with protocol avro",
+            f"force-replicate must be off with protocol {options['protocol']}",
             parameter="force-replicate",
             hint="a table without a handle key has no message key",
         )
     if options.get(_GLUE):
         hint = "registries are reached as Confluent's: use schema-registry"
-        raise ChangefeedError(f"protocol avro with {_GLUE} is not simulated", parameter=_GLUE, hint=hint)
+        what = f"protocol {options['protocol']} with {_GLUE} is not simulated"
+        raise ChangefeedError(what, parameter=_GLUE, hint=hint)
     for topic in topics:
         if "{" in topic and not ("{schema}" in topic and "{table}" in topic):
-            what = f"topic expression {topic!r} of protocol avro lacks a placeholder"
+            what = f"topic expression {topic!r} of protocol {options['protocol']} lacks a placeholder"
             raise ChangefeedError(what, parameter="topic", hint="Avro requires both {schema} and {table}")
-    _check_registry(str(options["schema-registry"] or ""), reaches_kafka)
+    _check_registry(str(options["protocol"]), str(options["schema-registry"] or ""), reaches_kafka)
 
 
 _GLUE = "glue-schema-registry-config"
 
 
-def _check_registry(url: str, reaches_kafka: bool) -> None:
+def _check_registry(protocol: str, url: str, reaches_kafka: bool) -> None:
     hint = "schema-registry=http://HOST:8081, as a parameter or in [sink]"
     if not url:
         if reaches_kafka:
-            raise ChangefeedError(
-                "protocol avro needs a schema registry", parameter="schema-registry", hint=hint
-            )
+            what = f"protocol {protocol} needs a schema registry"
+            raise ChangefeedError(what, parameter="schema-registry", hint=hint)
         return
     try:
         parts = urlsplit(url)
@@ -116,8 +116,42 @@ def _annotate(key: bytes | None, value: bytes | None, options: Options) -> Itera
     yield from avro_spans(key, value, inputs.get("schema_of") or inputs.get("schemas", {}).get)
 
 
-def _sends_ddl(options: Mapping[str, Plain]) -> bool:
+def sends_ddl(options: Mapping[str, Plain]) -> bool:
     return bool(options["enable-tidb-extension"] and options["avro-enable-watermark"])
+
+
+DECIMAL_MODE = Parameter(
+    name="avro-decimal-handling-mode",
+    value=Choice(choices=("precise", "string"), aliases=(("", "precise"),)),
+    default="precise",
+    file_key=CODEC + "avro-decimal-handling-mode",
+    ignored_elsewhere=True,
+    effect="DECIMAL as Avro's decimal, or as text.",
+)
+BIGINT_UNSIGNED_MODE = Parameter(
+    name="avro-bigint-unsigned-handling-mode",
+    value=Choice(choices=("long", "string"), aliases=(("", "long"),)),
+    default="long",
+    file_key=CODEC + "avro-bigint-unsigned-handling-mode",
+    ignored_elsewhere=True,
+    effect="BIGINT UNSIGNED as 64 bits that readers interpret as signed, or as text.",
+)
+ENABLE_WATERMARK = Parameter(
+    name="avro-enable-watermark",
+    value=Boolean(),
+    default=False,
+    file_key=CODEC + "avro-enable-watermark",
+    ignored_elsewhere=True,
+    effect="With the TiDB extension: DDL and watermark messages, in a form that TiCDC uses in its "
+    "own tests.",
+)
+SCHEMA_REGISTRY = Parameter(
+    name="schema-registry",
+    value=Secret(),
+    file_key="sink.schema-registry",
+    of_client=True,
+    effect="URL of the registry that stores Avro's schemas; it may contain user and password.",
+)
 
 
 SPEC = ProtocolSpec(
@@ -128,31 +162,9 @@ SPEC = ProtocolSpec(
     encoder=_encoder,
     decoder=_decoder,
     parameters=(
-        Parameter(
-            name="avro-decimal-handling-mode",
-            value=Choice(choices=("precise", "string"), aliases=(("", "precise"),)),
-            default="precise",
-            file_key=CODEC + "avro-decimal-handling-mode",
-            ignored_elsewhere=True,
-            effect="DECIMAL as Avro's decimal, or as text.",
-        ),
-        Parameter(
-            name="avro-bigint-unsigned-handling-mode",
-            value=Choice(choices=("long", "string"), aliases=(("", "long"),)),
-            default="long",
-            file_key=CODEC + "avro-bigint-unsigned-handling-mode",
-            ignored_elsewhere=True,
-            effect="BIGINT UNSIGNED as 64 bits that readers interpret as signed, or as text.",
-        ),
-        Parameter(
-            name="avro-enable-watermark",
-            value=Boolean(),
-            default=False,
-            file_key=CODEC + "avro-enable-watermark",
-            ignored_elsewhere=True,
-            effect="With the TiDB extension: DDL and watermark messages, in a form that TiCDC uses in its "
-            "own tests.",
-        ),
+        DECIMAL_MODE,
+        BIGINT_UNSIGNED_MODE,
+        ENABLE_WATERMARK,
         Parameter(
             name="avro-include-before-value",
             value=Boolean(),
@@ -162,15 +174,9 @@ SPEC = ProtocolSpec(
             ignored_elsewhere=True,
             effect="Values have the old image and the operation, and deletes have values.",
         ),
-        Parameter(
-            name="schema-registry",
-            value=Secret(),
-            file_key="sink.schema-registry",
-            of_client=True,
-            effect="URL of the registry that stores Avro's schemas; it may contain user and password.",
-        ),
+        SCHEMA_REGISTRY,
     ),
-    sends_ddl=_sends_ddl,
+    sends_ddl=sends_ddl,
     schemas=RegisteredSchemas(of_tables=_schemas, id_in=_id_in),
     check=check_changefeed,
     # Without the extension rows have neither operation nor commit-ts. Messages of random histories would need

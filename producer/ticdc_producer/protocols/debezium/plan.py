@@ -147,7 +147,7 @@ def _column_plan(column: ColumnInfo, options: DebeziumOptions) -> DebeziumColumn
     return DebeziumColumnPlan(
         prefix=string(column.name) + b":",
         render=renderer(column, options),
-        null=_null_text(column, options),
+        null=null_json(column, options),
         may_be_refused=column.type in _MAY_BE_REFUSED,
         default=column.default or b"",
     )
@@ -249,7 +249,7 @@ def _single_value(column: ColumnInfo, options: DebeziumOptions, value: bytes) ->
     return bytes(json)
 
 
-def _null_text(column: ColumnInfo, options: DebeziumOptions) -> bytes:
+def null_json(column: ColumnInfo, options: DebeziumOptions) -> bytes:
     """Return the JSON for NULL: the DEFAULT of the column, if it has one."""
     if column.default_expression == _NOW:
         return _now_for_null(column)

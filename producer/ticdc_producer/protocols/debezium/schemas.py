@@ -98,7 +98,7 @@ def _known_fields(listed: list[Schema], others: list[Schema]) -> bool:
 
 
 _NAME = "io.debezium.connector.schema."
-_VALUE_NAME = "io.debezium.connector.mysql.SchemaChangeValue"
+DDL_NAME = "io.debezium.connector.mysql.SchemaChangeValue"
 
 
 def _scalars(listed: str) -> list[Schema]:
@@ -136,7 +136,7 @@ DDL_KEY_SCHEMA: Schema = {
 }  # fmt: skip
 
 
-_VALUE_FIELDS = [
+DDL_FIELDS = [
     *_scalars("ts_ms:int64 databaseName:string? schemaName:string? ddl:string?"),
     _structs("tableChanges", "Change", [*_scalars("type:string id:string"), _TABLE_SCHEMA]),
 ]
@@ -149,10 +149,10 @@ def is_ddl_schema(schema: bytes) -> bool:
     :param schema: JSON.
     """
     parsed = json.loads(schema)
-    named = {"optional": False, "type": "struct", "version": 1, "name": _VALUE_NAME}
+    named = {"optional": False, "type": "struct", "version": 1, "name": DDL_NAME}
     if not isinstance(parsed, dict) or parsed | named != parsed or parsed.keys() != {*named, "fields"}:
         return False
-    return is_envelope_of_ddl(parsed, _VALUE_FIELDS)
+    return is_envelope_of_ddl(parsed, DDL_FIELDS)
 
 
 def ddl_value_schema(options: DebeziumOptions) -> Schema:
@@ -161,6 +161,6 @@ def ddl_value_schema(options: DebeziumOptions) -> Schema:
         "optional": False,
         "type": "struct",
         "version": 1,
-        "name": _VALUE_NAME,
-        "fields": [source_schema(options), *_VALUE_FIELDS],
+        "name": DDL_NAME,
+        "fields": [source_schema(options), *DDL_FIELDS],
     }

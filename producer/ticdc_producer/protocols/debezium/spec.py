@@ -68,6 +68,8 @@ def _annotate(key: bytes | None, value: bytes | None, _options: Options) -> Iter
     yield from json_spans("value", value, member_of(images))
 
 
+CLUSTER_ID = own_parameter("cluster-id", Text(), "default", "TiCDC's cluster id (TiCDC: a server setting).")
+
 SPEC = ProtocolSpec(
     name="debezium",
     title="Debezium",
@@ -94,7 +96,7 @@ SPEC = ProtocolSpec(
             profiles=("new",),
             effect="The transaction's start-ts in source: one TSO before its commit.",
         ),
-        own_parameter("cluster-id", Text(), "default", "TiCDC's cluster id (TiCDC: a server setting)."),
+        CLUSTER_ID,
         own_parameter(
             "invalid-utf8",
             Choice(choices=("raw", "replace")),

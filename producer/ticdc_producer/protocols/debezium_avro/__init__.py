@@ -1,0 +1,1 @@
+"""Debezium's envelope in Avro, with the schemas of a registry."""

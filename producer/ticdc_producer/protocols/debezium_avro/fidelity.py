@@ -1,0 +1,91 @@
+"""The fidelity of Debezium in Avro: the properties of events that its messages do not preserve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ticdc_producer.model.column import ColumnFlag, ColumnInfo
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.fidelity import AsHashed, Fidelity, StoredValues, ValueProjection
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.protocols.debezium.fidelity import DebeziumFidelity
+from ticdc_producer.protocols.debezium.plan import logical_name, text_default, tidb_type
+from ticdc_producer.protocols.debezium_avro.columns import untyped_name
+from ticdc_producer.protocols.debezium_avro.connect import DECIMAL
+from ticdc_producer.protocols.debezium_avro.schemas import is_decimal, kind_of
+from ticdc_producer.protocols.row_options import DebeziumAvroOptions
+
+T = MySQLType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DebeziumAvroFidelity(Fidelity):
+    """The fidelity of Debezium in Avro. Values are those of Debezium's JSON with the TiDB extension, but:
+
+    - DECIMAL arrives exactly; NULL of a column with a DEFAULT, as the DEFAULT;
+    - a BIGINT UNSIGNED that ``long`` cannot hold is refused.
+
+    Types are those of TiDB with the extension. Without it they are Connect's, and a BIGINT UNSIGNED or
+    DECIMAL as text is a text.
+    """
+
+    options: DebeziumAvroOptions
+
+    @classmethod
+    def of(cls, options: DebeziumAvroOptions) -> DebeziumAvroFidelity:
+        """Return the fidelity of an encoder with these options."""
+        return cls(
+            old_values="all" if options.output_old_value else "none",
+            sql_types=options.enable_tidb_extension,
+            table_ids="none",
+            resolved=options.sends_watermarks,
+            options=options,
+        )
+
+    @property
+    def _of_json(self) -> DebeziumFidelity:
+        return DebeziumFidelity.of(self.options.of_json)
+
+    def visible_flag(self, flag: int) -> int:
+        """Return the flag of the handle key for the columns of the message key; no other flag is visible."""
+        return int(flag & ColumnFlag.HANDLE_KEY)
+
+    def visible_type(self, column: ColumnInfo, flag: int) -> str:  # noqa: ARG002  # does not depend on flags
+        if self.options.enable_tidb_extension:
+            return tidb_type(column)
+        name = DECIMAL if is_decimal(column, self.options) else logical_name(column)
+        return untyped_name(kind_of(column, self.options), name)
+
+    def visible_ddl_type(self, action: int) -> int:  # noqa: ARG002  # no DDL has a visible type
+        return 0
+
+    def ddl_skip_reason(self, action: int) -> str:
+        if not self.options.sends_watermarks:
+            return "Debezium in Avro has no message for DDLs without avro-enable-watermark"
+        return self._of_json.ddl_skip_reason(action)
+
+    def value_projection(self, column: ColumnInfo) -> ValueProjection | None:
+        if column.type != T.NEW_DECIMAL:
+            return self._of_json.value_projection(column)
+        default = text_default(column)
+        if default is None:
+            return None
+        if is_decimal(column, self.options):
+            default = _with_scale(default, column.decimal)
+        return lambda value: default if value is None else value
+
+    def stored_values(self, column: ColumnInfo) -> StoredValues | None:  # noqa: ARG002  # all are equal
+        return None
+
+    @property
+    def hashed_types(self) -> Mapping[str, AsHashed]:
+        """The types whose values can be hashed as in TiCDC."""
+        return self._of_json.hashed_types if self.options.enable_tidb_extension else {}
+
+
+def _with_scale(number: bytes, scale: int) -> Value:
+    whole, _, fraction = number.partition(b".")
+    return b"%b.%b" % (whole, fraction.ljust(scale, b"0")) if scale > 0 else whole
+
+

@@ -1,0 +1,88 @@
+"""The specification of Debezium in Avro.
+
+Source: ticdc ``pkg/sink/codec/common/config.go`` (``Validate``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
+
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.avro.spec import (
+    BIGINT_UNSIGNED_MODE,
+    DECIMAL_MODE,
+    ENABLE_WATERMARK,
+    SCHEMA_REGISTRY,
+    check_changefeed,
+    sends_ddl,
+)
+from ticdc_producer.protocols.base import Decoder, Encoder
+from ticdc_producer.protocols.debezium.spec import CLUSTER_ID
+from ticdc_producer.protocols.row_options import DebeziumAvroOptions
+from ticdc_producer.protocols.spec import ConformanceOptions, Inputs, ProtocolSpec, RegisteredSchemas
+from ticdc_producer.protocols.wire import WireFormat
+
+if TYPE_CHECKING:
+    from ticdc_producer.protocols.spec import Schema
+
+
+def _encoder(options: DebeziumAvroOptions, inputs: Inputs) -> Encoder:
+    from ticdc_producer.protocols.debezium_avro.encoder import DebeziumAvroEncoder
+
+    return DebeziumAvroEncoder(options, schema_ids=inputs.get("schema_ids"))
+
+
+def _decoder(options: DebeziumAvroOptions, inputs: Inputs) -> Decoder:
+    from ticdc_producer.protocols.debezium_avro.decoder import DebeziumAvroDecoder
+
+    schema_of = inputs.get("schema_of") or inputs.get("schemas", {}).get
+    return DebeziumAvroDecoder(schema_of, time_zone=options.time_zone)
+
+
+def _schemas(
+    tables: Iterable[TableInfo], topic: Callable[[TableInfo], str], options: DebeziumAvroOptions
+) -> Sequence[Schema]:
+    from ticdc_producer.protocols.debezium_avro.schemas import schemas
+
+    return schemas(tables, topic, options)
+
+
+def _id_in(part: bytes) -> int | None:
+    from ticdc_producer.protocols.avro.decoder import schema_id_of
+
+    return schema_id_of(part)
+
+
+def _form_of(options: Mapping[str, object]) -> Callable[[bytes], object]:
+    from ticdc_producer.protocols.debezium_avro.wire import wire_form
+
+    inputs = cast("Inputs", options)
+    return wire_form(inputs.get("schema_of") or inputs.get("schemas", {}).get)
+
+
+SPEC = ProtocolSpec(
+    name="debezium-avro",
+    title="Debezium in Avro",
+    options=DebeziumAvroOptions,
+    encoder=_encoder,
+    decoder=_decoder,
+    profiles=("new",),
+    section="debezium",
+    parameters=(DECIMAL_MODE, BIGINT_UNSIGNED_MODE, ENABLE_WATERMARK, SCHEMA_REGISTRY, CLUSTER_ID),
+    sends_ddl=sends_ddl,
+    schemas=RegisteredSchemas(of_tables=_schemas, id_in=_id_in),
+    check=check_changefeed,
+    conformance=ConformanceOptions(
+        types={"profile": "new", "enable-tidb-extension": True},
+        others={"profile": "new", "enable-tidb-extension": True},
+        histories={"profile": "new", "enable-tidb-extension": True, "avro-enable-watermark": True},
+        variants=(
+            {"avro-decimal-handling-mode": "string"},
+            {"avro-bigint-unsigned-handling-mode": "string"},
+        ),
+    ),
+    wire=WireFormat(
+        excluded={"value.ts_ms": "the wall clock when TiCDC built the message"}, form_of=_form_of, by_form=True
+    ),
+)
