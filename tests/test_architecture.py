@@ -290,7 +290,14 @@ def test_a_conformance_case_loads_no_spark() -> None:
 @pytest.mark.parametrize(
     "codec",
     [
-        "open_protocol", "craft", "canal_json", "debezium", "simple", "avro", "debezium_avro", "maxwell",
+        "open_protocol",
+        "craft",
+        "canal_json",
+        "debezium",
+        "simple",
+        "avro",
+        "debezium_avro",
+        "maxwell",
         "canal",
     ],
 )

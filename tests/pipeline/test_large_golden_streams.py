@@ -21,7 +21,6 @@ from tests.protocols.golden_messages import Compared, GoldenMessage, load_messag
 from tests.protocols.large_messages import LargeFile, files, golden_compressor, text_of
 from tests.protocols.test_large_messages_golden import NEAR_THE_LIMIT, content_of
 from tests.streams import event_stream
-from tests.tiers import one_in
 from ticdc_producer.model.event import Message
 from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
@@ -39,7 +38,7 @@ PROTOCOLS = {"open": "open-protocol", "canal-json": "canal-json", "debezium": "d
 STEMS = sorted({file.path.name.split(".")[0] for file in files("debezium")})
 
 
-@pytest.fixture(scope="module", params=one_in(2, ([stem] for stem in STEMS)))
+@pytest.fixture(scope="module", params=STEMS)
 def stream(request: pytest.FixtureRequest) -> tuple[Job, pa.RecordBatch]:
     uri = "kafka:///golden?protocol=open-protocol&partition-num=1&batch-by=partition&ddl-text=tidb"
     job = prepare(GOLDEN / "visible" / f"{request.param}.sql", sink_uri=uri, overrides=[NOW_OF_GOLDEN])

@@ -10,7 +10,6 @@ from tests.protocols.debezium_events import events_of
 from tests.protocols.golden_messages import Compared, GoldenMessage, load_messages
 from tests.protocols.large_messages import LargeFile, files
 from tests.protocols.simple_golden import BUILT, encoded
-from tests.tiers import one_in
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.event import Message, RowEvent
 from ticdc_producer.protocols.compression import claimed_message
@@ -32,7 +31,7 @@ def test_the_number_of_golden_files() -> None:
 
 
 @pytest.mark.usefixtures("compressor")
-@pytest.mark.parametrize("file", one_in(3, ([file] for file in FILES)), ids=_id)
+@pytest.mark.parametrize("file", FILES, ids=_id)
 def test_golden_events_give_golden_bytes(file: LargeFile, compared: Compared) -> None:
     events, names = events_of(file.events), iter([claim.name for claim in file.claims()])
     options = SimpleOptions(

@@ -142,8 +142,7 @@ ENABLE_WATERMARK = Parameter(
     default=False,
     file_key=CODEC + "avro-enable-watermark",
     ignored_elsewhere=True,
-    effect="With the TiDB extension: DDL and watermark messages, in a form that TiCDC uses in its "
-    "own tests.",
+    effect="With the TiDB extension: DDL and watermark messages, in a form that TiCDC uses in its own tests.",
 )
 SCHEMA_REGISTRY = Parameter(
     name="schema-registry",

@@ -85,7 +85,9 @@ def _field(schema: ConnectSchema, defined: set[str]) -> JSON:
 
 def _metadata(schema: ConnectSchema) -> dict[str, JSON]:
     members = (("name", schema.get("name")), ("version", schema.get("version")))
-    return {f"connect.{name}": value for name, value in (*members, ("parameters", parameters_of(schema))) if value}
+    return {
+        f"connect.{name}": value for name, value in (*members, ("parameters", parameters_of(schema))) if value
+    }
 
 
 def parameters_of(schema: ConnectSchema) -> Mapping[str, str]:

@@ -116,9 +116,7 @@ def _event(key: _Message | None, value: _Message) -> Event:
     )
 
 
-def _row_event(
-    key: _Message | None, value: _Message, source: Mapping[str, JSON], commit_ts: int
-) -> RowEvent:
+def _row_event(key: _Message | None, value: _Message, source: Mapping[str, JSON], commit_ts: int) -> RowEvent:
     members = value.members
     op = _OPS.get(str(members["op"]))
     before, after = (cast("Image | None", members[name]) for name in ("before", "after"))

@@ -87,5 +87,3 @@ class DebeziumAvroFidelity(Fidelity):
 def _with_scale(number: bytes, scale: int) -> Value:
     whole, _, fraction = number.partition(b".")
     return b"%b.%b" % (whole, fraction.ljust(scale, b"0")) if scale > 0 else whole
-
-

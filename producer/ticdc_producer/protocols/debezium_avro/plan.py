@@ -1,4 +1,4 @@
-"""The compiled plan for encoding the rows of one table version: per column, the bytes of its values and of NULL.
+"""The compiled plan for encoding the rows of one table version: per column, the bytes of values and of NULL.
 
 Values are converted as in Debezium's JSON; what is text there is Avro's binary encoding here. Source: ticdc
 ``pkg/sink/codec/debezium/avro.go`` (``debeziumAvroFieldValue``, ``toNative``).

@@ -83,6 +83,8 @@ SPEC = ProtocolSpec(
         ),
     ),
     wire=WireFormat(
-        excluded={"value.ts_ms": "the wall clock when TiCDC built the message"}, form_of=_form_of, by_form=True
+        excluded={"value.ts_ms": "the wall clock when TiCDC built the message"},
+        form_of=_form_of,
+        by_form=True,
     ),
 )
