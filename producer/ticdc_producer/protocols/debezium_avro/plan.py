@@ -134,7 +134,7 @@ def _bits(size: int, values: pa.Array) -> Fragments:
     return binary.length_prefixed(map_distinct(values, lambda value: int(value).to_bytes(size, "little")))
 
 
-def _numbers(narrow: bool, in_four_bytes: bool, values: pa.Array) -> Fragments:  # noqa: FBT001  # partial
+def _numbers(narrow: bool, in_four_bytes: bool, values: pa.Array) -> Fragments:
     """Encode FLOAT and DOUBLE values.
 
     :param narrow: whether they are FLOAT, so that they have the precision of 32 bits.
