@@ -95,12 +95,13 @@ def test_options_of_other_protocols_that_ticdc_accepts(uri: str, text: str) -> N
 
 _CODEC = "[sink.kafka-config.codec-config]\n"
 _LARGE = "[sink.kafka-config.large-message-handle]\n"
+_AVRO = {"avro", "debezium-avro"}
 _OF_PROTOCOLS = {
-    "avro-decimal-handling-mode": (f"{_CODEC}avro-decimal-handling-mode = 'string'", {"avro"}),
+    "avro-decimal-handling-mode": (f"{_CODEC}avro-decimal-handling-mode = 'string'", _AVRO),
     "avro-bigint-unsigned-handling-mode": (
-        f"{_CODEC}avro-bigint-unsigned-handling-mode = 'string'", {"avro"}
+        f"{_CODEC}avro-bigint-unsigned-handling-mode = 'string'", _AVRO
     ),
-    "avro-enable-watermark": (f"{_CODEC}avro-enable-watermark = true", {"avro"}),
+    "avro-enable-watermark": (f"{_CODEC}avro-enable-watermark = true", _AVRO),
     "avro-include-before-value": (f"{_CODEC}avro-include-before-value = true", {"avro"}),
     "encoding-format": (f"{_CODEC}encoding-format = 'avro'", {"simple"}),
     "send-bootstrap-interval-in-sec": ("[sink]\nsend-bootstrap-interval-in-sec = 10", {"simple"}),
@@ -116,7 +117,7 @@ _OF_PROTOCOLS = {
         {"open-protocol", "canal-json", "craft", "maxwell", "canal"},
     ),
     "sink.open.output-old-value": ("[sink.open]\noutput-old-value = false", {"open-protocol"}),
-    "sink.debezium.output-old-value": ("[sink.debezium]\noutput-old-value = false", {"debezium"}),
+    "sink.debezium.output-old-value": ("[sink.debezium]\noutput-old-value = false", {"debezium", "debezium-avro"}),
     "large-message-handle-compression": (
         f"{_LARGE}large-message-handle-compression = 'lz4'",
         {"open-protocol", "canal-json", "debezium", "simple"},
@@ -131,13 +132,14 @@ _OF_PROTOCOLS = {
 Source: ticdc and tiflow ``pkg/sink/codec/common/config.go``."""
 
 
-_ONLY_CLASSIC = {"craft", "maxwell", "canal"}
+_ONLY_CLASSIC, _ONLY_NEW = {"craft", "maxwell", "canal"}, {"debezium-avro"}
 _ELSEWHERE = [
     (key, protocol, profile)
     for key, (_, protocols) in _OF_PROTOCOLS.items()
     for protocol, profile in product(PROTOCOLS, ("classic", "new"))
     if protocol not in protocols
     and not (protocol in _ONLY_CLASSIC and profile == "new")
+    and not (protocol in _ONLY_NEW and profile == "classic")
     and not (key == "avro-include-before-value" and profile == "classic")
 ]
 
@@ -308,6 +310,9 @@ SELECTORS = "column-selectors = [{matcher = ['a.*'], columns = ['c']}]"
             "",
             "does not support schema",
         ),
+        ("kafka:///t?protocol=debezium-avro", "", "has no protocol debezium-avro .set profile=new"),
+        ("kafka://h:1/t?protocol=debezium-avro&profile=new", "", "debezium-avro needs a schema registry"),
+        ("kafka:///t?protocol=debezium-avro&profile=new", "force-replicate = true", "must be off"),
         ("kafka:///t?protocol=debezium", "[sink.debezium]\ninclude-start-ts = true", "set profile=new"),
         (KAFKA, "[sink.debezium]\ninclude-start-ts = true", "has no option debezium-include-start-ts"),
         (STORAGE, "[sink.debezium]\ninclude-start-ts = true", "has no option debezium-include-start-ts"),

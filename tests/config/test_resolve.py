@@ -240,7 +240,7 @@ def test_an_option_of_other_protocols_is_refused_and_they_are_named(
 @pytest.mark.parametrize(
     ("parameters", "parameter", "hint"),
     [
-        ("protocol=craft&profile=new", "protocol", "leave profile=new out"),
+        ("protocol=craft&profile=new", "protocol", "set profile=classic"),
         ("protocol=canal-json&output-row-key=true", "output-row-key", "set profile=new"),
         ("protocol=debezium&debezium-include-start-ts=true", "debezium-include-start-ts", "set profile=new"),
     ],

@@ -35,7 +35,7 @@ def test_without_a_host_it_means_the_embedded_broker() -> None:
         ("output-ddl=yes", "output-ddl", "'yes' is neither true nor false"),
         ("partition_num=3", "partition_num", "did you mean 'partition-num'?"),
         ("protocol=open-protocl", "protocol", "did you mean 'open-protocol'?"),
-        ("protocol=debezium-avro", "protocol", "'debezium-avro' is not supported"),
+        ("sasl-mechanism=oauthbearer", "sasl-mechanism", "'oauthbearer' is not supported"),
         ("profile=next", "profile", "'next' is not known; allowed: classic, new"),
         ("batch-by=row", "batch-by", "allowed: dispatch-key, partition"),
         ("required-acks=2", "required-acks", "'2' is not known"),

@@ -110,7 +110,7 @@ def check_profile(spec: ProtocolSpec, options: Mapping[str, Plain]) -> None:
         raise ChangefeedError(
             f"TiCDC {_PROGRAMS[str(profile)]} has no protocol {spec.name}",
             parameter="protocol",
-            hint=f"leave profile={profile} out, or use {', '.join(others[:-1])} or {others[-1]}",
+            hint=f"set profile={spec.profiles[0]}, or use {', '.join(others[:-1])} or {others[-1]}",
         )
     for option in PARAMETERS:
         is_set = option.profiles and options.get(option.name, option.default) != option.default

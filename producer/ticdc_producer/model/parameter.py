@@ -20,6 +20,8 @@ PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 OF_SEVERAL_ROWS: tuple[Protocol, ...] = ("open-protocol", "craft", "maxwell", "canal")
 """The protocols whose messages may have several rows."""
 WITHOUT_AVRO: tuple[Protocol, ...] = tuple(name for name in PROTOCOLS if name != "avro")
+WITHOUT_REGISTRY: tuple[Protocol, ...] = tuple(name for name in PROTOCOLS if not name.endswith("avro"))
+"""The protocols whose messages have no schema in a registry."""
 
 
 KAFKA = "sink.kafka-config."

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ticdc_producer.faults.trap import ScenarioTrap
-from ticdc_producer.model.parameter import WITHOUT_AVRO
+from ticdc_producer.model.parameter import WITHOUT_AVRO, WITHOUT_REGISTRY
 from ticdc_producer.model.trap_coverage import seen_as
 
 
@@ -93,7 +93,7 @@ class UpdateAfterDelete(ScenarioTrap):
 
 class NoKeyTable(ScenarioTrap):
     id = "no-key-table"
-    protocols = WITHOUT_AVRO  # TiCDC refuses force-replicate with it
+    protocols = WITHOUT_REGISTRY  # TiCDC refuses force-replicate with Avro
     summary = (
         "A table without a primary or unique key is replicated, and a repeated insert cannot be "
         "distinguished from a second row."

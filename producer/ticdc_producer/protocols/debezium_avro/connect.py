@@ -84,10 +84,8 @@ def _field(schema: ConnectSchema, defined: set[str]) -> JSON:
 
 
 def _metadata(schema: ConnectSchema) -> dict[str, JSON]:
-    members = (("name", schema.get("name")), ("version", schema.get("version")))
-    return {
-        f"connect.{name}": value for name, value in (*members, ("parameters", parameters_of(schema))) if value
-    }
+    members = {name: schema.get(name) for name in ("name", "version", "parameters")}
+    return {f"connect.{name}": value for name, value in members.items() if value}
 
 
 def parameters_of(schema: ConnectSchema) -> Mapping[str, str]:

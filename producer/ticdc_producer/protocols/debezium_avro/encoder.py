@@ -194,10 +194,8 @@ def _times(batch: RowBatch) -> list[int]:
 
 def _overflowing(values: pa.Array) -> list[int]:
     sizes = pc.binary_length(values)
-    large = pc.or_(
-        pc.greater(sizes, len(_LARGEST)),
-        pc.and_(pc.equal(sizes, len(_LARGEST)), pc.greater(values, _LARGEST)),
-    )
+    longest = pc.and_(pc.equal(sizes, len(_LARGEST)), pc.greater(values, _LARGEST))
+    large = pc.or_(pc.greater(sizes, len(_LARGEST)), longest)
     indexes: list[int] = pc.indices_nonzero(pc.fill_null(large, False)).to_pylist()
     return indexes
 

@@ -1,4 +1,4 @@
-"""The compiled plan for encoding the rows of one table version: per column, the bytes of values and of NULL.
+"""The compiled plan for encoding the rows of a table version: the bytes of each column's values and NULL.
 
 Values are converted as in Debezium's JSON; what is text there is Avro's binary encoding here. Source: ticdc
 ``pkg/sink/codec/debezium/avro.go`` (``debeziumAvroFieldValue``, ``toNative``).
@@ -134,7 +134,7 @@ def _bits(size: int, values: pa.Array) -> Fragments:
     return binary.length_prefixed(map_distinct(values, lambda value: int(value).to_bytes(size, "little")))
 
 
-def _numbers(narrow: bool, in_four_bytes: bool, values: pa.Array) -> Fragments:
+def _numbers(narrow: bool, in_four_bytes: bool, values: pa.Array) -> Fragments:  # partial
     """Encode FLOAT and DOUBLE values.
 
     :param narrow: whether they are FLOAT, so that they have the precision of 32 bits.
