@@ -117,7 +117,9 @@ _OF_PROTOCOLS = {
         {"open-protocol", "canal-json", "craft", "maxwell", "canal"},
     ),
     "sink.open.output-old-value": ("[sink.open]\noutput-old-value = false", {"open-protocol"}),
-    "sink.debezium.output-old-value": ("[sink.debezium]\noutput-old-value = false", {"debezium", "debezium-avro"}),
+    "sink.debezium.output-old-value": (
+        "[sink.debezium]\noutput-old-value = false", {"debezium", "debezium-avro"}
+    ),
     "large-message-handle-compression": (
         f"{_LARGE}large-message-handle-compression = 'lz4'",
         {"open-protocol", "canal-json", "debezium", "simple"},

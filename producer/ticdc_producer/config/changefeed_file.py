@@ -322,7 +322,8 @@ class ChangefeedFile(ConfigSection):
 
     def warnings(self, protocol: str) -> Iterator[str]:
         """Yield what has no effect although TiCDC accepts it (``pkg/sink/codec/common/config.go``)."""
-        for spec in BUILT_IN.values():
+        by_section = {spec.section: spec for spec in reversed(BUILT_IN.values())}  # the first of each
+        for spec in by_section.values():
             part = getattr(self.sink, spec.section, None) if _is_of_others(spec, protocol) else None
             default = spec.defaults.get("output-old-value", True)
             if part is not None and part.output_old_value is False and default:
