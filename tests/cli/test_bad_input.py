@@ -83,7 +83,7 @@ def test_a_yaml_reports_everything_that_is_wrong_at_once(
 
 URIS = [
     ("kafka:///t?protocol=open-protocl", "open-protocol"),
-    ("kafka:///t?protocol=debezium-avro", "debezium-avro"),
+    ("kafka:///t?protocol=debezium-avro&profile=classic", "debezium-avro"),
     ("kafka://127.0.0.1:1/t?protocol=avro", "schema-registry"),
     ("kafka:///t?partition-nm=2", "partition-num"),
     ("kafka:///t?partition-num=0", "partition-num"),

@@ -12,8 +12,7 @@ from ticdc_producer.engine import EngineOption
 from ticdc_producer.errors import ChangefeedError
 
 URI = (
-    "kafka:///t?protocol=debezium-avro&profile=new&enable-tidb-extension=true&avro-enable-watermark=true"
-    "&partition-num=2"
+    "kafka:///t?protocol=debezium-avro&enable-tidb-extension=true&avro-enable-watermark=true&partition-num=2"
 )
 SCRIPT = """
 CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(9) DEFAULT 'd', p DECIMAL(8,3), b VARBINARY(4));
@@ -66,4 +65,6 @@ def test_a_number_above_long_stops_the_run(tmp_path: Path) -> None:
 def test_it_needs_the_new_architecture(tmp_path: Path) -> None:
     (tmp_path / "t.sql").write_text(SCRIPT)
     with pytest.raises(ChangefeedError, match="set profile=new"):
-        ticdc_producer.run(str(tmp_path / "t.sql"), sink_uri="kafka:///t?protocol=debezium-avro")
+        ticdc_producer.run(
+            str(tmp_path / "t.sql"), sink_uri="kafka:///t?protocol=debezium-avro&profile=classic"
+        )

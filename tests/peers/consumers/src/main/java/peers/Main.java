@@ -36,6 +36,7 @@ public final class Main {
         Converters schemas = Converters.of(true);
         Map<String, Consumer> consumers = new HashMap<>();
         consumers.put("canal-flat-message", new CanalFlatMessage());
+        consumers.put("connect-avro", new ConnectAvro());
         consumers.put("connect-json", new ConnectJson(schemas));
         consumers.put("connect-json-without-schemas", new ConnectJson(Converters.of(false)));
         consumers.put("debezium-unwrap", DebeziumTransforms.unwrap(schemas));
