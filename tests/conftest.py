@@ -69,11 +69,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path not in long)
 
 
-@pytest.fixture(scope="module")
-def short_collections() -> None:
-    """Exclude what earlier tests left, too: for modules whose tests collect garbage many times."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, object, object]:
+    """Exclude what the tests of a file leave, too: golden files that are read once are many objects."""
+    try:
+        return (yield)
+    finally:
+        if nextitem is None or nextitem.path != item.path:
+            gc.collect()
+            gc.freeze()
 
 
 SMALL_DATA = {

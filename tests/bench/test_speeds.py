@@ -19,7 +19,6 @@ from ticdc_producer.protocols import registry
 from ticdc_producer.targets import encode_partition
 from ticdc_producer.targets.encode import EncodePlan, PartitionEncoder
 
-pytestmark = pytest.mark.usefixtures("short_collections")
 ROWS = GOLDEN / "bench" / "t1.events.jsonl"
 # What TiCDC's encoders wrote per row when they were measured on these rows.
 MEASURED = ("open-protocol", "canal-json", "craft", "debezium", "debezium-disable-schema", "simple")

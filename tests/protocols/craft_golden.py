@@ -56,6 +56,8 @@ def damaged_offsets(encoder: Encoder, unit: Sequence[GoldenMessage], events: Eve
     Its encoder reserves 4 bytes for the 8 of a FLOAT, so the next value overwrites the last four; the first
     four are correct. The offsets are found by encoding two numbers that differ there.
     """
+    if not any(isinstance(event, GoldenRow) and has_float(event) for event in _flat(unit, events)):
+        return [[] for _ in unit]
     zeros = encoded(encoder, unit, _with_floats(events, unit, _ZERO))
     ones = encoded(encoder, unit, _with_floats(events, unit, _ONES))
     return [

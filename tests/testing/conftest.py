@@ -16,8 +16,3 @@ def _everything_is_imported() -> None:
     for module in pkgutil.walk_packages(ticdc_producer.__path__, "ticdc_producer."):
         if not module.name.endswith("__main__"):
             import_module(module.name)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _short_collections(short_collections: None) -> None:
-    """Each run of pytest ends with several collections."""
