@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -39,10 +41,10 @@ class Copy:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def run_sql(self, sql: str) -> str:
+    def run_sql(self, sql: str, *options: str) -> str:
         """Run statements into the golden folder ``golden``."""
         (self.folder / "try.sql").write_text(sql)
-        return self.run("run", "try.sql", "--out", "golden", "--engine", "local")
+        return self.run("run", "try.sql", "--out", "golden", "--engine", "local", *options)
 
 
 @pytest.fixture
@@ -86,3 +88,128 @@ def test_a_section_of_the_reports_is_a_field_of_the_verdict(copy: Copy) -> None:
     assert "9 planets" in copy.run_sql("CREATE TABLE t (id INT PRIMARY KEY);")
     report = json.loads(copy.run("verify", "--in", "golden", "--engine", "local", "--json"))
     assert report["planets"] == 9
+
+
+TWO_SCHEMAS = """
+CREATE DATABASE shop;
+CREATE TABLE shop.t (id INT PRIMARY KEY);
+CREATE TABLE test.t (id INT PRIMARY KEY);
+INSERT INTO shop.t VALUES (1), (2), (3);
+INSERT INTO test.t VALUES (1), (2), (3);
+"""
+
+
+@pytest.mark.slow
+def test_a_dispatch_rule_is_in_the_modules_of_its_page(copy: Copy) -> None:
+    """docs/extending/dispatch-rule.md: the rule ``schema`` has the CRC-32 of the database as its number."""
+    every_rule = [
+        (
+            "dispatch/rules.py",
+            'RuleName: TypeAlias = Literal["table", ',
+            'RuleName: TypeAlias = Literal["schema", "table", ',
+        ),
+        ("dispatch/rules.py", '    "": "table",', '    "": "table", "schema": "schema",'),
+        ("dispatch/rules.py", '["default", "table",', '["default", "schema", "table",'),
+        (
+            "dispatch/rules.py",
+            'crc32(f"{schema}{name}".encode())',
+            'crc32((schema if entry.rule == "schema" else f"{schema}{name}").encode())',
+        ),
+        (
+            "verifier/options.py",
+            'Rule: TypeAlias = Literal["table", ',
+            'Rule: TypeAlias = Literal["schema", "table", ',
+        ),
+        ("verifier/events.py", "    TS = 4\n", "    TS = 4\n    SCHEMA = 5\n"),
+        ("verifier/row_digests.py", "RULES = {\n", 'RULES = {\n    "schema": Rule.SCHEMA,\n'),
+        (
+            "verifier/row_digests.py",
+            '    if rule.rule == "table":\n',
+            """    if rule.rule == "schema":
+        return np.full(len(layout.rows), crc32(rule.schema.encode()))
+    if rule.rule == "table":
+""",
+        ),
+        ("verifier/invariants/events.py", '{1: "table", ', '{5: "schema", 1: "table", '),
+        ("conformance/fuzz/random_example.py", '_RULES = ("", ', '_RULES = ("", "schema", '),
+    ]
+    one_partition_for_a_row = [
+        (
+            "verifier/passes/row_history.py",
+            "(changes.rule == Rule.TABLE)",
+            "np.isin(changes.rule, [Rule.TABLE, Rule.SCHEMA])",
+        ),
+        ("verifier/stream_stats.py", "(rule == Rule.TABLE)", "np.isin(rule, [Rule.TABLE, Rule.SCHEMA])"),
+        ("oracle/comparable_tables.py", 'rule.rule in ("table", ', 'rule.rule in ("schema", "table", '),
+    ]
+    dispatch_key = [
+        ("verifier/passes/partition_marks.py", "[Rule.INDEX_VALUE, ", "[Rule.SCHEMA, Rule.INDEX_VALUE, "),
+        (
+            "verifier/invariants/order.py",
+            "(events.rule == Rule.TABLE)",
+            "np.isin(events.rule, [Rule.TABLE, Rule.SCHEMA])",
+        ),
+    ]
+    for change in (*every_rule, *one_partition_for_a_row, *dispatch_key):
+        copy.change(*change)
+    rule = "changefeed.sink.dispatchers=[{matcher: ['*.*'], partition: schema}]"
+    uri = "kafka:///t?protocol=canal-json&enable-tidb-extension=true&partition-num=3"
+    copy.run_sql(TWO_SCHEMAS, "--set", rule, "--sink-uri", uri)
+    rows = re.findall(r"t/(\d)@.* insert (\w+)\.t ", copy.run("decode", "--in", "golden"))
+    expected = {(str(crc32(schema.encode()) % 3), schema) for schema in ("shop", "test")}
+    assert set(rows) == expected
+    assert len(rows) == 6
+    report = json.loads(copy.run("verify", "--in", "golden", "--engine", "local", "--json"))
+    assert (report["ok"], report["findings"]) == (True, [])
+    assert {"INV-ROW-PARTITION", "INV-KEY-PARTITION", "INV-ORDER-TABLE"} <= set(report["checked"])
+
+
+WIDTH = """
+def _check_width(checks: KeyChecks) -> Violations:
+    events = checks.groups.events
+    wide = events.width > 2
+    return Violations.of_events(events, wide, "warning", lambda row: f"{events.width[row]} values")
+
+
+WIDE = Invariant(
+    id="INV-WIDE",
+    severity="warning",
+    statement="Rows have two columns at most.",
+    hint="",
+    by_key=_check_width,
+    preconditions=preconditions.handle_key_rows,
+)
+
+"""
+
+
+@pytest.mark.slow
+def test_a_verifier_column_is_in_the_modules_of_its_page(copy: Copy) -> None:
+    """docs/extending/verifier-column.md: a column that moves follows from the event, and a check reads it."""
+    copy.change(
+        "verifier/events.py",
+        "    key_change: TextColumn\n",
+        "    width: Int32Column\n    key_change: TextColumn\n",
+    )
+    copy.change(
+        "verifier/passes/observe.py",
+        '            "op": self.op,\n',
+        '            "op": self.op,\n            "width": self.new.lists.ends - self.new.lists.starts,\n',
+    )
+    copy.change(
+        "verifier/invariants/row_state.py", "OLD_IMAGE = Invariant(", f"{WIDTH}OLD_IMAGE = Invariant("
+    )
+    copy.change(
+        "verifier/invariants/registry.py",
+        "    row_state.SCHEMA,\n",
+        "    row_state.SCHEMA,\n    row_state.WIDE,\n",
+    )
+    copy.run_sql(
+        "CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT); CREATE TABLE u (id INT PRIMARY KEY);"
+        "INSERT INTO t VALUES (1, 2, 3); INSERT INTO u VALUES (1);"
+    )
+    for engine in ("local", "spark"):
+        report = json.loads(copy.run("verify", "--in", "golden", "--engine", engine, "--json"))
+        (finding,) = report["findings"]
+        assert (finding["id"], finding["count"]) == ("INV-WIDE", 1)
+        assert finding["examples"][0]["detail"] == "3 values"

@@ -101,7 +101,7 @@ _BASE: Mapping[ProtocolName, _Options] = {
 PROTOCOLS = tuple(_BASE)
 """Protocols of random histories."""
 _ZONES = ("Asia/Shanghai", "Europe/Berlin", "America/New_York")
-_RULES = ("", "table", "index-value", "ts", "columns")
+_RULES = ("", "table", "index-value", "ts")
 _BY_VALUE = ("delete-dispatch", "regrouped-batches", "batch-boundaries", "replay-partial", "key-update")
 _LARGE: Mapping[str, _Options] = {
     "handle-key-only": {"large-message-handle-option": "handle-key-only", "max-message-bytes": 700},
@@ -242,7 +242,7 @@ def _random_dispatch(random: Random, focus: frozenset[str]) -> tuple[str, int]:
         return "table", max(3, partitions)
     if "changed-dispatch-column" in focus:
         return "ts", max(2, partitions)
-    return random.choice(_RULES[:4]), partitions
+    return random.choice(_RULES), partitions
 
 
 def _random_traps(
