@@ -48,7 +48,7 @@ def decoder_figures(_sizes: Sizes) -> Iterator[Figure]:
         report = measure_decoders(encoders.ROWS / f"{rows}.events.jsonl")
         for name, speed in report.decoders.items():
             if speed.plain is not None:
-                detail = f"{speed.us_per_row:.1f} µs a row beside {speed.plain:.1f}"
+                detail = f"{speed.us_per_row:.1f} µs a row next to {speed.plain:.1f}"
                 yield Figure(f"decoder/{rows}/{name}", speed.us_per_row / speed.plain, detail=detail)
 
 

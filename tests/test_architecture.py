@@ -267,7 +267,7 @@ def test_what_needs_no_spark_loads_none() -> None:
 
 
 def test_planning_a_query_of_the_data_source_loads_neither_simulation_nor_verifier() -> None:
-    """Spark plans each query in two processes that import the reader anew."""
+    """Spark plans each query in two processes that import the reader again."""
     code = "import sys, pyspark_ticdc.reader; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     heavy = ("sqlglot", "ticdc_producer.simulate", "ticdc_producer.oracle", "ticdc_producer.verifier.check")

@@ -27,7 +27,8 @@ NAMES = frozenset({
 
 SENTENCES = re.compile(
     r"(?i:\b(?:told|tells|untold|whoever|judged?|judges|planted|asked for|stands|stand there|so many"
-    r"|the new program|the classic program|the seed's log)\b)|(?:^|[.|] )(?:\W*)Of (?!course)",
+    r"|the new program|the classic program|the seed's log|anew|as far as|likewise|hangs? on)\b"
+    r"|(?<!-)\bbeside\b(?!-))|(?:^|[.|] )(?:\W*)Of (?!course)",
     re.MULTILINE,
 )
 """The worst of our old English, in docstrings, comments, messages and pages."""

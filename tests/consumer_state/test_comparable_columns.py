@@ -40,7 +40,7 @@ def plan_of(*types: str, protocol: str = "open-protocol", zone: str = "UTC") -> 
 
 
 def column_of(plan: TablePlan, array: pa.Array) -> list[bytes | None]:
-    """The converted values of the column beside the key."""
+    """The converted values of the column next to the key."""
     batch = pa.record_batch({"id": pa.array(range(len(array)), pa.int32()), "c0": array})
     rows = [row for part in actual_batches(plan, batch) for row in part.to_pylist()]
     assert [row["number"] for row in rows] == [7] * len(array)

@@ -50,7 +50,7 @@ class TableFormat:
     """A table format and a recipe of the page.
 
     :param spark: a release.
-    :param packages: of PyPI, beside Spark.
+    :param packages: of PyPI, in addition to Spark.
     :param scd_type: of AUTO CDC; 0: MERGE.
     :param tables: where `verify state` finds the tables without Spark's source of the format; empty: nowhere.
     :param library: reads them.
@@ -184,7 +184,7 @@ MISTAKES = [
 
 
 def environment(table_format: TableFormat, environments: Path) -> Path:
-    """Return the Python of an environment with a release of Spark, beside the packages of this one.
+    """Return the Python of an environment with a release of Spark, and the packages of this one.
 
     :param environments: the folder that has or gets it.
     :raises NotRun: pip cannot install it.

@@ -229,7 +229,7 @@ def test_seed_t1_has_the_time_stamps_and_statements_of_the_documentation() -> No
 
 def test_the_published_schema_is_the_one_of_the_models() -> None:
     published = json.loads((CHECKOUT / "schemas" / "scenario.schema.json").read_text(encoding="utf-8"))
-    assert published == scenario_schema(), "write it anew: python -m ticdc_producer.scenario.spec"
+    assert published == scenario_schema(), "write it again: python -m ticdc_producer.scenario.spec"
     assert bundled_dir("schemas").joinpath("scenario.schema.json").is_file()
 
 

@@ -250,7 +250,7 @@ LARGE: dict[str, tuple[str, bytes, int]] = {
     "deep lists without end": (COMPARISON, b"[" * (4 << 20), 413),
     "deep objects": (COMPARISON, b'{"a":' * 800_000, 413),
     "quotes without end": ("/v1/runs", b'"' + b'\\"' * 2_000_000, 422),
-    "many keys beside tables": (COMPARISON, b'{"tables":{},%b}' % _KEYS, 422),
+    "many keys next to tables": (COMPARISON, b'{"tables":{},%b}' % _KEYS, 422),
     "many tables": (COMPARISON, b'{"tables":{%b}}' % _KEYS, 422),
     "many rows that are numbers": (COMPARISON, b'{"tables":{"a.b":[%b1]}}' % (b"1," * 2_000_000), 422),
     "many empty rows of no run": (COMPARISON, b'{"tables":{"a.b":[%b{}]}}' % (b"{}," * 1_300_000), 404),

@@ -161,7 +161,7 @@ class BatchWriter:
         return {topic: self._written_changefeed.partitions_of(topic) for topic in topics}
 
     def check(self, *, overwrite: bool) -> None:
-        """Check the target, as far as it is possible before there are rows.
+        """Check of the target what can be checked before there are rows.
 
         :raises ProducerError: if the query must not write it.
         """

@@ -101,7 +101,7 @@ def conformance(
         bool,
         typer.Option(
             "--reset",
-            help="At level restart, let the process go on: each start resets it. Default: kill it.",
+            help="At level restart, let the process live: each start resets it. Default: kill it.",
         ),
     ] = False,
     as_json: Json = False,

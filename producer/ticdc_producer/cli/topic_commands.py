@@ -144,7 +144,7 @@ def diff(
 ) -> int:
     """Compare two topics, folders or dumps as histories, whatever their protocols.
 
-    Per table and row key the changes are compared by commit-ts, without duplicates, as far as both protocols
+    Per table and row key the changes are compared by commit-ts, without duplicates, as both protocols
     carry them. Exit code 1 if they differ.
     """
     from ticdc_producer import api

@@ -137,7 +137,7 @@ class TrapEntry(_StrictModel):
     consumer_action: Text = Field(description="What a correct consumer does.")
     kafka_consumer: str = Field(
         default="",
-        description="What TiCDC's own kafka-consumer does, as far as it was tried with a database behind it.",
+        description="What TiCDC's own kafka-consumer does, in trials with a database.",
     )
 
     @classmethod

@@ -38,7 +38,7 @@ class ColumnsOfRow(Protocol):
 class EventMasks:
     """The function from decoded events to masked ones.
 
-    Values of generated columns of a table with masked columns are left out; the table computes them anew.
+    Values of generated columns of a table with masked columns are left out; the table computes them again.
     """
 
     tables: MaskedTables

@@ -143,7 +143,7 @@ class MaskedTables:
             raise _ambiguous(mask.method, f"{schema}.{table}.{name}")
 
     def mask_of(self, schema: str, table: str, column: ColumnInfo) -> ColumnMask | None:
-        """Return what becomes of a column; None: its values stay, or are computed anew."""
+        """Return what becomes of a column; None: its values stay, or are computed again."""
         return None if column.generated else self.rules.mask_of(schema, table, column)
 
     def column(self, schema: str, table: str, name: str) -> ColumnInfo | None:
@@ -201,7 +201,7 @@ def _ambiguous(method: str, label: str) -> RecordingError:
 
 
 def _masked_kind(column: ColumnInfo) -> tuple[object, ...]:
-    """Return what decides, beside the rule, how values of a column are masked."""
+    """Return what decides, in addition to the rule, how values of a column are masked."""
     family = TYPES[column.type].family
     if family in _TEXT_FAMILIES:
         return "text", column.binary

@@ -154,7 +154,7 @@ class Fidelity:
         return None
 
     def stored_values(self, _column: ColumnInfo, /) -> StoredValues | None:
-        """Return the inverse of ``value_projection``, as far as there is one; None: a reader gets the values.
+        """Return the inverse of ``value_projection`` if there is one; None: a reader gets the values.
 
         A value whose projection is that of another one becomes one of those with this projection.
         """

@@ -55,7 +55,7 @@ class ChangeReader:
     :param columns: the columns of the changes, with their types.
     :param zone: time zone of TIMESTAMP values.
     :param on_error: what happens with a message that does not decode, and a value that its type cannot hold.
-    :param definitions: definitions of columns by name, as far as they are known.
+    :param definitions: definitions of columns by name, of those that are known.
     :param base64: whether byte strings are Base64 in the messages.
     :param hint: what to do about a value that its type cannot hold.
     """

@@ -62,8 +62,8 @@ def diff(
     """Compare two topics, folders or dumps of messages as histories, whatever their protocols.
 
     A history is, per table and row key, the sequence of row changes by commit-ts. Duplicates do not count,
-    nor does the division into partitions and messages. Values are compared as far as both protocols carry
-    them.
+    nor does the division into partitions and messages. Values are compared in the form
+    that both protocols carry.
 
     :param a, b: TiCDC's sink URI of a topic or storage, a golden folder, the folder of a storage sink, or a
         scenario: what its changefeed would send.

@@ -192,7 +192,7 @@ def _check_form(path: Path, form: str, packed: str) -> None:
 
 
 def _check_inside(path: Path, folder: Path) -> None:
-    """Check that a file is in the folder, also behind a symbolic link.
+    """Check that a file is in the folder, also through a symbolic link.
 
     :param folder: without symbolic links.
     """

@@ -108,7 +108,7 @@ class StartedService(Protocol):
 
 
 class Exchange:
-    """A request and its response, which end with the service: a stream of events would go on.
+    """A request and its response, which end with the service: a stream of events would continue.
 
     :param ended: is set when the service ends; the application then sees a client that disconnects.
     """

@@ -63,7 +63,7 @@ class Job:
     :param traps: settings of the traps to inject, by trap id.
     :param schema_ids: ids that a registry assigned to ``schemas``; None: they are numbered from 1.
     :param fitted: the plan of the faults whose positions were compared with the stream; None: it is drawn.
-    :param not_injected: why traps have no occurrence, by trap id, as far as it is known before the run.
+    :param not_injected: why traps have no occurrence, by trap id, if it is known before the run.
     """
 
     scenario: ScenarioFile

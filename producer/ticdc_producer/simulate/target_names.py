@@ -19,7 +19,7 @@ from ticdc_producer.model.table import TableInfo
 
 
 def with_target_names(catalog: Catalog, changefeed: Changefeed, file: str) -> Catalog:
-    """Return the catalog as it is sent, with the names upstream beside the others.
+    """Return the catalog as it is sent, with the names upstream in addition to the others.
 
     :param catalog: with the texts of DDLs as TiCDC has them, and the DDLs marked that are not sent.
     :param file: the scenario file, for messages.

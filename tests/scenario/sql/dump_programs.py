@@ -1,6 +1,6 @@
 """Makes the dumps of ``dumps/five`` with MariaDB, its dump program and mydumper.
 
-``python -m tests.scenario.sql.dump_programs`` makes them anew; mydumper must be on the PATH.
+``python -m tests.scenario.sql.dump_programs`` makes them again; mydumper must be on the PATH.
 """
 
 from __future__ import annotations

@@ -22,13 +22,13 @@ DIFFERENCES = {
     "REPLACE, or INSERT IGNORE, of joined rows": "the order is not defined, and with it the row that remains",
     "AUTO_INCREMENT": "the ids that a failed statement, or an INSERT … SELECT, uses up",
     "division, AVG": "the scale of intermediate results",
-    "an operand out of range beside a subquery that is NULL": "MariaDB does not evaluate it, TiDB evaluates"
+    "an operand out of range next to a subquery that is NULL": "MariaDB does not evaluate it, TiDB evaluates"
     " whole columns",
     "constants out of range": "MariaDB computes them also for a statement without rows",
     "a fraction above -0.5 in a BIGINT UNSIGNED": "TiDB rounds it to 0, MariaDB finds its sign out of range",
     "HAVING max(id) IS NOT NULL without GROUP BY": "MariaDB takes it for true, because id is never NULL, also"
     " where no row is",
-    "ANY and ALL of BIGINT UNSIGNED": "MariaDB takes values from 2^63 for negative beside a DOUBLE",
+    "ANY and ALL of BIGINT UNSIGNED": "MariaDB takes values from 2^63 for negative next to a DOUBLE",
     "columns in groups that a key determines": "MariaDB's ONLY_FULL_GROUP_BY has no functional dependencies",
     "comparison of numbers with texts": "TiDB fails a statement that cannot convert a text, MariaDB warns",
     "user variables inside an expression": "the order of evaluation is not defined",

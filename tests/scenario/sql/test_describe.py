@@ -1,4 +1,4 @@
-"""What a DDL defines, as far as TiCDC's Debezium encoder reads it in the statement."""
+"""What TiCDC's Debezium encoder reads in the statement of a DDL."""
 
 from __future__ import annotations
 

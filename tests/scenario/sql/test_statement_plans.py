@@ -77,7 +77,7 @@ def scripts(draw: st.DrawFn) -> str:
 
 
 class ParserWithoutCache(StatementCache):
-    """Parses each statement anew, with a plan of its own."""
+    """Parses each statement again, with a plan of its own."""
 
     def __init__(self) -> None:
         super().__init__(parse_modified_dml)

@@ -1,4 +1,4 @@
-"""Integers of two digits beside a YEAR."""
+"""Integers of two digits next to a YEAR."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class RestartAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     ] = None
     stopped: Annotated[bool, Meta(description="Whether the point of stop was reached.")] = False
     tables: Annotated[dict[str, list[Image]] | None, Meta(description="Answer to rows.")] = None
-    error: Annotated[str | None, Meta(description="Why the testee cannot go on: a failure.")] = None
+    error: Annotated[str | None, Meta(description="Why the testee cannot continue: a failure.")] = None
     skipped: Annotated[
         str | None,
         Meta(

@@ -6,7 +6,7 @@ It is the CRC-32 (IEEE) of the encoded values, one after the other; NULL has no 
 - A VECTOR has the number of its dimensions in four bytes, then four bytes per dimension.
 - All others have the length in four bytes, then the text or byte string. A TIMESTAMP is in UTC.
 
-TiCDC verifies what TiDB stored beside the row, and sends the checksum over the columns. The version is that
+TiCDC verifies what TiDB stored with the row, and sends the checksum over the columns. The version is that
 of the stored one: 2 since TiDB v8.4.0. Source: tidb ``pkg/util/rowcodec/common.go``
 (``appendDatumForChecksum``), tiflow ``cdc/entry/mounter.go``, ticdc ``pkg/common/event/checksum.go``
 (``calculateColumnChecksum``).

@@ -1,4 +1,4 @@
-"""The tables that messages describe, as far as CREATE TABLE is known from them.
+"""The tables that messages describe, if CREATE TABLE is known from them.
 
 What a description lacks: comments, expressions of generated columns, the lengths of prefixes in indexes,
 AUTO_INCREMENT, and the table's own charset.

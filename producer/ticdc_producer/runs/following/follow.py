@@ -52,7 +52,7 @@ def follow(
 
     :param sink_uri: TiCDC's sink URI of the topic.
     :param config: a changefeed TOML, or its content as a mapping.
-    :param checkpoint: a file from which an interrupted verification continues; None: it begins anew.
+    :param checkpoint: a file from which an interrupted verification continues; None: it starts over.
     :param findings: a file that gets each finding once, as a JSON line, also after an interruption.
     :param idle: end after this number of seconds without a message; None: never.
     :param metrics_port: port on which Prometheus reads lags and counts; None: none.

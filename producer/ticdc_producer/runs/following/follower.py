@@ -67,7 +67,7 @@ class Follower:
         differing = [name for name, value in self._identity().items() if saved.get(name) != value]
         if differing:
             what = f"the checkpoint is of a stream with other {' and '.join(differing)}"
-            hint = "name another file, or remove it to begin anew"
+            hint = "name another file, or remove it to start from the beginning"
             raise ArgumentError(what, argument="checkpoint", where=str(path), hint=hint).about("checkpoint")
 
     def _identity(self) -> dict[str, object]:

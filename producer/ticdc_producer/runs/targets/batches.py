@@ -159,7 +159,7 @@ class BatchHistory:
             if batch.number:
                 what = f"batch {batch.number} is not the first one, and the topic has none of this query"
                 hint = (
-                    "the topic was created again, or the brokers have removed the group's offsets: start anew"
+                    "the topic was created again, or the brokers have removed the group's offsets: start over"
                 )
                 raise TopicError(what, topic=self.topic, hint=hint)
             return 0
@@ -175,7 +175,7 @@ class BatchHistory:
             what = (
                 f"batch {batch.number} does not follow batch {record.query_batch}, the last one of this query"
             )
-            hint = "the topic and the checkpoint do not belong together: start anew with both"
+            hint = "the topic and the checkpoint do not belong together: start over with both"
             raise TopicError(what, topic=self.topic, hint=hint)
         return record.number + 1
 
@@ -198,7 +198,7 @@ class BatchHistory:
     def _check_same(self, record: BatchRecord, batch: RequestedBatch) -> None:
         if record.digest != batch.digest:
             what = f"batch {record.query_batch} was repeated with other rows"
-            hint = "the source must give a repeated batch the same rows; start anew with another topic"
+            hint = "the source must give a repeated batch the same rows; start over with another topic"
             raise TopicError(what, topic=self.topic, hint=hint)
 
     def check_time(self, first_ts: int) -> None:
@@ -265,5 +265,5 @@ def _check_ends(expected: Offsets, ends: Mapping[tuple[str, int], int]) -> None:
         offset = expected.get((topic, partition), 0)
         if end != offset:
             what = f"the partition ends at {end}, and the last batch at {offset}"
-            hint = "another program has written to it, or the topic was created again: start anew"
+            hint = "another program has written to it, or the topic was created again: start over"
             raise ForeignMessageError(what, topic=topic, partition=partition, offset=offset, hint=hint)

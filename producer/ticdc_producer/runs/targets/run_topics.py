@@ -28,7 +28,7 @@ from ticdc_producer.verifier.passes.slices import Messages
 
 
 def for_existing_topics(job: Job, on_status: Callable[[str], None] | None = None) -> Job:
-    """Return the job for the partitions of the topics that it is to write, as far as they exist.
+    """Return the job for the partitions of the topics that it is to write, if they exist.
 
     :param on_status: called before brokers are asked, because one that is away is waited for.
     :raises BrokerError: if no broker answers.

@@ -107,7 +107,7 @@ def _with_previous(plan: FramePlan, changes: pa.RecordBatch, last: pa.RecordBatc
 
 
 def _handle_keys(changes: pa.RecordBatch) -> pa.Array:
-    """Return the row keys of changes: those of their hidden ids, as far as they are known.
+    """Return the row keys of changes: those of their hidden ids, where these are known.
 
     Their order is that of the rows of a transaction.
     """

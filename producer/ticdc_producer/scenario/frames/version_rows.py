@@ -36,7 +36,7 @@ class VersionRows:
     """The row changes of one version of a table in a batch.
 
     :param existed: whether a change has a row before, and ``exists`` one after it.
-    :param row_ids: the hidden ids of the rows, as far as they are given, else 0.
+    :param row_ids: the hidden ids of the rows; 0 for those that are not given.
     """
 
     table: TableInfo

@@ -1,4 +1,4 @@
-"""The state of a followed stream as one Arrow file: the window as rows, and the rest as JSON beside them.
+"""The state of a followed stream as one Arrow file: the window as rows, and the rest as JSON in the metadata.
 
 Before it is its SHA-256: a file that was changed is no checkpoint.
 """
@@ -97,7 +97,7 @@ def restore(stream: FollowedStream, content: bytes, path: str) -> SourceState:
         )
     except (pa.ArrowException, OSError, LookupError, TypeError, ValueError):
         what = "the file is no checkpoint of this version of the tool"
-        hint = "name another file, or remove it to begin anew"
+        hint = "name another file, or remove it to start from the beginning"
         raise ArgumentError(what, argument="checkpoint", where=path, hint=hint).about("checkpoint") from None
     return source
 

@@ -43,7 +43,7 @@ _Position: TypeAlias = EventID | None
 class FirstDifference:
     """The first difference of a row key.
 
-    :param time: its commit-ts, as far as both sides carry it.
+    :param time: its commit-ts, in the precision that both sides carry.
     :param key: 64 bits of the row key.
     :param number: how many changes of the key are equal before it.
     :param deletes: whether the change deletes the row, also that of an old key which an update leaves.

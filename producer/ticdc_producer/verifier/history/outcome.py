@@ -118,7 +118,7 @@ class HistoryDiff:
 
     @property
     def equal(self) -> bool:
-        """Whether the histories are equal, as far as they are compared, and all messages decode."""
+        """Whether all that is compared of the histories is equal, and all messages decode."""
         return all(table.ok for table in self.tables) and not (self.a.undecoded or self.b.undecoded)
 
     def to_json(self) -> dict[str, object]:

@@ -121,7 +121,7 @@ class TableDefinitions:
 
 
 def described_column(column: DescribedColumn) -> ColumnInfo | None:
-    """Return the definition of a column as far as a message describes it; None if its type is unknown.
+    """Return the definition of a column as a message describes it; None if its type is unknown.
 
     >>> described = described_column(DescribedColumn("a", "enum('x','y')", 0))
     >>> described.type_name, described.elements

@@ -55,8 +55,8 @@ def compare(
 
     :param collation: collation for the comparison of two texts.
     :param time_is_read: whether the other side of a TIME is read as a TIME. TiDB does so for a constant
-        beside a column; otherwise it compares texts, or numbers. Source: tidb ``GetAccurateCmpType``.
-    :raises ScenarioError: in strict mode, if a text beside a number, date or time cannot be read as one.
+        next to a column; otherwise it compares texts, or numbers. Source: tidb ``GetAccurateCmpType``.
+    :raises ScenarioError: in strict mode, if a text next to a number, date or time cannot be read as one.
     """
     if left is None or right is None:
         return None

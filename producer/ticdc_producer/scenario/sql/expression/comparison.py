@@ -39,7 +39,7 @@ def _compared(
 
 
 def _as_year(node: exp.Expr, value: SQLValue, other: exp.Expr, scope: Scope) -> SQLValue:
-    """Return the value of an operand: a constant of two digits beside a YEAR is a year of 1970 to 2069.
+    """Return the value of an operand: a constant of two digits next to a YEAR is a year of 1970 to 2069.
 
     Source: tidb ``compareFunctionClass.refineArgs``.
     """

@@ -43,7 +43,7 @@ class Accumulator(ABC):
     def remove(self, _: Sequence[SQLValue], /) -> bool:
         """Remove the arguments in the row that was added first, if the value is then the same as without it.
 
-        :return: False if the state must begin anew.
+        :return: False if the state must start again.
         """
         return False
 

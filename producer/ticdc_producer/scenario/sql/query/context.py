@@ -142,7 +142,7 @@ class StatementContext:
             raise UnsupportedSQL(f"{node.key.upper()} is not supported in FROM")
         if alias is None or not node.alias:
             raise ScenarioError("Every derived table must have its own alias")
-        # The joins behind a derived table in parentheses are those of the FROM around it.
+        # The joins after a derived table in parentheses are those of the FROM around it.
         query = node.this if node.args.get("joins") else node
         return _query_source(_renamed(self.plan(query, outer), node), node.alias)
 

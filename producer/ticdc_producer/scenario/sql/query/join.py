@@ -153,7 +153,7 @@ class JoinPlan:
     def _sources_of(self, condition: exp.Expr) -> frozenset[int] | None:
         """Return the sources that a condition uses.
 
-        None if it has a subquery, or changes with each evaluation: it is evaluated once, behind the joins.
+        None if it has a subquery, or changes with each evaluation: it is evaluated once, after the joins.
         """
         used = set()
         for node in own_nodes(condition):
