@@ -83,7 +83,6 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
             before=T,
         ),
         Example("INSERT IGNORE", "insert ignore into t values (1, 'b', 2)", before=T),
-        Example("INSERT … VALUES ROW(…)", "insert into t values row(2, 'b', 1), row(3, 'c', 1)", before=T),
         Example(
             "INSERT … SELECT",
             "insert into u select id, upper(v), 0 from t where id < 5 order by id limit 3 offset 0",
@@ -184,9 +183,8 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
             before=TWO,
         ),
         Example(
-            "derived tables, VALUES ROW(…)",
-            "insert into u select d.a, e.b, 1 from (select max(id) a from t) d,"
-            " (values row(1, 'x')) e (a, b)",
+            "derived tables",
+            "insert into u select d.a, e.b, 1 from (select max(id) a from t) d, (select 1, 'x') e (a, b)",
             before=TWO,
         ),
         Example(
@@ -234,7 +232,7 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
     ),
     "skipped": (
         Example("SELECT", "select * from t join u using (id); (select 1) union (select 2)", 0),
-        Example("TABLE, VALUES, DO", "table t; values row(1, 2); do sleep(1)", 0),
+        Example("TABLE, DO", "table t; do sleep(1)", 0),
         Example("SHOW", "show tables", 0),
         Example("DESC, DESCRIBE", "desc t; describe t", 0),
         Example("EXPLAIN", "explain delete from t", 0),

@@ -40,6 +40,14 @@ _CI = "collate utf8mb4_general_ci"
         ("format(12332.123456, 4)", "12,332.1235"),
         ("format(12332.1, 4)", "12,332.1000"),
         ("format(12332.2, 0)", "12,332"),
+        ("format(1234.5, 2, 'de_DE')", "1,234.50"),  # TiDB warns of an unknown locale
+        ("format(1234.5, 2, null)", "1,234.50"),
+        ("weight_string('ab' as char(3))", "0x6162"),  # without the blanks at the end
+        ("weight_string('abcd' as char(3))", "0x616263"),
+        (f"weight_string('ab' {_CI} as char(1))", "0x0041"),
+        ("weight_string('日' as binary(4))", "0xe697a500"),
+        ("weight_string('abcd' as binary(2))", "0x6162"),
+        ("weight_string(1 as char(3))", None),
         ("format(-1234567.891, 2)", "-1,234,567.89"),
         ("hex('abc')", "616263"),
         ("hex(255)", "FF"),

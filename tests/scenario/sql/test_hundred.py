@@ -40,6 +40,7 @@ SCHEMA, *ENTRIES = _entries()
 REFUSED_BY_TIDB = {
     7: "TiDB has no row aliases in INSERT",
     8: "TiDB has no row aliases in INSERT",
+    18: "TiDB has no VALUES ROW",
     69: "TiDB has no SELECT … INTO @variable",
     76: "TiDB has no CREATE TABLE … SELECT",
     81: "TiDB has no spatial types and indexes",

@@ -142,3 +142,18 @@ def test_checks_are_not_enforced_and_have_no_job() -> None:
     session.run(f"{T} alter table t add constraint c check (id > 0), drop check d, alter check e enforced")
     session.run("alter table t drop constraint nothing; alter table t alter constraint c not enforced")
     assert session.commits == 1
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "values row(1, 2)",
+        "insert into t (id, v) values row(1, 'a')",
+        "insert into t (id, v) select * from (values row(1, 'a')) x",
+        "insert into t (id, v) select 1, 'a' union all values row(2, 'b')",
+        "with c (i) as (values row(1)) delete t from t join c on t.id = c.i",
+    ],
+)
+def test_values_row_has_the_error_of_tidb(statement: str) -> None:
+    with pytest.raises(ScenarioError, match="Unknown table ''"):
+        Session().run(f"{T} {statement}")

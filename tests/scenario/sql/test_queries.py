@@ -126,7 +126,6 @@ def rows(query: str) -> list[str]:
             ),
             ["1,2,-"],
         ),
-        ("(p, q) select x, y from (values row(1, 'a'), row(2, 'b')) v (x, y) where x > 1", ["2,b,-"]),
         (
             "(p) select (select max(y) from b where b.g = a.g) from a order by id",
             ["-,-,-", "-,-,-", "1.50,-,-", "-,-,-"],

@@ -27,7 +27,6 @@ def _values(script: str) -> list[bytes | None]:
         ),
         ("(select @a := 5) limit 1; insert into t (n) values (@a)", [b"5"]),
         ("with c as (select 5 as x) select @a := x from c; insert into t (n) values (@a)", [b"5"]),
-        ("values row(@a := 5); insert into t (n) values (@a)", [b"5"]),
         (
             "insert into t (n) values ('x'), ('y'); insert into t (n) values (last_insert_id())",
             [b"x", b"y", b"1"],

@@ -39,7 +39,8 @@ FUNCTIONS: dict[str, Function] = {
 REASONS: dict[str, tuple[str, ...]] = {
     "a scenario runs without a server and without a user": (
         "CONNECTION_ID", "CURRENT_RESOURCE_GROUP", "CURRENT_ROLE", "CURRENT_USER", "LOAD_FILE",
-        "SESSION_USER", "SYSTEM_USER", "TIDB_IS_DDL_OWNER", "TIDB_VERSION", "USER", "VERSION",
+        "SESSION_USER", "SYSTEM_USER", "TIDB_CURRENT_TSO", "TIDB_IS_DDL_OWNER", "TIDB_ROW_CHECKSUM",
+        "TIDB_VERSION", "USER", "VERSION",
     ),
     "a scenario runs without locks and without waiting": (
         "GET_LOCK", "IS_FREE_LOCK", "IS_USED_LOCK", "RELEASE_ALL_LOCKS", "RELEASE_LOCK",
@@ -47,7 +48,8 @@ REASONS: dict[str, tuple[str, ...]] = {
     "TiDB does not have it": ("JSON_VALUE", "SOUNDEX", "UUID_SHORT"),
     "its result is approximate": ("APPROX_COUNT_DISTINCT", "APPROX_PERCENTILE"),
     "its result cannot be computed exactly as in TiDB": (
-        "COMPRESS", "DECODE", "ENCODE",
+        "COERCIBILITY", "COMPRESS", "DECODE", "ENCODE", "JSON_SCHEMA_VALID", "JSON_SUM_CRC32", "TIDB_SHARD",
+        "VALIDATE_PASSWORD_STRENGTH", "VITESS_HASH",
     ),
 }  # fmt: skip
 

@@ -96,17 +96,25 @@ def _to_whole(value: SQLValue, rounding: str) -> SQLValue:
     return int(whole) if int(whole) in _INT64_RANGE else whole
 
 
-def _round(value: SQLValue, digits: SQLValue = 0) -> SQLValue:
-    """Return ``ROUND``; digits before the point of an integer are rounded half to even, as of a DOUBLE.
-
-    Source: tidb ``builtinRoundWithFracIntSig.evalInt`` (``pkg/expression/builtin_math.go``), ``types.Round``.
-    """
-    number, scale = number_of(value), min(max(to_integer(digits), -100), MAX_SCALE)
+def _round(value: SQLValue, *digits: SQLValue) -> SQLValue:
+    """Return ``ROUND``."""
+    number, scale = number_of(value), min(max(to_integer(digits[0]), -100), MAX_SCALE) if digits else 0
     if isinstance(number, float):
         return _rounded_double(number, scale)
     if isinstance(number, int):
-        return number if scale >= 0 else _like(number, int(_rounded_double(float(number), scale)))
+        return _rounded_integer(number, scale) if digits else number
     return _quantized(number, scale, ROUND_HALF_UP)
+
+
+def _rounded_integer(number: int, scale: int) -> int:
+    """Round an integer of 64 bits as a DOUBLE, half to even; one beyond the bits becomes the smallest.
+
+    Source: tidb ``builtinRoundWithFracIntSig.evalInt`` (``pkg/expression/builtin_math.go``), ``types.Round``.
+    """
+    signed = int(number) if int(number) in _INT64_RANGE else int(number) - (1 << 64)
+    rounded = _rounded_double(float(signed), scale)
+    whole = int(rounded) if -(2.0**63) <= rounded < 2.0**63 else -(1 << 63)
+    return _like(number, whole & 0xFFFFFFFFFFFFFFFF if isinstance(number, Unsigned) else whole)
 
 
 def _rounded_type(arguments: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:

@@ -109,9 +109,6 @@ def _char_type(arguments: Arguments, _: Sequence[ExpressionType]) -> ExpressionT
 
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MAX_UNSIGNED = (1 << 64) - 1
-_LOCALES_WITH_COMMAS = frozenset(
-    {"en_us", "en_gb", "en_au", "en_ca", "en_in", "en_nz", "en_ph", "en_za", "en_zw", "ja_jp"}
-)
 
 
 def _bin(value: SQLValue) -> SQLValue:
@@ -161,13 +158,13 @@ def _clamp(number: int, low: int, high: int) -> int:
 
 
 def _format(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
-    """Return ``FORMAT(number, digits[, locale])``: rounded, with commas between thousands."""
+    """Return ``FORMAT(number, digits[, locale])``: rounded, with commas between thousands.
+
+    TiDB 8 warns of other locales than en_US, and uses it. Source: tidb ``builtinFormatWithLocaleSig``.
+    """
     value, digits = arguments[0], arguments[1]
-    locale = to_text(arguments[2]).lower() if len(arguments) > 2 and arguments[2] is not None else "en_us"
     if value is None or digits is None:
         return None
-    if locale not in _LOCALES_WITH_COMMAS:
-        raise UnsupportedSQL(f"FORMAT for the locale {locale} is not supported", value=locale)
     scale = _clamp(to_integer(digits), 0, 30)
     number = as_number(value)[0] if isinstance(value, str | bytes) else number_of(value)
     number = number.rounded() if isinstance(number, Quotient) else number

@@ -11,7 +11,7 @@ from itertools import zip_longest
 
 from sqlglot import exp
 
-from ticdc_producer.errors import UnsupportedSQL
+from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.collation import sort_key, untrimmed_key
 from ticdc_producer.model.values.number_text import as_float, check_number
@@ -46,18 +46,40 @@ def _translated(text: str, characters: str, others: str) -> str:
 
 
 def _weight_string(arguments: Sequence[SQLValue], _: SQLMode, collation: str) -> SQLValue:
-    """Return ``WEIGHT_STRING``: the sort key of a text, as bytes; NULL for a number."""
-    (value,) = arguments
+    """Return ``WEIGHT_STRING``: the sort key of a text, as bytes; NULL for a number.
+
+    ``AS CHAR(n)`` cuts a text, or fills it with blanks; ``AS BINARY(n)`` does so with its bytes and zeros.
+    """
+    value, *size = arguments
     if isinstance(value, int | float | Decimal):
         return None
-    octets = to_bytes(value if isinstance(value, str | bytes) else to_text(value))
-    return sort_key(octets, collation) if isinstance(value, str) else octets
+    text = value if isinstance(value, str | bytes) else to_text(value)
+    if not size:
+        return sort_key(to_bytes(text), collation) if isinstance(value, str) else to_bytes(text)
+    length, is_binary = map(to_integer, size)
+    if is_binary:
+        return to_bytes(text)[:length].ljust(length, b"\0")
+    return sort_key(to_bytes(to_text(text)[:length].ljust(length)), collation)
+
+
+def _weight_text(arguments: Arguments) -> Arguments:
+    """Return the argument in brackets.
+
+    :raises ScenarioError: for several.
+    """
+    if len(arguments) != 1:
+        raise ScenarioError("SQL does not parse: WEIGHT_STRING() takes one expression")
+    return arguments
 
 
 def _weight_operands(node: exp.Expr) -> Arguments:
-    if node.args.get("to"):
-        raise UnsupportedSQL("WEIGHT_STRING with AS is not supported")
-    return (node.this,)
+    """Return the text and, of ``AS``, the length and whether it is one of bytes."""
+    to = node.args.get("to")
+    if not to:
+        return (node.this,)
+    is_binary = to.this in (exp.DType.BINARY, exp.DType.VARBINARY)
+    length = to.expressions[0].name if to.expressions else "1"
+    return node.this, exp.Literal.number(length), exp.Literal.number(int(is_binary))
 
 
 def _locate(arguments: Sequence[SQLValue], _: SQLMode, collation: str) -> SQLValue:
@@ -177,6 +199,12 @@ FUNCTIONS = {
     "STRCMP": Function(_strcmp, 2, 2, collated=True, type=E.INTEGER),
     "TRANSLATE": value_function(_translate, 3, type=text_type),
     "WEIGHT_STRING": Function(
-        _weight_string, 1, 1, collated=True, type=E.BYTES, syntax={exp.WeightString: _weight_operands}
+        _weight_string,
+        1,
+        3,
+        arguments=_weight_text,
+        collated=True,
+        type=E.BYTES,
+        syntax={exp.WeightString: _weight_operands},
     ),
 }

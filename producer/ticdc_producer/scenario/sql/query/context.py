@@ -12,21 +12,18 @@ from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.definition.partitioning import chosen_partitions
-from ticdc_producer.scenario.sql.expression.collation import collation_of
 from ticdc_producer.scenario.sql.expression.eval_type import (
     EvalType,
     ExpressionType,
-    converted,
     kind_of_value,
-    merged_type,
 )
-from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate, type_of
+from ticdc_producer.scenario.sql.expression.evaluate import evaluate, type_of
 from ticdc_producer.scenario.sql.expression.scope import Scope
-from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, check_column_counts
+from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow
 from ticdc_producer.scenario.sql.query.recursive import Iteration, RecursiveParts, RecursivePlan
 from ticdc_producer.scenario.sql.query.select import SelectPlan
 from ticdc_producer.scenario.sql.query.set_operation import SetPlan
-from ticdc_producer.scenario.sql.query.source import Field, QuerySource, Source, TableSource
+from ticdc_producer.scenario.sql.query.source import QuerySource, Source, TableSource
 from ticdc_producer.scenario.sql.query.subquery import Subqueries
 from ticdc_producer.scenario.sql.session.session_settings import SessionValues
 from ticdc_producer.scenario.sql.store.storage import Table
@@ -112,7 +109,7 @@ class StatementContext:
         if isinstance(node, exp.Select):
             return SelectPlan(node, outer, inner, lambda source: inner.source(source, outer), self.mode)
         if isinstance(node, exp.Values):
-            return ValuesPlan(node, outer, inner)
+            raise unknown_rows()
         if isinstance(node, exp.Subquery) and not any(
             node.args.get(part) for part in ("order", "limit", "offset")
         ):
@@ -189,38 +186,6 @@ class StatementContext:
         self.values.note_generated(number)
 
 
-class ValuesPlan(QueryPlan):
-    """``VALUES ROW(…), ROW(…)``; its columns are ``column_0``, ``column_1`` and so on."""
-
-    def __init__(self, tree: exp.Expr, outer: Scope | None, context: StatementContext) -> None:
-        super().__init__()
-        self._scope = Scope(context.mode, context=context, outer=outer)
-        self._tuples = [row_items(row) for row in tree.expressions]
-        check_column_counts([len(row) for row in self._tuples])
-        for node in (node for row in self._tuples for node in row):
-            check_expression(node, self._scope)
-        self.fields = [
-            Field(
-                f"column_{number}",
-                collation_of(nodes[0], self._scope),
-                merged_type(type_of(node, self._scope) for node in nodes),
-            )
-            for number, nodes in enumerate(zip(*self._tuples, strict=True))
-        ]
-        self.correlated = outer is not None
-
-    def _run(self, outer: Scope | None) -> list[QueryRow]:
-        self._scope.outer = outer
-        rows = [[evaluate(node, self._scope) for node in row] for row in self._tuples]
-        return [
-            [
-                converted(value, field.type.kind, self._scope.mode)
-                for value, field in zip(row, self.fields, strict=True)
-            ]
-            for row in rows
-        ]
-
-
 class _RenamedPlan(QueryPlan):
     """A query with other names for its columns."""
 
@@ -234,12 +199,21 @@ class _RenamedPlan(QueryPlan):
 
 
 def row_items(row: exp.Expr) -> list[exp.Expr]:
-    """Return the expressions of one row of VALUES: ``(1, 2)``, ``ROW(1, 2)`` or, of one column, ``(1)``."""
+    """Return the expressions of one row of VALUES: ``(1, 2)`` or, of one column, ``(1)``.
+
+    :raises ScenarioError: for ``ROW(1, 2)``.
+    """
     if not isinstance(row, exp.Tuple):
         return [row.this if isinstance(row, exp.Paren) else row]
     first = row.expressions[0] if len(row.expressions) == 1 else None
-    is_constructor = isinstance(first, exp.Anonymous) and str(first.this).upper() == "ROW"
-    return list(first.expressions if is_constructor and first is not None else row.expressions)
+    if isinstance(first, exp.Anonymous) and str(first.this).upper() == "ROW":
+        raise unknown_rows()
+    return row.expressions
+
+
+def unknown_rows() -> ScenarioError:
+    """Return TiDB's error for ``VALUES ROW(…)``, which its planner does not have."""
+    return ScenarioError("Unknown table ''", hint="TiDB has no VALUES ROW: write SELECT … UNION ALL SELECT …")
 
 
 def _renamed(plan: QueryPlan, node: exp.Expr) -> QueryPlan:

@@ -14,13 +14,13 @@ from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.statements import Statement
 
 READ_ONLY = frozenset({
-    "SELECT", "TABLE", "VALUES", "DO", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE", "SPLIT", "ADMIN",
+    "SELECT", "TABLE", "DO", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE", "SPLIT", "ADMIN",
 })  # fmt: skip
 """Statements that change nothing in the stream; they are counted and passed over."""
 _QUERIES = frozenset({"SELECT", "WITH", "TABLE", "VALUES"})
 KNOWN_VERBS = frozenset({
     "CHECKSUM", "DELIMITER", "PLAN", "QUERY", "RECOMMEND", "SOURCE", "TRAFFIC", "CALL",
-    "LOAD", "IMPORT", "XA", "KILL", "BATCH",
+    "LOAD", "IMPORT", "XA", "KILL", "BATCH", "VALUES",
     "HANDLER", "CHECK", "OPTIMIZE", "REPAIR", "RESET", "PURGE", "INSTALL", "UNINSTALL", "BACKUP",
     "RESTORE", "START", "STOP", "TRACE", "BINLOG", "HELP", "CANCEL",
 })  # fmt: skip

@@ -16,7 +16,7 @@ from ticdc_producer.scenario.sql.dml.dml import run_dml
 from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.expression.scope import Scope
-from ticdc_producer.scenario.sql.query.context import StatementContext
+from ticdc_producer.scenario.sql.query.context import StatementContext, unknown_rows
 from ticdc_producer.scenario.sql.session.other_statements import (
     DML,
     KNOWN_VERBS,
@@ -175,6 +175,8 @@ class StatementRunner:
     def _control(self, statement: Statement, word: str) -> None:
         cursor = Cursor(statement)
         if not self.transaction.run(cursor, self.files.line_of(statement)):
+            if word == "VALUES":
+                raise unknown_rows()
             if word in KNOWN_VERBS:
                 raise UnsupportedSQL(f"{word} is not supported")
             raise no_statement(statement)

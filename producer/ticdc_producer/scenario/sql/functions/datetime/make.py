@@ -115,6 +115,12 @@ def _parse_tso(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     return datetime_from_python(when.astimezone(mode.zone), MAX_FSP)
 
 
+def _parse_tso_logical(value: SQLValue) -> SQLValue:
+    """Return ``TIDB_PARSE_TSO_LOGICAL(ts)``: the number within the millisecond of a time stamp of TiDB."""
+    ts = to_integer(value)
+    return ts & (1 << _LOGICAL_BITS) - 1 if 0 < ts < 1 << 63 else None
+
+
 _LOGICAL_BITS = 18
 
 
@@ -292,6 +298,7 @@ FUNCTIONS = {
     "CURTIME": Function(_time, 0, 1, type=_now_type(E.TIME), clock=True),
     "FROM_DAYS": value_function(_from_days, 1, integers=(0,), type=E.DATE),
     "TIDB_PARSE_TSO": Function(_parse_tso, 1, 1, integers=(0,), type=E.DATETIME),
+    "TIDB_PARSE_TSO_LOGICAL": value_function(_parse_tso_logical, 1, integers=(0,), type=E.INTEGER),
     "FROM_UNIXTIME": Function(_from_unixtime, 1, 2, numbers=(0,), type=_from_unixtime_type),
     "LOCALTIME": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True),
     "LOCALTIMESTAMP": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True),
