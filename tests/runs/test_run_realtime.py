@@ -6,18 +6,21 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 import ticdc_producer
 from tests.kafka_topic import read_topic
-from ticdc_producer.errors import ScenarioError
+from ticdc_producer.errors import ArgumentError, ScenarioError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.model import tso
 from ticdc_producer.runs.rate import (
     Slice,
     first_realtime_commit,
+    pace_of,
+    paced_slices,
     read_rate,
     realtime_job,
     slices,
@@ -164,6 +167,37 @@ def test_a_run_in_real_time_writes_what_a_plain_one_does(
     overrides = ["clock.every=200ms", "resolved.every=1s", "steps[1].generate.transactions=25"]
     assert ticdc_producer.run(scenario, sink_uri=_uri(kafka, "plain"), overrides=overrides).ok
     assert read_topic(kafka.bootstrap, "realtime") == read_topic(kafka.bootstrap, "plain")
+
+
+def test_a_slice_of_a_history_ends_when_its_time_has_come() -> None:
+    pace, last = pace_of(START, 10.0), tso.compose(tso.physical(START) + 2500)
+    assert _seconds([*paced_slices(pace, last, FakeClock())]) == [0, 1000, 2000, 2500]
+    assert _seconds([*paced_slices(pace, last, FakeClock(each=200))]) == [2000, 2500]
+    assert _seconds([*paced_slices(pace, last, FakeClock(ends=100))]) == [0, 1000]
+    assert _seconds([*paced_slices(pace_of(START, float("inf")), last, FakeClock())]) == [2500]
+
+
+@pytest.mark.parametrize("pace", [{"speed": 4.0}, pytest.param({"rate": "4/s"}, marks=pytest.mark.slow)])
+def test_a_history_is_sent_at_a_pace(kafka: EmbeddedKafka, tmp_path: Path, pace: dict[str, Any]) -> None:
+    changes = "".join(f"INSERT INTO t VALUES ({number});" for number in range(8))
+    (tmp_path / "s.sql").write_text(f"CREATE TABLE t (id INT PRIMARY KEY);{changes}")
+    topic, clock = f"paced-{next(iter(pace))}", FakeClock()
+    report = ticdc_producer.run_realtime(
+        tmp_path / "s.sql", **pace, sink_uri=_uri(kafka, topic), wall_clock=clock
+    )
+    assert report.ok, report.to_json()
+    assert clock.now == 2000, "nine commits in eight seconds, at four times the speed: a row each 250 ms"
+    assert ticdc_producer.run(tmp_path / "s.sql", sink_uri=_uri(kafka, f"{topic}-plain")).ok
+    assert read_topic(kafka.bootstrap, topic) == read_topic(kafka.bootstrap, f"{topic}-plain")
+
+
+def test_a_speed_that_is_none_is_refused(scenario: Path) -> None:
+    with pytest.raises(ScenarioError, match="is not a speed"):
+        ticdc_producer.run_realtime(scenario, speed=-1.0)
+    with pytest.raises(ArgumentError, match="needs `rate` or `speed`"):
+        ticdc_producer.run_realtime(scenario)
+    with pytest.raises(ScenarioError, match="`duration` requires"):
+        ticdc_producer.run_realtime("seed_t1", "5/s", "1m")
 
 
 @pytest.mark.slow

@@ -43,15 +43,16 @@ def run(
     """Run a scenario, write its messages, read them again and verify them.
 
     A small scenario is written in a fraction of a second; with --no-verify the command ends then. Without a
-    host in the sink URI and without --out it starts an embedded Kafka. With --rate, Ctrl-C ends the run after
-    a resolved event on every partition, and the written messages are verified.
+    host in the sink URI and without --out it starts an embedded Kafka. With --rate or --speed, Ctrl-C ends
+    the run, and the written messages are verified.
     """
     options: dict[str, Any] = given
     quiet, page = options["quiet"], options["html"]
     verified = options["verify_output"] and not (options["dry_run"] or options["messages_only"])
     reports = Reports(options["junit_xml"], page, verified, partial(scenario_source, scenario))
     check_options("run", options)
-    function = "run" if options["rate"] is None else "run_realtime"
+    paced = options["rate"] is not None or options["speed"] is not None
+    function = "run_realtime" if paced else "run"
     arguments: dict[str, Any] = arguments_of(function, RUN, options)
     arguments["sink_uri"] = with_registry(options["sink_uri"], options["schema_registry"])
     arguments["on_verdict"] = reports.on_verdict

@@ -96,7 +96,8 @@ def verify(
     """
     given: dict[str, object] = {"sink_uri": sink_uri, "folder": folder, "scenario": scenario}
     given |= {"messages": messages}
-    given |= {"config": config, "overrides": overrides, "inject": inject, "state_at": state_at}
+    given |= {"config": config, "overrides": overrides, "inject": inject, "faults": faults}
+    given |= {"state_at": state_at}
     given |= {"strict_table_order": strict_table_order, "from_beginning": from_beginning}
     given |= {"resolved_gap_ms": resolved_gap_ms, "start_ts": start_ts, "target_ts": target_ts}
     check_options("verify", given)

@@ -46,7 +46,8 @@ TARGET_TS = Option("target_ts", str | None, None,
 INJECT = Option("inject", list[str], (), "Inject a trap of `traps list`.", "may be repeated",
     metavar="TRAP[:rate=R]", field="traps")
 FAULTS = Option("faults", FaultsOption, "recorded",
-    "recorded: what came again in a recorded topic comes again; none: once.", functions=("run",), local=True)
+    "recorded: what came again in a recorded topic comes again; none: once.", functions=_OF_SCENARIOS,
+    local=True)
 ENGINE = Option("engine", EngineOption, "auto",
     "local: in this process; spark: in Spark's tasks; auto: in Spark's tasks if the work is large.",
     functions=(*_RUNS, "verify"), local=True)
@@ -87,6 +88,8 @@ RUN = (
         functions=_COMMAND),
     Option("rate", str | None, None, "Run in real time: row changes per time, such as 5000/s or 300/m.",
         metavar="N/s", functions=("run_realtime",), local=True),
+    Option("speed", float | None, None, "Run in real time: how many times as fast as the scenario's clock.",
+        metavar="N", functions=("run_realtime",), local=True),
     Option("duration", str | None, None, "Length of a run with `rate`: 10m, 1h30m.",
         metavar="TIME", functions=("run_realtime",), local=True),
     START_TS, TARGET_TS, STATE_AT,

@@ -80,12 +80,13 @@ _EMPTY = "kafka://HOST:PORT/TOPIC; an embedded broker starts empty"
 RULES: dict[str, tuple[OptionRule, ...]] = {
     "run": (
         *_of_command(*RUN),
-        *_apart(["rate"], [
+        *_apart(["rate", "speed"], [
             option.name for option in RUN
             if "run" in option.functions and "run_realtime" not in option.functions]),
         *_requires(["duration"], "rate"),
+        *_apart(["rate"], ["speed"], "choose one of them"),
         *_apart(["watch"],
-            ["rate", "append", "keep", "resume", "dry_run", "messages_only", "junit_xml", "html"]),
+            ["rate", "speed", "append", "keep", "resume", "dry_run", "messages_only", "junit_xml", "html"]),
         *_apart(["messages_only"], ["dry_run", "state_at"], "it writes nothing but messages"),
         OptionRule("`state_at` requires `out`", ("state_at",), ("out", "watch"),
             "the state is written to a golden folder"),
@@ -107,7 +108,8 @@ RULES: dict[str, tuple[OptionRule, ...]] = {
         *_of_command(*VERIFY),
         *_STORED,
         *_requires(
-            ["start_ts", "target_ts", "state_at", "overrides", "inject"], "scenario", "add `scenario`"),
+            ["start_ts", "target_ts", "state_at", "overrides", "inject", "faults"], "scenario",
+            "add `scenario`"),
         *_requires(["checkpoint", "findings", "idle", "metrics_port", "window"], "follow", "add `follow`"),
         *_requires(["metrics_host"], "metrics_port", "add `metrics_port`"),
         *_requires(["follow"], "sink_uri", "only a topic of a broker can be followed"),
