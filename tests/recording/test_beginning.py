@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from pyarrow import compute as pc
 from pyarrow import parquet
 
 from tests.recording.test_properties import events as events_of
@@ -300,3 +301,74 @@ def test_a_key_that_is_none(tmp_path: Path, options: dict[str, Any], what: str) 
         record(folder=folder, out=tmp_path / "recording", **options)
     assert what in str(caught.value)
     assert not (tmp_path / "recording").exists()
+
+
+def test_offsets_divide_a_history(tmp_path: Path) -> None:
+    text = "CREATE TABLE t (a INT PRIMARY KEY, b INT);" + "".join(
+        f"INSERT INTO t VALUES ({number}, 1);UPDATE t SET b = 2 WHERE a = {number};" for number in range(9)
+    )
+    (tmp_path / "s.sql").write_text(text)
+    run(tmp_path / "s.sql", sink_uri="kafka:///t?partition-num=2&protocol=simple", out=tmp_path / "topic")
+    parts = []
+    for name, bounds in (("early", {"until": "0:9,1:7"}), ("late", {"since": "0:9,1:7"})):
+        record(folder=tmp_path / "topic", out=tmp_path / name, **bounds)
+        table = parquet.read_table(tmp_path / name / "changes.parquet").filter(pc.field("op").is_valid())
+        parts.append(table["commit_ts"].to_pylist())
+    start = min(parts[1])  # of the snapshot
+    assert parts[0]
+    assert max(parts[0]) == start
+    events = [event for event in decode(folder=tmp_path / "topic") if event["kind"] == "row"]
+    assert sorted([*parts[0], *(ts for ts in parts[1] if ts > start)]) == sorted(
+        event["commit_ts"] for event in events
+    )
+    with pytest.raises(ProducerError, match="no partition 7"):
+        record(folder=tmp_path / "topic", out=tmp_path / "none", until="7:1")
+
+
+def test_what_record_cannot_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(ProducerError, match="Spark does not record: what comes again follows"):
+        record(folder=tmp_path, out=tmp_path / "out", engine="spark")
+    for url, what in (
+        ("postgresql://u:secret@host/db", "a URL of postgresql"),
+        ("mysql://u:secret@127.0.0.1:1/db", "cannot read the tables of mysql://"),
+    ):
+        (tmp_path / "s.sql").write_text("CREATE TABLE t (a INT PRIMARY KEY)")
+        out = tmp_path / "topic"
+        if not out.exists():
+            run(tmp_path / "s.sql", out=out)
+        with pytest.raises(ProducerError, match=what) as refused:
+            record(folder=out, out=tmp_path / "out", schema=url)
+        assert "secret" not in str(refused.value)
+
+
+@pytest.mark.slow
+def test_a_live_database_has_the_definitions(tmp_path: Path) -> None:
+    import sqlalchemy as sa
+
+    from tests.consumer_state.servers import mariadb
+
+    ddl = "CREATE TABLE test.t (a INT PRIMARY KEY, b VARCHAR(20), c ENUM('x', 'y'))"
+    (tmp_path / "s.sql").write_text(f"{ddl};INSERT INTO t VALUES (1, 'p', 'y');UPDATE t SET b = 'q'")
+    run(tmp_path / "s.sql", sink_uri="kafka:///t?protocol=open-protocol", out=tmp_path / "topic")
+    lines = messages(tmp_path / "topic")
+    later = [{**line, "offset": number} for number, line in enumerate(lines) if line["type"] != "ddl"]
+    offsets: Counter[int] = Counter()
+    with (tmp_path / "later.jsonl").open("w") as file:
+        for line in later:
+            file.write(json.dumps({**line, "offset": offsets[line["partition"]]}) + "\n")
+            offsets[line["partition"]] += 1
+    with mariadb() as server:
+        engine = sa.create_engine(server.replace("mariadb", "mysql+pymysql", 1))
+        with engine.begin() as connection:
+            connection.exec_driver_sql("CREATE DATABASE IF NOT EXISTS test")
+            connection.exec_driver_sql(ddl)
+        record(
+            sink_uri="kafka:///t?protocol=open-protocol",
+            messages=tmp_path / "later.jsonl",
+            schema=server.replace("mariadb", "mysql", 1),
+            out=tmp_path / "recording",
+        )
+    table = parquet.read_table(tmp_path / "recording" / "changes.parquet")
+    (create,) = [text for text in table["statement"].to_pylist() if text and "CREATE TABLE" in text]
+    assert "varchar(20)" in create.lower()
+    assert "enum('x','y')" in create.lower().replace(" ", "")

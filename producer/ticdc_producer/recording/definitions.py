@@ -102,26 +102,45 @@ def _needs_a_table(statement: DDL) -> bool:
     return is_drop or isinstance(statement, AlterTable | CreateIndex | DropIndex | TruncateTable)
 
 
-def dumped_tables(dump: Path, accepts: Accepts, created: CreatedNames) -> list[EarlierTable]:
-    """Return the tables of a dump; its rows are not read.
+@dataclass(frozen=True)
+class DatabaseSchema:
+    """The tables of a database.
+
+    :param url: without its password, for errors.
+    :param text: their CREATE DATABASE and CREATE TABLE statements.
+    """
+
+    url: str
+    text: str
+
+
+def dumped_tables(dump: Path | DatabaseSchema, accepts: Accepts, created: CreatedNames) -> list[EarlierTable]:
+    """Return the tables of a dump or a database; the rows of a dump are not read.
 
     :param created: tables that the messages create.
     :raises ScenarioError: for a file that is not SQL text, and for a definition that does not run.
     """
-    try:
-        text = sql_text(dump.read_bytes(), str(dump))
-    except OSError as error:
-        what = f"cannot read the dump: {error.strerror}"
-        raise ScenarioError(what, file=str(dump)).about("schema") from None
-    except ScenarioError as error:
-        raise error.about("schema") from None
-    session = Session(file=str(dump))
+    if isinstance(dump, DatabaseSchema):
+        text, file = dump.text, dump.url
+    else:
+        text, file = _dump_text(dump), str(dump)
+    session = Session(file=file)
     session.run_definitions(text)
     return [
         EarlierTable(info.schema, info.name, create)
         for info, create in session.defined_tables()
         if accepts(info.schema, info.name) and (info.schema, info.name) not in created
     ]
+
+
+def _dump_text(dump: Path) -> str:
+    try:
+        return sql_text(dump.read_bytes(), str(dump))
+    except OSError as error:
+        what = f"cannot read the dump: {error.strerror}"
+        raise ScenarioError(what, file=str(dump)).about("schema") from None
+    except ScenarioError as error:
+        raise error.about("schema") from None
 
 
 def described_tables(

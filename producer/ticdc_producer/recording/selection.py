@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.engine.dataset import Batches, Dataset
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.column_functions import row_codes
-from ticdc_producer.model.shapes import DecodedBatch
+from ticdc_producer.model.shapes import BatchFunction, DecodedBatch
 from ticdc_producer.model.tso import MAX_TS
 from ticdc_producer.verifier.event_layouts import EventLayout, LayoutBatch
 from ticdc_producer.verifier.fingerprint import Flags
@@ -32,6 +33,7 @@ class Selection:
     :param offsets: by partition an offset; what commits up to the last event before it is also before the
         recording.
     :param until: the last commit-ts.
+    :param ends: by partition an offset; the last commit is that of the last event before them.
     """
 
     accepts: Accepts
@@ -39,6 +41,28 @@ class Selection:
     after: int = 0
     offsets: Mapping[int, int] = field(default_factory=dict)
     until: int = MAX_TS
+    ends: Mapping[int, int] = field(default_factory=dict)
+
+    def with_end(self, messages: Dataset, decode: BatchFunction) -> Selection:
+        """Return the selection with ``until`` in place of ``ends``; the messages before these are decoded.
+
+        :param messages: shape ``MESSAGES``.
+        """
+        if not self.ends:
+            return self
+
+        def before_ends(batches: Batches) -> Batches:
+            for batch in batches:
+                partitions, offsets = (batch.column(name).to_numpy() for name in ("partition", "offset"))
+                chosen = np.zeros(batch.num_rows, np.bool_)
+                for partition, end in self.ends.items():
+                    chosen |= (partitions == partition) & (offsets < end)
+                yield batch.filter(pa.array(chosen))
+
+        until = 0
+        for batch in decode(messages.map(before_ends, messages.schema).batches()):
+            until = max(until, pc.max(batch.column("commit_ts")).as_py() or 0)
+        return replace(self, until=until, ends={})
 
     def events(self, batch: DecodedBatch) -> Flags:
         """Return which events are recorded. A DDL before the recording is: later tables depend on it."""

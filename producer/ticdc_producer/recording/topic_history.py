@@ -24,6 +24,7 @@ from ticdc_producer.protocols.storage_files import SchemaFile
 from ticdc_producer.recording.defined_changes import DefinedChanges
 from ticdc_producer.recording.definitions import (
     CreatedNames,
+    DatabaseSchema,
     EarlierTable,
     described_tables,
     dumped_tables,
@@ -42,13 +43,13 @@ from ticdc_producer.replica.versions import Version
 class DefinitionSource:
     """The known definitions of tables that no message creates.
 
-    :param dump: SQL with their CREATE TABLE statements.
+    :param dump: SQL with their CREATE TABLE statements, or a database that has them.
     :param describe: returns the tables that a message describes; None: no message describes any.
     :param descriptions: the values of the messages that describe tables.
     :param files: the schema files of a storage sink.
     """
 
-    dump: Path | None = None
+    dump: Path | DatabaseSchema | None = None
     describe: Callable[[bytes], DescribedTables] | None = None
     descriptions: Sequence[bytes] = ()
     files: Sequence[SchemaFile] = ()

@@ -179,16 +179,19 @@ RECORD = (
     Option("since", str | None, None, "Record what commits after this TSO or time, or after these offsets, "
         "such as 0:120,1:80. Rows that existed before are the snapshot of the scenario.",
         flags=("--from",), metavar="OFFSETS|TS", functions=("record",)),
-    Option("until", str | None, None, "The last commit that is recorded: a TSO, or a time.",
-        metavar="TS", functions=("record",)),
-    Option("schema", Path | None, None, "A dump with the CREATE TABLE statements of tables that existed "
-        "before the first message; its rows are not read.", metavar="SQL", functions=("record",)),
+    Option("until", str | None, None, "The last commit that is recorded: a TSO or a time, or offsets: that "
+        "of the last event before them.", metavar="OFFSETS|TS", functions=("record",)),
+    Option("schema", str | None, None, "A dump with the CREATE TABLE statements of tables that existed "
+        "before the first message, or the URL of a database, mysql://USER:PASSWORD@HOST:PORT/DATABASE.",
+        metavar="SQL|URL", functions=("record",)),
     Option("skip_damaged", bool, False, "Leave out messages that cannot be recorded, and count them.",
         functions=("record",)),
     Option("mask", Path | None, None, "A rules file: values of its columns are replaced before anything is "
         "stored.", metavar="YAML", functions=("record",)),
     Option("shrink", str | None, None, "Shrink the recording to an SQL scenario while this command fails, "
         "which gets its folder.", "`folder` may be a recording", metavar="CMD", functions=_COMMAND),
+    replace(ENGINE, help="local, auto: in this process, with a bounded number of rows in memory; spark is "
+        "refused.", functions=("record",), local=False),
     SCHEMA_REGISTRY, KAFKA_PROPERTIES, AS_JSON, QUIET,
 )
 """In the order of the help of ``record``."""
@@ -230,7 +233,8 @@ DECODE = (
 """In the order of the help of ``decode``, after ``file``."""
 _OF_RUN = {option.name: option for option in RUN}
 TRANSCODE = (
-    *(replace(option, functions=_TRANSCODE) for option in RECORD if option.functions), SCHEMA_REGISTRY,
+    *(replace(option, functions=_TRANSCODE) for option in RECORD
+        if option.functions and option.name != "engine"), SCHEMA_REGISTRY,
     Option("to_sink_uri", str | None, None, "The sink URI of what is written, with its protocol; by default "
         "the source's, without brokers.", metavar="URI", functions=_TRANSCODE),
     Option("to_config", Path | None, None, "Changefeed file of TiCDC of what is written; its keys replace "

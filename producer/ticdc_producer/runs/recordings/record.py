@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.config import Changefeed, ConfigSource
+from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.local import local
 from ticdc_producer.errors import (
     ArgumentError,
@@ -25,7 +26,7 @@ from ticdc_producer.local_path import local_path
 from ticdc_producer.masks.rules import read_rules
 from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.recording.defined_changes import changes_columns
-from ticdc_producer.recording.definitions import SCHEMA_HINT
+from ticdc_producer.recording.definitions import SCHEMA_HINT, DatabaseSchema
 from ticdc_producer.recording.events import CHANGES, RESOLVED, EventReader
 from ticdc_producer.recording.folder import FaultWriter, write_rows, write_scenario
 from ticdc_producer.recording.masks import event_masks
@@ -34,6 +35,7 @@ from ticdc_producer.recording.summary import Summary, without_gaps
 from ticdc_producer.recording.topic_history import DefinitionSource, TopicHistory, is_exact
 from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS
 from ticdc_producer.runs.options.rules import check_options
+from ticdc_producer.runs.recordings.database_schema import database_schema
 from ticdc_producer.runs.recordings.record_source import MessageSource, check_protocol, message_source
 from ticdc_producer.runs.recordings.recording_report import KINDS, Recording, history_notes
 from ticdc_producer.runs.recordings.selection_options import selection_of
@@ -60,6 +62,7 @@ def record(
     schema: str | Path | None = None,
     skip_damaged: bool = False,
     mask: str | Path | None = None,
+    engine: EngineOption = "auto",
     kafka_properties: Sequence[str] = (),
     on_status: OnStatus = ignore_status,
 ) -> Recording:
@@ -78,11 +81,15 @@ def record(
         these rows are recorded. Requires ``table``.
     :param since: record what commits after it: a TSO or a time; or offsets such as ``0:120,1:80``: what
         commits after the last event before them. Rows that existed before are the snapshot of the scenario.
-    :param until: the last commit that is recorded: a TSO, or a time.
-    :param schema: a dump with the CREATE TABLE statements of tables that existed before the first message.
+    :param until: the last commit that is recorded: a TSO or a time; or offsets: that of the last event before
+        them.
+    :param schema: a dump with the CREATE TABLE statements of tables that existed before the first message, or
+        the URL of a database that has the tables, such as ``mysql://USER:PASSWORD@HOST:4000/shop``.
     :param skip_damaged: leave out messages that cannot be recorded, and count them.
     :param mask: a rules file: the values of its columns are replaced before anything is stored. The messages
         are read twice.
+    :param engine: ``local`` and ``auto``: in this process, with a bounded number of rows in memory. ``spark``
+        is refused: what is late, or comes again, follows from the order of all messages.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
     :param on_status: called with a line of text for each step of the work.
     :raises ProducerError: for a topic that cannot be read or recorded, with the place of the message; then
@@ -90,6 +97,10 @@ def record(
     """
     given = {"sink_uri": sink_uri, "folder": folder, "messages": messages, "config": config}
     check_options("record", {**given, "table": table, "key": key})
+    if engine == "spark":
+        what = "Spark does not record: what comes again follows from the order of all messages"
+        hint = "leave out `engine`; one process records topics of any size, and Spark replays the recording"
+        raise ArgumentError(what, argument="engine", hint=hint).about("engine")
     path, selection = local_path(out), selection_of(table, key, since, until)
     rules = None if mask is None else read_rules(local_path(mask))
     source = message_source(sink_uri, folder, messages, config, kafka_properties, on_status)
@@ -102,6 +113,10 @@ def record(
         )
         raise ArgumentError(what, argument="mask", hint="record a topic of another protocol").about("mask")
     options = with_table_schemas(origin.messages, origin.changefeed.protocol, origin.options)
+    if selection.ends:
+        on_status("looking for the last commit")
+        decode = event_decoder(origin.changefeed.protocol, options, origin.claims)
+        selection = selection.with_end(local(origin.messages.merged()), decode)
     reader = EventReader(
         decode=events_decoder(origin.changefeed.protocol, options, origin.claims, row_ids=True),
         selection=selection,
@@ -111,7 +126,7 @@ def record(
         in_files=source.files is not None,
     )
     tables = DefinitionSource(
-        dump=None if schema is None else local_path(schema),
+        dump=None if schema is None else _dump_of(schema),
         describe=origin.changefeed.spec.described_tables,
         descriptions=cast("Sequence[bytes]", options.get(TABLE_DESCRIPTIONS, ())),
         files=source.files or (),
@@ -133,15 +148,20 @@ def record(
         raise MessageError(what, topic=error.topic, partition=error.partition, offset=error.offset) from None
 
 
+def _dump_of(schema: str | Path) -> Path | DatabaseSchema:
+    return database_schema(schema) if isinstance(schema, str) and "://" in schema else local_path(schema)
+
+
 def _check_offsets(selection: Selection, source: MessageSource) -> None:
     number = max(source.partitions.values(), default=0)
-    if selection.offsets and source.files is not None:
-        what = "the files of a storage have no offsets"
-        raise ArgumentError(what, argument="since", hint="name a TSO or a time").about("since")
-    for partition in selection.offsets:
-        if partition >= number:
-            what = f"there is no partition {partition}: the topic has {number}"
-            raise ArgumentError(what, argument="since").about("since")
+    for option, offsets in (("since", selection.offsets), ("until", selection.ends)):
+        if offsets and source.files is not None:
+            what = "the files of a storage have no offsets"
+            raise ArgumentError(what, argument=option, hint="name a TSO or a time").about(option)
+        for partition in offsets:
+            if partition >= number:
+                what = f"there is no partition {partition}: the topic has {number}"
+                raise ArgumentError(what, argument=option).about(option)
 
 
 def _record(

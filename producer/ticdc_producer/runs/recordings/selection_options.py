@@ -22,26 +22,27 @@ def selection_of(
 
     :raises ArgumentError: for a value that cannot be read.
     """
-    offsets = _offsets(since.replace(" ", "")) if isinstance(since, str) else {}
+    offsets, ends = _offsets(since, "since"), _offsets(until, "until")
     return Selection(
         accepts=_accepts(table),
         keys=[_key(text) for text in key],
         after=0 if since is None or offsets else read_ts(since, "since"),
         offsets=offsets,
-        until=tso.MAX_TS if until is None else read_ts(until, "until"),
+        until=tso.MAX_TS if until is None or ends else read_ts(until, "until"),
+        ends=ends,
     )
 
 
-def _offsets(text: str) -> dict[int, int]:
-    """Return the offset of each partition; none if the text has no offsets."""
+def _offsets(value: TimeStamp | None, option: str) -> dict[int, int]:
+    """Return the offset of each partition; none if the value has no offsets."""
+    text = value.replace(" ", "") if isinstance(value, str) else ""
     if _OFFSETS.fullmatch(text) is None:
         return {}
     offsets: dict[int, int] = {}
     for partition, offset in _OFFSET.findall(text):
         if int(partition) in offsets:
-            raise ArgumentError(f"{text!r} names partition {int(partition)} twice", argument="since").about(
-                "since"
-            )
+            what = f"{text!r} names partition {int(partition)} twice"
+            raise ArgumentError(what, argument=option).about(option)
         offsets[int(partition)] = int(offset)
     return offsets
 

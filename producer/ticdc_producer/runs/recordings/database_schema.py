@@ -1,0 +1,74 @@
+"""The CREATE TABLE statements of a live database of MySQL or TiDB."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ticdc_producer.errors import ArgumentError
+from ticdc_producer.installation import install_command
+from ticdc_producer.masking import masked
+from ticdc_producer.recording.definitions import DatabaseSchema
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
+
+_DRIVERS = {"mysql": "mysql+pymysql", "mariadb": "mysql+pymysql", "tidb": "mysql+pymysql"}
+_SYSTEM = ("information_schema", "metrics_schema", "mysql", "performance_schema", "sys")
+_TABLES = (
+    "SELECT table_schema, table_name FROM information_schema.tables WHERE table_type = 'BASE TABLE'"
+    " ORDER BY table_schema, table_name"
+)
+
+
+def database_schema(url: str) -> DatabaseSchema:
+    """Return the tables of the database that a URL names, or of all databases if it names none.
+
+    :param url: ``mysql://USER:PASSWORD@HOST:PORT/DATABASE``.
+    :raises ArgumentError: for another URL, a driver that is not installed, and a server that does not answer.
+    """
+    try:
+        import sqlalchemy as sa  # an extra, which recordings of topics with DDLs do not need
+        from sqlalchemy.exc import SQLAlchemyError
+    except ImportError:
+        raise _error("a database needs SQLAlchemy and PyMySQL", install_command("state")) from None
+    hint = "mysql://USER:PASSWORD@HOST:PORT/DATABASE, or the path of a dump"
+    try:
+        parsed = sa.make_url(url)
+    except (sa.exc.ArgumentError, ValueError):  # its message has the whole URL with the password
+        raise _error("`schema` is not the URL of a database", hint) from None
+    if parsed.drivername not in _DRIVERS:
+        raise _error(f"`schema` is a URL of {parsed.drivername}, not of MySQL or TiDB", hint)
+    label = masked(url)
+    try:
+        engine = sa.create_engine(parsed.set(drivername=_DRIVERS[parsed.drivername]))
+        with engine.connect() as connection:
+            statements = "\n".join(_statements(connection, parsed.database or ""))
+    except ImportError as error:
+        raise _error(f"the driver {error.name} is missing", install_command("state")) from None
+    except SQLAlchemyError as error:
+        reason = masked(str(getattr(error, "orig", None) or error)).splitlines()[0]
+        raise _error(f"cannot read the tables of {label}: {reason}", "") from None
+    return DatabaseSchema(label, statements)
+
+
+def _statements(connection: Connection, database: str) -> Iterator[str]:
+    """Yield the statements that create the tables of a database; empty: of all but those of the server."""
+    last = ""
+    for schema, table in connection.exec_driver_sql(_TABLES).all():
+        if (schema != database) if database else (schema.lower() in _SYSTEM):
+            continue
+        if schema != last:
+            yield f"CREATE DATABASE IF NOT EXISTS {_quoted(schema)}; USE {_quoted(schema)};"
+            last = schema
+        name = f"{_quoted(schema)}.{_quoted(table)}".replace("%", "%%")
+        _, create = connection.exec_driver_sql(f"SHOW CREATE TABLE {name}").one()
+        yield f"{create};"
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
+def _error(what: str, hint: str) -> ArgumentError:
+    return ArgumentError(what, argument="schema", hint=hint).about("schema")
