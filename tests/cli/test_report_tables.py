@@ -83,15 +83,31 @@ def test_what_is_left_out_is_named(content: dict[str, Any], folder: Path) -> Non
     assert "serve --attach NAME=SOURCE" in tables["note"]
 
 
-def test_the_first_of_many_tables_are_in_the_page(tmp_path: Path) -> None:
-    (tmp_path / "many.sql").write_text(
-        "".join(f"CREATE TABLE t{n} (id INT PRIMARY KEY); INSERT INTO t{n} VALUES (1);" for n in range(60)),
-        "utf-8",
+def tables_in_report(sql: str, folder: Path) -> dict[str, Any]:
+    (folder / "scenario.sql").write_text(sql, "utf-8")
+    reports = Reports(None, folder / "page.html")
+    api.run(str(folder / "scenario.sql"), sink_uri="kafka:///t?protocol=craft", out=folder / "golden")
+    reports.write(api.verify(folder=folder / "golden", on_verdict=reports.on_verdict))
+    return dict(content_of((folder / "page.html").read_text("utf-8"))["tables"])
+
+
+def test_rows_after_a_ddl_without_row_events_are_shown_with_a_warning(tmp_path: Path) -> None:
+    sql = (
+        "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1), (2);"
+        "ALTER TABLE t ADD COLUMN v INT DEFAULT 7; INSERT INTO t VALUES (3, 8); DELETE FROM t WHERE id = 1;"
     )
-    reports = Reports(None, tmp_path / "page.html")
-    api.run(str(tmp_path / "many.sql"), sink_uri="kafka:///t?protocol=craft", out=tmp_path / "golden")
-    reports.write(api.verify(folder=tmp_path / "golden", on_verdict=reports.on_verdict))
-    tables = content_of((tmp_path / "page.html").read_text("utf-8"))["tables"]
+    tables = tables_in_report(sql, tmp_path)
+    total, error, _ = tables["at"]["test.t"][-1]
+    assert total == 2
+    assert "ADD COLUMN" in error
+    assert error.endswith("those without a later event are as before it")
+    assert rows_at(tables, "test.t", -1) == [{"id": "2", "v": None}, {"id": "3", "v": "8"}]
+    assert any(before == [2, "", before[2]] for before in tables["at"]["test.t"])
+
+
+def test_the_first_of_many_tables_are_in_the_page(tmp_path: Path) -> None:
+    sql = "".join(f"CREATE TABLE t{n} (id INT PRIMARY KEY); INSERT INTO t{n} VALUES (1);" for n in range(60))
+    tables = tables_in_report(sql, tmp_path)
     assert len(tables["at"]) == 50
     assert "the first 50 of 60 tables" in tables["note"]
 

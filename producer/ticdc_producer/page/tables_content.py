@@ -25,7 +25,7 @@ class TableRows(Protocol):
 
     @property
     def error(self) -> str:
-        """Why the rows are not known; empty: they are."""
+        """Why the rows are not known, or not exactly; empty: they are."""
 
 
 def tables_content(

@@ -29,7 +29,7 @@ _ARRIVAL = "_arrival"
 _ACTIONS = frozenset(action.value for action in Action)
 
 
-class _DDLWithoutRowEventsError(TopicError):
+class DDLWithoutRowEventsError(TopicError):
     """A DDL that changed the rows of the table, and that no row events follow."""
 
 
@@ -78,7 +78,7 @@ class StateReader:
         """
         try:
             held = self._held(batches)
-        except _DDLWithoutRowEventsError:
+        except DDLWithoutRowEventsError:
             expected = self.expected(f"{self.changes.schema}.{self.changes.table}", self.at)
             if expected is None:
                 raise
@@ -143,7 +143,7 @@ class StateReader:
     def _cleared(self, batch: pa.RecordBatch) -> int:
         """Return the commit-ts of the last DDL that removed all rows; -1 without one.
 
-        :raises _DDLWithoutRowEventsError: for a DDL that changed rows in another way.
+        :raises DDLWithoutRowEventsError: for a DDL that changed rows in another way.
         """
         ts = -1
         for row in np.flatnonzero(pc.equal(batch.column("kind"), "ddl").to_numpy(zero_copy_only=False)):
@@ -157,7 +157,7 @@ class StateReader:
                 what = f"the rows cannot follow the DDL {ddl['query']!r}, which has no row events"
                 hint = "read the changes, and apply this DDL to your table"
                 position = f"{ddl['topic']}/{ddl['partition']}@{ddl['offset']}"
-                raise _DDLWithoutRowEventsError(what, topic=position, hint=hint)
+                raise DDLWithoutRowEventsError(what, topic=position, hint=hint)
         return ts
 
 

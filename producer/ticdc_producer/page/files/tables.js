@@ -73,12 +73,13 @@ export function tableView(name, table, before) {
   const columns = Object.keys(rows[0] ?? {})
   const known = new Set((before ?? []).map((row) => JSON.stringify(row)))
   return h('section', { class: 'state' },
-    h('h3', {}, shown(name), error === '' && h('span', { class: 'null' }, total === 1 ? ' 1 row' : ` ${total.toLocaleString('en')} rows`)),
-    error !== '' ? h('p', { class: 'warning' }, shown(error)) : rows.length
+    h('h3', {}, shown(name), (error === '' || total > 0) && h('span', { class: 'null' }, total === 1 ? ' 1 row' : ` ${total.toLocaleString('en')} rows`)),
+    error !== '' && h('p', { class: 'warning' }, shown(error)),
+    rows.length
       ? h('div', { class: 'scroll' }, h('table', { class: 'columns' },
         h('thead', {}, h('tr', {}, columns.map((column) => h('th', { scope: 'col' }, shown(column))))),
         h('tbody', {}, rows.slice(0, MOST_ROWS).map((row) => h('tr', { class: before !== null && !known.has(JSON.stringify(row)) ? 'new' : '' },
           columns.map((column) => h('td', { class: 'value' }, cellNodes(row[column]))))))))
-      : h('p', { class: 'null' }, 'empty'),
+      : error === '' && h('p', { class: 'null' }, 'empty'),
     total > Math.min(MOST_ROWS, rows.length) && h('p', { class: 'null' }, `${(total - Math.min(MOST_ROWS, rows.length)).toLocaleString('en')} more`))
 }

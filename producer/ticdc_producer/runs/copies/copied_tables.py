@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.errors import ProducerError
+from ticdc_producer.model.catalog import CLEARS_TABLES
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event_line import DecodedRow
 from ticdc_producer.rows.changes import ChangeReader, sends_base64
 from ticdc_producer.rows.origin import Origin
-from ticdc_producer.rows.state import StateReader
+from ticdc_producer.rows.state import DDLWithoutRowEventsError, StateReader
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +24,7 @@ class CopiedTable:
 
     :param rows: the first ones, by handle key: columns with their values.
     :param total: number of all rows.
-    :param error: why the rows are not known; empty: they are.
+    :param error: why the rows are not known, or not exactly; empty: they are.
     """
 
     rows: Sequence[Sequence[tuple[str, bytes | None]]] = ()
@@ -90,20 +91,33 @@ def _at_times(
     kind = pa.string() if sends_base64(origin.fidelity) else pa.binary()
     fields = pa.schema([pa.field(column, kind) for column in columns])
     of_schema = _of_schema(events, *name)
+
+    def first_rows(ts: int | None, events: pa.Table) -> CopiedTable:
+        state = StateReader(
+            changes=ChangeReader.of(origin, name, fields, "fail", ""),
+            key=[fields.field(column) for column in key],
+            commit_ts=origin.fidelity.commit_ts,
+            expected=origin.expected,
+            at=ts,
+        )
+        return _first_rows(pa.Table.from_batches(state(iter(events.to_batches())), fields), key, most)
+
     for ts in times:
         try:
-            state = StateReader(
-                changes=ChangeReader.of(origin, name, fields, "fail", ""),
-                key=[fields.field(column) for column in key],
-                commit_ts=origin.fidelity.commit_ts,
-                expected=origin.expected,
-                at=ts,
-            )
-            rows = pa.Table.from_batches(state(iter(of_schema)), fields)
+            yield first_rows(ts, of_schema)
+        except DDLWithoutRowEventsError as error:
+            what = f"{error.what}: those without a later event are as before it"
+            yield replace(first_rows(ts, _without_other_ddls(of_schema)), error=what)
         except ProducerError as error:
             yield CopiedTable(error=error.what)
-        else:
-            yield _first_rows(rows, key, most)
+
+
+def _without_other_ddls(events: pa.Table) -> pa.Table:
+    """Return events without the DDLs whose rows only a database knows, such as those that add columns."""
+    clears = pc.is_in(
+        pc.field("ddl_type"), pa.array(sorted(CLEARS_TABLES), events.schema.field("ddl_type").type)
+    )
+    return events.filter((pc.field("kind") == "row") | clears)
 
 
 def _columns(events: pa.Table, schema: str, table: str) -> tuple[list[str], list[str]]:
@@ -117,11 +131,10 @@ def _columns(events: pa.Table, schema: str, table: str) -> tuple[list[str], list
     return names.unique().to_pylist(), names.filter(pa.array(is_key)).unique().to_pylist()
 
 
-def _of_schema(events: pa.Table, schema: str, table: str) -> list[pa.RecordBatch]:
+def _of_schema(events: pa.Table, schema: str, table: str) -> pa.Table:
     """Return the row events of a table, and the DDLs of its schema."""
     of_table = (pc.field("kind") == "row") & (pc.field("table") == table)
-    rows = events.filter((pc.field("schema") == schema) & (of_table | (pc.field("kind") == "ddl")))
-    return list(rows.to_batches())
+    return events.filter((pc.field("schema") == schema) & (of_table | (pc.field("kind") == "ddl")))
 
 
 def _first_rows(rows: pa.Table, key: Sequence[str], most: int) -> CopiedTable:
