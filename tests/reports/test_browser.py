@@ -19,6 +19,15 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=MISSING
 HOSTILE = "</script><script>window.ran=1</script><img src=x onerror='window.ran=1'>"
 
 
+TABS = "return [...document.querySelectorAll('#tabs button')].map((tab) => [tab.offsetLeft, tab.offsetWidth])"
+"""The tabs must not move when another one is chosen."""
+REACHED = (
+    "return [...document.querySelectorAll('.chart')].every((chart) =>"
+    "chart.querySelector('.mark') === null || chart.querySelector('.mark[tabindex=\"0\"]') !== null)"
+)
+"""Whether the keyboard reaches the marks of each chart."""
+
+
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     with browser() as session:
@@ -57,10 +66,14 @@ def test_nothing_is_wider_than_the_screen(chromium: Browser, failed: Path, width
     chromium.prefer(scheme)
     chromium.open(failed.as_uri())
     assert "VIOLATED: 1 error" in chromium.until_text("#status", "VIOLATED")
+    tabs = chromium.script(TABS)
+    assert chromium.script("const {tabs} = window; return tabs.scrollWidth <= tabs.clientWidth")
     for view in ("messages", "history", "timeline", "tables", "verdict"):
         chromium.click(f"#tab-{view}")
         chromium.until("return document.getElementById('views').childElementCount > 0")
         assert chromium.script("return document.documentElement.scrollWidth") <= width, view
+        assert chromium.script(TABS) == tabs, view
+        assert chromium.script(REACHED), view
     background = chromium.script("return getComputedStyle(document.body).backgroundColor")
     light = sum(map(int, background.removeprefix("rgb(").rstrip(")").split(","))) > 380
     assert light == (scheme == "light")

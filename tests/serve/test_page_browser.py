@@ -244,15 +244,21 @@ def test_the_keyboard_reaches_messages_and_views(page: Browser) -> None:
     assert page.script("return document.activeElement.id") == "tab-compare"
 
 
+TABS = "return [...document.querySelectorAll('#tabs button')].map((tab) => [tab.offsetLeft, tab.offsetWidth])"
+
+
 @pytest.mark.parametrize("width", [390, 1400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_is_wider_than_the_screen(page: Browser, width: int, scheme: str) -> None:
     page.resize(width)
     page.prefer(scheme)
+    tabs = page.script(TABS)
+    assert page.script("const {tabs} = window; return tabs.scrollWidth <= tabs.clientWidth")
     for view in ("messages", "compare", "history", "timeline", "tables", "verdict"):
         page.click(f"#tab-{view}")
         page.until("return document.getElementById('views').childElementCount > 0")
         assert page.script("return document.documentElement.scrollWidth") <= width, view
+        assert page.script(TABS) == tabs, "the tabs do not move"
     background = page.script("return getComputedStyle(document.body).backgroundColor")
     light = sum(map(int, background.removeprefix("rgb(").rstrip(")").split(","))) > 380
     assert light == (scheme == "light")

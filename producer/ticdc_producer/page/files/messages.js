@@ -54,7 +54,7 @@ export function messageList(messages, chosen, onSelect, marked, counts) {
   }
   return [...partitions].map(([name, rows]) => h('section', { class: 'partition' },
     h('h3', {}, 'partition ', shown(name.slice(name.lastIndexOf('/') + 1)), h('span', { class: 'null' }, ` ${plain(name.slice(0, name.lastIndexOf('/')))}, ${counts.get(name) ?? rows.length}`)),
-    h('div', { role: 'group' }, rows)))
+    h('div', { role: 'group', 'aria-label': plain(`partition ${name}`) }, rows)))
 }
 
 /** @typedef {{topic: string, partition: number} | null} Partition */

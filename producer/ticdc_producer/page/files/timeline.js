@@ -122,13 +122,13 @@ function chartView(chart, input, width, low, high, zoom) {
   const points = chart.points ?? []
   const visible = points.filter(({ offset, ts }) => offset >= start - 0.5 && offset <= end + 0.5 && ts > 0n)
   const resolved = visible.filter(({ kind }) => kind === 'resolved')
-  /** @param {Point} point @param {number} number */
-  const element = (point, number) => mark(point.again ? 'again' : point.kind, x(point.offset), y(point.ts), point.label, point.offset, number === 0)
-  /** @param {string} kind @param {number} left @param {number} top @param {string} label @param {number} offset @param {boolean} first */
-  function mark(kind, left, top, label, offset, first) {
+  /** @param {Point} point */
+  const element = (point) => mark(point.again ? 'again' : point.kind, x(point.offset), y(point.ts), point.label, point.offset)
+  /** @param {string} kind @param {number} left @param {number} top @param {string} label @param {number} offset */
+  function mark(kind, left, top, label, offset) {
     const open = () => input.onOpen({ topic: chart.topic, partition: chart.partition, offset })
     return svg('g', {
-      class: 'mark', role: 'button', tabindex: first ? 0 : -1, 'aria-label': plain(label), transform: `translate(${left.toFixed(1)} ${top.toFixed(1)})`,
+      class: 'mark', role: 'button', tabindex: -1, 'aria-label': plain(label), transform: `translate(${left.toFixed(1)} ${top.toFixed(1)})`,
       onclick: open, onkeydown: (/** @type {KeyboardEvent} */ event) => { if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); open() } },
     }, svg('title', {}, plain(label)), svg('circle', { r: 8, class: 'target' }), symbol(kind))
   }
@@ -147,8 +147,9 @@ function chartView(chart, input, width, low, high, zoom) {
   visible.map(element),
   (chart.buckets ?? []).flatMap(([, , , ddl, , , error]) => [[ddl, 'ddl', 'DDL'], [error, 'error', 'message that does not decode']])
     .filter(([offset]) => offset !== null && Number(offset) >= start - 0.5 && Number(offset) <= end + 0.5).slice(0, MOST_MARKS)
-    .map(([offset, kind, label], number) => mark(String(kind), x(Number(offset)), kind === 'ddl' ? TOP + 6 : HEIGHT - BOTTOM - 1, `${label} at offset ${offset}`, Number(offset), number === 0)),
-  own.map(({ kind, offset, label }) => mark(kind, x(offset ?? 0), HEIGHT - BOTTOM - 1, label, offset ?? 0, false)))
+    .map(([offset, kind, label]) => mark(String(kind), x(Number(offset)), kind === 'ddl' ? TOP + 6 : HEIGHT - BOTTOM - 1, `${label} at offset ${offset}`, Number(offset))),
+  own.map(({ kind, offset, label }) => mark(kind, x(offset ?? 0), HEIGHT - BOTTOM - 1, label, offset ?? 0)))
+  picture.querySelector('.mark')?.setAttribute('tabindex', '0')  // the arrow keys reach the others
   arrowKeys(/** @type {any} */ (picture), '.mark')
   if (chart.buckets !== undefined) {
     const { buckets } = chart
