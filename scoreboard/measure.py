@@ -34,7 +34,7 @@ from ticdc_producer.conformance.runner import CaseOutcome, cause, general, run
 from ticdc_producer.conformance.wire import ApplyRequest, ProtocolName
 from ticdc_producer.errors import ProducerError
 
-_SECONDS = 120
+_SECONDS = 600
 """For one answer: a parser starts a Java process, and other processes share the machine."""
 _DRAWS = 30
 """Examples that are drawn until one has a trap."""

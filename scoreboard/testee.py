@@ -125,15 +125,14 @@ def _has_rows(request: Request) -> bool:
 
 
 def main(name: str) -> None:
-    """Answer the lines of standard input."""
+    """Answer the lines of standard input. Java starts after the greeting, for which a program has a minute."""
+    sys.stdout.write(sys.stdin.readline())
+    sys.stdout.flush()
     with Software(FORMATS[name].project) as software:
         testee = ParserTestee(FORMATS[name], software)
         for line in sys.stdin:
             request = json.loads(line)
-            content = (
-                {"hello": 1} if "hello" in request else {"case": request["case"], **testee.answer(request)}
-            )
-            sys.stdout.write(json.dumps(content) + "\n")
+            sys.stdout.write(json.dumps({"case": request["case"], **testee.answer(request)}) + "\n")
             sys.stdout.flush()
 
 

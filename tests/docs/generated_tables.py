@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.docs import one_change, option_tables, restart_tables, sql_tables, trap_tables
+from tests.docs import one_change, option_tables, restart_tables, scoreboard_tables, sql_tables, trap_tables
 from tests.docs.craft_sizes import sizes
 from tests.docs.fidelity_table import fidelity
 from tests.docs.markdown import code, table
@@ -155,6 +155,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **one_change.TABLES,
     **option_tables.TABLES,
     **restart_tables.TABLES,
+    **scoreboard_tables.TABLES,
     **sql_tables.TABLES,
     **trap_tables.TABLES,
 }

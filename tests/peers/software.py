@@ -22,6 +22,7 @@ _NOT_FETCHED = re.compile(r"could not be resolved|Could not resolve|Could not tr
 _JAVA = [
     "-Xmx512m",
     "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
     "-Dfile.encoding=UTF-8",
     "-Duser.timezone=UTC",
     "-Duser.language=en",

@@ -104,6 +104,14 @@ def conformance(
             help="At level restart, let the process live: each start resets it. Default: kill it.",
         ),
     ] = False,
+    kafka: Annotated[
+        str,
+        typer.Option(
+            "--kafka",
+            metavar="SERVERS",
+            help="At level restart, the program commits its offsets to this Kafka.",
+        ),
+    ] = "",
     as_json: Json = False,
 ) -> int:
     """Test how your consumer decodes messages. Exit code 1 if a case does not have the expected outcome.
@@ -132,6 +140,7 @@ def conformance(
             levels=level or (),
             save=save,
             reset=reset,
+            kafka=kafka,
             as_json=as_json,
         )
         return random_histories(histories, options)
@@ -143,7 +152,8 @@ def conformance(
         _list(cases, as_json)
         return 0
     _check(testee, junit_xml)
-    outcomes = _outcomes(cases, testee or "", catalog.seconds_of(timeout), known, save, reset=reset)
+    seconds = catalog.seconds_of(timeout)
+    outcomes = _outcomes(cases, testee or "", seconds, known, save, reset=reset, kafka=kafka)
     if junit_xml is not None:
         from ticdc_producer.conformance.runner import write_junit
 
@@ -168,6 +178,7 @@ def _outcomes(
     save: Path | None,
     *,
     reset: bool,
+    kafka: str,
 ) -> Sequence[CaseOutcome]:
     """Run the cases; failed ones are saved as golden folders below ``save``, if it is given."""
     from ticdc_producer.conformance import runner as report
@@ -184,7 +195,7 @@ def _outcomes(
             from ticdc_producer.conformance.fuzz.testee import Wrong
 
             wrong = Wrong(outcome.case, outcome.reasons, outcome.answer)
-            save_restart(save, wrong, command, reset=reset)
+            save_restart(save, wrong, command, reset=reset, kafka=kafka)
         else:
             report.save(save, outcome, command)
 
@@ -194,6 +205,7 @@ def _outcomes(
         timeout=seconds,
         failures=failures,
         reset=reset,
+        kafka=kafka,
         on_outcome=save_failure,
         on_status=_print_status,
     )

@@ -85,6 +85,7 @@ class FuzzOptions:
     :param levels: levels of the requests; empty for both.
     :param save: folder of failures; None: the default one.
     :param reset: whether the process continues at a restart.
+    :param kafka: address of the Kafka to which it commits its offsets; empty: none.
     """
 
     command: str
@@ -93,6 +94,7 @@ class FuzzOptions:
     levels: Sequence[Level]
     save: Path | None
     reset: bool
+    kafka: str
     as_json: bool
 
     @property
@@ -119,7 +121,7 @@ class FuzzOptions:
         from ticdc_producer.conformance.catalog import seconds_of
         from ticdc_producer.conformance.fuzz.testee import Process
 
-        return Process(self.command, seconds_of(self.timeout), reset=self.reset)
+        return Process(self.command, seconds_of(self.timeout), reset=self.reset, kafka=self.kafka)
 
 
 def random_histories(histories: RandomHistories, options: FuzzOptions) -> int:
@@ -245,14 +247,14 @@ def _failure_lines(failure: Failure, options: FuzzOptions, folder: Path) -> list
         *([f"options: {json.dumps(dict(example.options))}"] if example.options else []),
         *_reasons(failure.wrong),
         f"saved: {folder}",
-        f"replay: {replay_command(options.command, folder, reset=options.reset)}",
+        f"replay: {replay_command(options.command, folder, reset=options.reset, kafka=options.kafka)}",
     ]
 
 
 def _save(options: FuzzOptions, failure: Failure) -> Path:
     from ticdc_producer.conformance.fuzz.recorded import save_failure
 
-    return save_failure(options.folder, failure, options.command, reset=options.reset)
+    return save_failure(options.folder, failure, options.command, reset=options.reset, kafka=options.kafka)
 
 
 def _delivery(wrong: Wrong) -> list[str]:

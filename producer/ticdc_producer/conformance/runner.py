@@ -77,6 +77,7 @@ def run(
     timeout: float,
     failures: FailureList,
     reset: bool = False,
+    kafka: str = "",
     on_outcome: Callable[[CaseOutcome], None] = lambda _: None,
     on_status: Callable[[str], None] = lambda _: None,
 ) -> list[CaseOutcome]:
@@ -85,12 +86,13 @@ def run(
     :param command: the command that starts the testee.
     :param timeout: seconds for one answer.
     :param reset: whether the process continues at a restart, instead of being killed.
+    :param kafka: address of a Kafka to which the testee commits its offsets.
     :param on_outcome: called with the outcome of each case.
     :param on_status: called before a case that takes long to build.
     :raises TesteeStartError: if the testee does not start, or does not start again after a crash.
     """
     built = (build_case(spec, on_status) for spec in cases)
-    restarter = Restarter(Testee(command, timeout), reset=reset)
+    restarter = Restarter(Testee(command, timeout), reset=reset, kafka=kafka)
     return asyncio.run(_run(built, restarter, failures, on_outcome))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ from tests.conftest import EXHAUSTIVE
 from ticdc_producer.conformance.fuzz.campaign import CampaignLimits, Report, run_campaign
 from ticdc_producer.conformance.fuzz.shrink import first_wrong
 from ticdc_producer.conformance.fuzz.testee import Process
+from ticdc_producer.conformance.restart.case import RestartCase
+
+ROOT = Path(__file__).parents[3]
 
 
 def campaign(testee: str, seed: int, examples: int) -> Report:
@@ -47,7 +51,7 @@ def assert_is_found(change: RestartBug, seed: int, folder: Path) -> None:
 
 
 def test_a_bug_in_python_is_found(tmp_path: Path) -> None:
-    assert_is_found(bug("commits the offsets of rows that wait"), 1, tmp_path)
+    assert_is_found(bug("stores the resolved-ts before the rows"), 2, tmp_path)
 
 
 @pytest.mark.slow
@@ -60,9 +64,15 @@ def test_every_bug_is_found(change: RestartBug, seed: int, tmp_path: Path) -> No
 @pytest.mark.slow
 def test_offsets_before_effects_are_shrunk_to_two_statements_and_a_stop(tmp_path: Path) -> None:
     wrong = command("go", tmp_path, bug("commits the offsets before the effects"))
-    failure = campaign(wrong, 1, EXAMPLES).failure
+    only = replace(settings(1), protocols=("canal-json",))
+    failure = run_campaign(Process(wrong, 120, reset=True), only, CampaignLimits(examples=30)).failure
     assert failure is not None
     assert (failure.smallest.statements, len(failure.smallest.lives)) == (2, 1)
+    assert isinstance(failure.wrong.case, RestartCase)
+    page = (ROOT / "docs" / "conformance.md").read_text("utf-8")
+    lines = "\n".join(f"  {line}" for line in failure.smallest.text.splitlines())
+    assert f"shrunk to 2\n{lines}\n" in page
+    assert "\n".join(failure.wrong.case.log) in page
 
 
 def test_the_bugs_are_in_four_languages_and_half_of_them_come_from_users_threads() -> None:
@@ -77,7 +87,13 @@ def test_a_right_consumer_survives_fifty_restarts(language: str, tmp_path: Path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("language", TESTEES)
-def test_a_right_consumer_survives_many_restarts(language: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("language", "seed"),
+    [
+        *(("python", seed) for seed in (SEEDS if EXHAUSTIVE else (2,))),
+        *((language, 2) for language in TESTEES if language != "python"),
+    ],
+)
+def test_a_right_consumer_survives_many_restarts(language: str, seed: int, tmp_path: Path) -> None:
     number = 2000 if EXHAUSTIVE else 300
-    assert asyncio.run(failures(command(language, tmp_path), 2, number))[1] == []
+    assert asyncio.run(failures(command(language, tmp_path), seed, number))[1] == []

@@ -45,18 +45,21 @@ _OUTCOME, _REQUEST = "outcome.json", "request.json"
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
-def save_failure(folder: Path, failure: Failure, command: str, *, reset: bool = False) -> Path:
+def save_failure(
+    folder: Path, failure: Failure, command: str, *, reset: bool = False, kafka: str = ""
+) -> Path:
     """Write the smallest example of a failure as a golden folder, and add it to the regression file.
 
     :param folder: contains the golden folder and the regression file; created if it is missing.
     :param command: the command of the testee.
     :param reset: whether the process of the testee continues at a restart.
+    :param kafka: address of the Kafka to which it commits its offsets.
     :returns: the golden folder.
     :raises ReportError: if it cannot be written.
     """
     example = failure.smallest
     path = folder / f"{example.protocol}-{sha256(_ENCODER.encode(example)).hexdigest()[:12]}"
-    save_example(path, example, failure.wrong, replay_command(command, path, reset=reset))
+    save_example(path, example, failure.wrong, replay_command(command, path, reset=reset, kafka=kafka))
     _add_regression(folder / REGRESSIONS, example)
     return path
 
@@ -88,7 +91,7 @@ def save_example(path: Path, example: FuzzExample, wrong: Wrong, replay: str) ->
     write_text(path / _OUTCOME, json.dumps(outcome, indent=2, ensure_ascii=False) + "\n")
 
 
-def save_restart(folder: Path, wrong: Wrong, command: str, *, reset: bool) -> Path:
+def save_restart(folder: Path, wrong: Wrong, command: str, *, reset: bool, kafka: str = "") -> Path:
     """Write a failed written case of the restart level, with the stops at which it fails.
 
     :param folder: contains the golden folder, which is named by the case.
@@ -98,14 +101,14 @@ def save_restart(folder: Path, wrong: Wrong, command: str, *, reset: bool) -> Pa
     spec = next(spec for spec in restart_case_specs() if spec.id == wrong.case.id)
     lives = wrong.case.lives if isinstance(wrong.case, RestartCase) else None
     path = folder / spec.id
-    replay = replay_command(command, path, reset=reset)
+    replay = replay_command(command, path, reset=reset, kafka=kafka)
     save_example(path, msgspec.structs.replace(spec.example, lives=lives or ()), wrong, replay)
     return path
 
 
-def replay_command(command: str, folder: Path, *, reset: bool = False) -> str:
+def replay_command(command: str, folder: Path, *, reset: bool = False, kafka: str = "") -> str:
     """Return the command that sends an example again."""
-    options = ["--reset"] if reset else []
+    options = [*(["--reset"] if reset else []), *(["--kafka", kafka] if kafka else [])]
     return shlex.join(
         ["ticdc-producer", "conformance", "--testee", command, "--replay", str(folder), *options]
     )

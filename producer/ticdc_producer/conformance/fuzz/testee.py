@@ -71,11 +71,12 @@ class Process(FuzzTestee):
     :param command: the command that starts it.
     :param timeout: seconds for one answer.
     :param reset: whether the process continues at a restart, instead of being killed.
+    :param kafka: address of a Kafka to which it commits its offsets.
     """
 
-    def __init__(self, command: str, timeout: float, *, reset: bool = False) -> None:
+    def __init__(self, command: str, timeout: float, *, reset: bool = False, kafka: str = "") -> None:
         self._testee = Testee(command, timeout)
-        self._restarter = Restarter(self._testee, reset=reset)
+        self._restarter = Restarter(self._testee, reset=reset, kafka=kafka)
 
     async def answer(self, cases: Sequence[FuzzCase]) -> ExampleResult:
         result = await self._answer([case for case in cases if not isinstance(case, RestartCase)])

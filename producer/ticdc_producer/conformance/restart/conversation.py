@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
@@ -17,6 +17,7 @@ from ticdc_producer.conformance.process import Testee
 from ticdc_producer.conformance.restart.case import PlannedStep, RestartCase
 from ticdc_producer.conformance.restart.plan import Life, Plan, Stop, TracedStep, plans
 from ticdc_producer.conformance.restart.wire import (
+    KafkaGroup,
     RestartAnswer,
     RestartDeliver,
     RestartRows,
@@ -25,6 +26,9 @@ from ticdc_producer.conformance.restart.wire import (
     restart_answer,
 )
 from ticdc_producer.conformance.wire import InvalidResponse
+
+if TYPE_CHECKING:
+    from ticdc_producer.targets.kafka.consumer_group import ConsumerGroups
 
 Status: TypeAlias = Literal["passed", "failed", "skipped"]
 
@@ -52,10 +56,13 @@ class Restarter:
     :param testee: the process.
     :param reset: whether the process continues at a stop. It gets the start of the next life, and has to
         forget everything that is not in its directory. Otherwise it is killed.
+    :param kafka: address of a Kafka to which the testee commits its offsets; empty: it reports them in its
+        answers.
     """
 
-    def __init__(self, testee: Testee, *, reset: bool) -> None:
+    def __init__(self, testee: Testee, *, reset: bool, kafka: str = "") -> None:
         self.testee, self._reset = testee, reset
+        self._groups = _groups(kafka) if kafka else None
         self._directories = TemporaryDirectory(prefix="ticdc-producer-restart-")
         self._number = 0
 
@@ -84,7 +91,7 @@ class Restarter:
 
     async def _run_plan(self, case: RestartCase, plan: Plan) -> _Conversation:
         with TemporaryDirectory(dir=self._directories.name) as directory:
-            conversation = _Conversation(case, plan, Path(directory), self.testee)
+            conversation = _Conversation(case, plan, Path(directory), self.testee, self._groups)
             for life in (*plan, Life()):
                 stopped = await conversation.live(life)
                 if not self._reset or conversation.status == "failed":
@@ -111,6 +118,7 @@ class _Conversation:
     plan: Plan
     directory: Path
     testee: Testee
+    groups: ConsumerGroups | None = None
     status: Status = "passed"
     reasons: list[str] = field(default_factory=list)
     line: str | None = None
@@ -120,12 +128,15 @@ class _Conversation:
     _committed: dict[str, int] = field(default_factory=dict)
     _reached: int = 0
     _at_resolved: bool = True
+    _group: str = ""
 
     async def live(self, life: Life) -> bool:
         """Run a life; return whether another one follows: the testee was stopped, or lacks partitions."""
         self.restarts += 1
         assigned = list(life.assigned) or self.case.partitions
         start = self.case.start(str(self.directory), assigned, self._committed)
+        if self.groups is not None:
+            start = self._start_of_group(start, self.groups)
         answer = await self._exchange([start])
         if answer is None:
             return False
@@ -139,6 +150,19 @@ class _Conversation:
         self._record(assigned, sent, stop, last)
         lacks = set(assigned) != set(self.case.partitions)
         return self.status == "passed" and (stop is not None or lacks)
+
+    def _start_of_group(self, start: RestartStart, groups: ConsumerGroups) -> RestartStart:
+        """Return the start with what Kafka has of the earlier lives."""
+        self._group = self._group or groups.new_group(self.case.request.partitions)
+        names = [
+            (topic, int(number))
+            for topic, _, number in (name.rpartition("/") for name in self.case.partitions)
+        ]
+        stored = groups.committed(self._group, names)
+        self._committed = {f"{topic}/{number}": offset for (topic, number), offset in stored.items()}
+        self._check_offsets(self._committed)
+        group = KafkaGroup(bootstrap=groups.bootstrap, group=self._group)
+        return msgspec.structs.replace(start, committed=dict(self._committed), kafka=group)
 
     async def _exchange(
         self, requests: Sequence[RestartStart | RestartStep], steps: Sequence[PlannedStep] = ()
@@ -173,7 +197,8 @@ class _Conversation:
             self._compare(answer, request)
         for offsets in (answer.offsets, answer.committed):
             self._check_offsets(offsets or {})
-        self._committed |= answer.committed or {}
+        if self.groups is None:
+            self._committed |= answer.committed or {}
 
     def _skip(self, reason: str, request: RestartStart | RestartStep) -> None:
         if isinstance(request, RestartRows) and request.resolved_ts is not None:
@@ -214,6 +239,12 @@ class _Conversation:
         if stop is not None:
             parts.append(f"is stopped {_stop_text(sent, last)}")
         self.log.append(", ".join(parts))
+
+
+def _groups(kafka: str) -> ConsumerGroups:
+    from ticdc_producer.targets.kafka.consumer_group import ConsumerGroups
+
+    return ConsumerGroups(kafka)
 
 
 def _until(steps: Sequence[PlannedStep], stop: Stop | None) -> tuple[list[PlannedStep], Stop | None]:

@@ -34,6 +34,13 @@ _Stop = Annotated[
 ]
 
 
+class KafkaGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """The consumer group to which the consumer commits its offsets."""
+
+    bootstrap: Annotated[str, Meta(description="Address of the brokers.")]
+    group: Annotated[str, Meta(description="Name of the group; the same in all lives of a directory.")]
+
+
 class RestartStart(msgspec.Struct, frozen=True, kw_only=True, tag="start", tag_field="do"):
     """The consumer starts. It knows nothing but what it stored in earlier lives of the same directory."""
 
@@ -57,6 +64,10 @@ class RestartStart(msgspec.Struct, frozen=True, kw_only=True, tag="start", tag_f
     follows_ddl: Annotated[bool | msgspec.UnsetType, Meta(description="As for the apply level.")] = (
         msgspec.UNSET
     )
+    kafka: Annotated[
+        KafkaGroup | msgspec.UnsetType,
+        Meta(description="Only with --kafka: committed has the offsets of this group."),
+    ] = msgspec.UNSET
 
 
 class RestartDeliver(msgspec.Struct, frozen=True, kw_only=True, tag="deliver", tag_field="do"):
