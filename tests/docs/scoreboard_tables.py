@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from scoreboard.consumers import CONSUMERS
 from scoreboard.page import HEADINGS, cell_text
 from scoreboard.results import CELLS, read_results
 from tests.docs.markdown import code, table
@@ -22,9 +23,15 @@ def scoreboard() -> str:
 
 
 def not_run() -> str:
-    """The consumers that did not run."""
-    results = [result for result in read_results().consumers if not result.ran]
-    rows = [[code(result.name), result.software, result.needs] for result in results]
+    """The consumers that did not run, and those without stored results."""
+    results = read_results().consumers
+    stored = {result.name for result in results}
+    rows = [[code(result.name), result.software, result.needs] for result in results if not result.ran]
+    rows += [
+        [code(consumer.name), consumer.software, f"not measured yet: {consumer.needs}"]
+        for consumer in CONSUMERS
+        if consumer.name not in stored
+    ]
     return table(["consumer", "software", "what it needs"], rows)
 
 

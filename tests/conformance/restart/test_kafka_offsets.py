@@ -44,9 +44,8 @@ EARLY = RestartBug(
     changes=(
         *TO_KAFKA,
         SourceChange(
-            right="        self.apply_until(resolved_ts, points)\n        self.database.write",
-            wrong="        self.commit(points)\n        self.apply_until(resolved_ts, points)\n"
-            "        self.database.write",
+            right="        for step in sorted(ready, key=order):\n",
+            wrong="        self.commit(points)\n        for step in sorted(ready, key=order):\n",
         ),
     ),
 )
