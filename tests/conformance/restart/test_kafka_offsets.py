@@ -49,8 +49,8 @@ EARLY = RestartBug(
         ),
     ),
 )
-STOPPED = (Life(stop=Stop(step=6, point=1)),)
-"""At the resolved event of two rows, after the first thing that it makes durable."""
+STOPPED = (Life(stop=Stop(step=13, point=1)),)
+"""At the last resolved event, which releases two rows, after the first thing that it makes durable."""
 
 
 def result(command: str, kafka: EmbeddedKafka, lives: tuple[Life, ...] | None) -> RestartResult:
@@ -69,7 +69,7 @@ def test_a_killed_consumer_goes_on_at_the_offsets_that_kafka_has(
 ) -> None:
     outcome = result(python(tmp_path, RIGHT), kafka, STOPPED)
     assert (outcome.status, outcome.restarts) == ("passed", 1), outcome.reasons
-    assert outcome.case.log[1].startswith("life 2 reads fuzz/0@2-")
+    assert outcome.case.log[1].startswith("life 2 reads fuzz/0@7-")
 
 
 def test_offsets_that_kafka_has_before_the_rows_are_written_lose_them(
@@ -77,8 +77,8 @@ def test_offsets_that_kafka_has_before_the_rows_are_written_lose_them(
 ) -> None:
     outcome = result(python(tmp_path, EARLY), kafka, STOPPED)
     assert outcome.status == "failed"
-    assert "is stopped in fuzz/0@4 after commit 1" in outcome.case.log[0]
-    assert outcome.case.log[1].startswith("life 2 reads fuzz/0@5-")
+    assert "is stopped in fuzz/0@9 after commit 1" in outcome.case.log[0]
+    assert outcome.case.log[1] == "life 2 reads nothing"
     assert any("missing" in reason for reason in outcome.reasons)
 
 
