@@ -91,7 +91,7 @@ def tables_in_report(sql: str, folder: Path) -> dict[str, Any]:
     return dict(content_of((folder / "page.html").read_text("utf-8"))["tables"])
 
 
-def test_rows_after_a_ddl_without_row_events_are_shown_with_a_warning(tmp_path: Path) -> None:
+def test_rows_after_a_ddl_without_row_events_have_a_warning(tmp_path: Path) -> None:
     sql = (
         "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1), (2);"
         "ALTER TABLE t ADD COLUMN v INT DEFAULT 7; INSERT INTO t VALUES (3, 8); DELETE FROM t WHERE id = 1;"

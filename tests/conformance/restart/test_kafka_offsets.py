@@ -110,7 +110,7 @@ def test_a_topic_with_fewer_partitions_is_an_error(kafka: EmbeddedKafka) -> None
         ConsumerGroups(kafka.bootstrap).new_group({"group-of-many": 10})
 
 
-def test_a_kafka_that_is_not_there_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unreachable_kafka_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     usual = ["conformance", "--level", "restart", "--filter", "*.canal-json.restart.truncated"]
     assert main([*usual, "--testee", python(tmp_path, RIGHT), "--kafka", "127.0.0.1:1"]) == 3
     assert "cannot be created" in capsys.readouterr().err

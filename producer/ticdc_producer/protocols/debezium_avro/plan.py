@@ -43,7 +43,7 @@ _RENDERED = (T.DATE, T.NEW_DATE, T.DATETIME, T.TIMESTAMP, T.DURATION)
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnPlan:
+class AvroColumnPlan:
     """One column of the images.
 
     :param texts: from canonical values to those that are written; NULL for what is sent as NULL.
@@ -71,7 +71,7 @@ class RowPlan:
     :param key: indexes of the key columns in an image.
     """
 
-    columns: tuple[ColumnPlan, ...]
+    columns: tuple[AvroColumnPlan, ...]
     key: tuple[int, ...]
 
     def cells(self, image: Sequence[pa.Array], indexes: Iterable[int] | None = None) -> Iterator[Fragment]:
@@ -92,9 +92,9 @@ def row_plan(table: TableInfo, options: DebeziumAvroOptions) -> RowPlan:
     )
 
 
-def _column_plan(column: ColumnInfo, options: DebeziumAvroOptions) -> ColumnPlan:
+def _column_plan(column: ColumnInfo, options: DebeziumAvroOptions) -> AvroColumnPlan:
     texts = partial(_rendered, column, options) if column.type in _RENDERED else _unchanged
-    return ColumnPlan(texts=texts, write=_writer(column, options), null=_null(column, options))
+    return AvroColumnPlan(texts=texts, write=_writer(column, options), null=_null(column, options))
 
 
 def _unchanged(values: pa.Array) -> pa.Array:

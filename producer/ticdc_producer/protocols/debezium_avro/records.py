@@ -44,7 +44,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class _ImageReader:
-    """Reads images of one schema; every column is optional."""
+    """The reader of images of one schema, whose columns are all optional."""
 
     types: Mapping[str, str]
     readers: Sequence[tuple[str, Reader]]

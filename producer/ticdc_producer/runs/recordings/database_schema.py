@@ -62,8 +62,8 @@ def _statements(connection: Connection, database: str) -> Iterator[str]:
             yield f"CREATE DATABASE IF NOT EXISTS {_quoted(schema)}; USE {_quoted(schema)};"
             last = schema
         name = f"{_quoted(schema)}.{_quoted(table)}".replace("%", "%%")
-        _, create = connection.exec_driver_sql(f"SHOW CREATE TABLE {name}").one()
-        yield f"{create};"
+        for _, create in connection.exec_driver_sql(f"SHOW CREATE TABLE {name}"):
+            yield f"{create};"
 
 
 def _quoted(name: str) -> str:
