@@ -125,7 +125,7 @@ def _has_rows(request: Request) -> bool:
 
 
 def main(name: str) -> None:
-    """Answer the lines of standard input. Java starts after the greeting, for which programs have a minute."""
+    """Answer the lines of standard input. Java starts after the greeting, which has to come in a minute."""
     sys.stdout.write(sys.stdin.readline())
     sys.stdout.flush()
     with Software(FORMATS[name].project) as software:
