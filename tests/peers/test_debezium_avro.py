@@ -34,7 +34,9 @@ def test_connect_reads_the_values_of_ticdcs_json(software: Software, path: Path)
             continue
         if is_refused(row) or is_other_than_utf8(message.value or b""):
             continue
-        registry = registries.setdefault(row.table, Registry([row.table], WATERMARKS))
+        if row.table not in registries:
+            registries[row.table] = Registry([row.table], WATERMARKS)
+        registry = registries[row.table]
         (ours,) = row_messages(registry.encoder, [row])
         assert ours.value is not None
         schema = registry.by_id[int.from_bytes(ours.value[1:5], "big")]
