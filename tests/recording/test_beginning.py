@@ -347,8 +347,10 @@ def test_a_live_database_has_the_definitions(tmp_path: Path) -> None:
 
     from tests.consumer_state.servers import mariadb
 
-    ddl = "CREATE TABLE test.t (a INT PRIMARY KEY, b VARCHAR(20), c ENUM('x', 'y'))"
-    (tmp_path / "s.sql").write_text(f"{ddl};INSERT INTO t VALUES (1, 'p', 'y');UPDATE t SET b = 'q'")
+    ddl = "CREATE TABLE shop.t (a INT PRIMARY KEY, b VARCHAR(20), c ENUM('x', 'y'))"
+    (tmp_path / "s.sql").write_text(
+        f"CREATE DATABASE shop;{ddl};USE shop;INSERT INTO t VALUES (1, 'p', 'y');UPDATE t SET b = 'q'"
+    )
     run(tmp_path / "s.sql", sink_uri="kafka:///t?protocol=open-protocol", out=tmp_path / "topic")
     lines = messages(tmp_path / "topic")
     later = [{**line, "offset": number} for number, line in enumerate(lines) if line["type"] != "ddl"]
@@ -360,12 +362,12 @@ def test_a_live_database_has_the_definitions(tmp_path: Path) -> None:
     with mariadb() as server:
         engine = sa.create_engine(server.replace("mariadb", "mysql+pymysql", 1))
         with engine.begin() as connection:
-            connection.exec_driver_sql("CREATE DATABASE IF NOT EXISTS test")
+            connection.exec_driver_sql("CREATE DATABASE shop CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
             connection.exec_driver_sql(ddl)
         record(
             sink_uri="kafka:///t?protocol=open-protocol",
             messages=tmp_path / "later.jsonl",
-            schema=server.replace("mariadb", "mysql", 1),
+            schema=f"{server.replace('mariadb', 'mysql', 1)}/shop",
             out=tmp_path / "recording",
         )
     table = parquet.read_table(tmp_path / "recording" / "changes.parquet")

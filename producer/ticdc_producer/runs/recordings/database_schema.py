@@ -9,6 +9,7 @@ from ticdc_producer.errors import ArgumentError
 from ticdc_producer.installation import install_command
 from ticdc_producer.masking import masked
 from ticdc_producer.recording.definitions import DatabaseSchema
+from ticdc_producer.recording.selection import Accepts
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -21,10 +22,11 @@ _TABLES = (
 )
 
 
-def database_schema(url: str) -> DatabaseSchema:
+def database_schema(url: str, accepts: Accepts) -> DatabaseSchema:
     """Return the tables of the database that a URL names, or of all databases if it names none.
 
     :param url: ``mysql://USER:PASSWORD@HOST:PORT/DATABASE``.
+    :param accepts: the tables that are recorded; the others are not asked for.
     :raises ArgumentError: for another URL, a driver that is not installed, and a server that does not answer.
     """
     try:
@@ -43,7 +45,7 @@ def database_schema(url: str) -> DatabaseSchema:
     try:
         engine = sa.create_engine(parsed.set(drivername=_DRIVERS[parsed.drivername]))
         with engine.connect() as connection:
-            statements = "\n".join(_statements(connection, parsed.database or ""))
+            statements = "\n".join(_statements(connection, parsed.database or "", accepts))
     except ImportError as error:
         raise _error(f"the driver {error.name} is missing", install_command("state")) from None
     except SQLAlchemyError as error:
@@ -52,11 +54,12 @@ def database_schema(url: str) -> DatabaseSchema:
     return DatabaseSchema(label, statements)
 
 
-def _statements(connection: Connection, database: str) -> Iterator[str]:
+def _statements(connection: Connection, database: str, accepts: Accepts) -> Iterator[str]:
     """Yield the statements that create the tables of a database; empty: of all but those of the server."""
     last = ""
     for schema, table in connection.exec_driver_sql(_TABLES).all():
-        if (schema != database) if database else (schema.lower() in _SYSTEM):
+        others = schema != database if database else schema.lower() in _SYSTEM
+        if others or not accepts(schema, table):
             continue
         if schema != last:
             yield f"CREATE DATABASE IF NOT EXISTS {_quoted(schema)}; USE {_quoted(schema)};"

@@ -30,7 +30,7 @@ from ticdc_producer.recording.definitions import SCHEMA_HINT, DatabaseSchema
 from ticdc_producer.recording.events import CHANGES, RESOLVED, EventReader
 from ticdc_producer.recording.folder import FaultWriter, write_rows, write_scenario
 from ticdc_producer.recording.masks import event_masks
-from ticdc_producer.recording.selection import Selection
+from ticdc_producer.recording.selection import Accepts, Selection
 from ticdc_producer.recording.summary import Summary, without_gaps
 from ticdc_producer.recording.topic_history import DefinitionSource, TopicHistory, is_exact
 from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS
@@ -126,7 +126,7 @@ def record(
         in_files=source.files is not None,
     )
     tables = DefinitionSource(
-        dump=None if schema is None else _dump_of(schema),
+        dump=None if schema is None else _dump_of(schema, selection.accepts),
         describe=origin.changefeed.spec.described_tables,
         descriptions=cast("Sequence[bytes]", options.get(TABLE_DESCRIPTIONS, ())),
         files=source.files or (),
@@ -148,8 +148,10 @@ def record(
         raise MessageError(what, topic=error.topic, partition=error.partition, offset=error.offset) from None
 
 
-def _dump_of(schema: str | Path) -> Path | DatabaseSchema:
-    return database_schema(schema) if isinstance(schema, str) and "://" in schema else local_path(schema)
+def _dump_of(schema: str | Path, accepts: Accepts) -> Path | DatabaseSchema:
+    if isinstance(schema, str) and "://" in schema:
+        return database_schema(schema, accepts)
+    return local_path(schema)
 
 
 def _check_offsets(selection: Selection, source: MessageSource) -> None:
