@@ -37,7 +37,7 @@ def test_its_ddl_is_sent_and_no_row() -> None:
                 "begin; insert into x (v) values (5); insert into t select * from x; commit;"
                 "begin; insert into x (v) values (6); insert into t select id + 1, v from x; commit"
             ),
-            [(b"1", b"5"), (b"2", b"6")],  # ids begin anew
+            [(b"1", b"5"), (b"2", b"6")],  # ids start over
         ),
         ("begin; insert into x (v) values (5); begin; insert into t select * from x; commit", []),
         (

@@ -158,9 +158,7 @@ class BatchHistory:
         if self.last is None:
             if batch.number:
                 what = f"batch {batch.number} is not the first one, and the topic has none of this query"
-                hint = (
-                    "the topic was created again, or the brokers have removed the group's offsets: start over"
-                )
+                hint = "the topic was created again, or the brokers removed the group's offsets: start over"
                 raise TopicError(what, topic=self.topic, hint=hint)
             return 0
         record, _ = self.last

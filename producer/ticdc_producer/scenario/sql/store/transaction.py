@@ -101,7 +101,7 @@ class OpenTransaction:
         del self.steps[to:], self.changes[remaining:]
 
     def end(self) -> None:
-        """Empty the global temporary tables, whose ids begin again in each transaction.
+        """Empty the global temporary tables, whose ids start over in each transaction.
 
         Source: tidb ``NewAllocatorFromTempTblInfo``.
         """
