@@ -153,7 +153,7 @@ WORDS_OF_LIBRARIES = frozenset({
     "error", "file", "float", "function", "gap", "hash", "html", "int", "integer", "item", "joined",
     "label", "lags", "map", "match", "max", "merge", "mixed", "ms", "multiplier", "name", "nbytes",
     "normalized", "null", "number", "op", "operand", "operation", "option", "packed", "parallelism",
-    "parquet", "patterns", "prefix", "qualified", "query", "range", "rank", "read", "record", "reduced",
+    "parquet", "patterns", "prefix", "qualified", "query", "range", "rank", "read", "record", "recorded", "reduced",
     "reencoded", "registered", "replay", "replica", "restore", "result", "sequence", "settings", "sort",
     "stamp", "statement", "status", "strict", "strings", "sums", "t", "tagged", "ticks", "total",
     "translate", "trimmed", "type", "union", "unit", "unpacked", "upserts", "vector", "virtual", "worker",

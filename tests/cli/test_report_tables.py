@@ -50,10 +50,10 @@ def test_the_rows_at_the_last_time_are_the_expected_ones(content: dict[str, Any]
     assert (total, error, len(numbers)) == (COUNT - 1, "", 100), "the first rows by handle key"
     expected: Any = Golden(folder).state["test.t"]
     assert len(expected) == total
-    shown = rows_at(content, "test.t", -1)
-    assert shown[0] == {"id": "0", "v": "new"}
-    assert [row["id"] for row in shown[:4]] == ["0", "2", "3", "4"]
-    assert all(row in expected for row in shown)
+    rows = rows_at(content, "test.t", -1)
+    assert rows[0] == {"id": "0", "v": "new"}
+    assert [row["id"] for row in rows[:4]] == ["0", "2", "3", "4"]
+    assert all(row in expected for row in rows)
 
 
 def test_earlier_times_have_the_rows_of_then(content: dict[str, Any]) -> None:

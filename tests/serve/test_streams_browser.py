@@ -136,7 +136,7 @@ def test_the_other_views_of_a_large_stream(page: Browser) -> None:
     page.until_text(".checks", "1 row, 1 ddl")
 
 
-def test_a_topic_above_the_limit_is_verified_when_asked(
+def test_a_topic_above_the_limit_is_verified_on_request(
     chromium: Browser, kafka: EmbeddedKafka, tmp_path: Path
 ) -> None:
     (tmp_path / "scenario.sql").write_text(

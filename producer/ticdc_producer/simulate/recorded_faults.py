@@ -72,7 +72,7 @@ class EventKeys:
     """The keys of the events of a stream, and of recorded events."""
 
     catalog: Catalog
-    commit_clock: CommitClock
+    clock: CommitClock
 
     def of_events(self, batches: Batches) -> Batches:
         """Yield events with their event key."""
@@ -139,7 +139,7 @@ class EventKeys:
         for job in self.catalog.ddls:
             if job.version_after >= 0:
                 table = self.catalog.tables[job.version_after]
-                versions.setdefault(table.qualified_name, []).append((self.commit_clock.ts(job.commit_seq), table))
+                versions.setdefault(table.qualified_name, []).append((self.clock.ts(job.commit_seq), table))
         return versions
 
 
@@ -252,7 +252,7 @@ def _examples(faults: pa.RecordBatch) -> list[tuple[str, str]]:
 _TIME = ("partition_index", "restart_epoch", "deliver_after_ts")
 
 
-def move_copies(batches: Batches) -> Batches:
+def at_recorded_positions(batches: Batches) -> Batches:
     """Move copies to their positions among the events of their time.
 
     :param batches: shape ``EVENT_STREAM``, whole partitions in delivery order.

@@ -69,7 +69,7 @@ def ordered_events(
     faulty = _with_elsewhere(_with_faults(events, faults), plan)
     ordered = _in_order(faulty, plan.topic_partitions, faultless=False)
     if recorded is not None and recorded.same_topology:
-        ordered = ordered.map(recorded_faults.move_copies, EVENT_STREAM)
+        ordered = ordered.map(recorded_faults.at_recorded_positions, EVENT_STREAM)
     return ordered.map(faults.reordered, EVENT_STREAM) if faults.reorders else ordered
 
 
