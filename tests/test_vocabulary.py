@@ -148,12 +148,12 @@ PLAIN_WORDS = frozenset({
 """English words that need no definition, and participles that say what happened to a noun."""
 
 WORDS_OF_LIBRARIES = frozenset({
-    "attempt", "bit", "buckets", "byte", "cached", "combined", "constant", "conversion", "dataframe",
+    "attempt", "bit", "buckets", "byte", "cached", "clock", "combined", "constant", "conversion", "dataframe",
     "date", "datetime", "decimal", "decode", "default", "draw", "drawn", "duration", "encode", "encoder",
     "error", "file", "float", "function", "gap", "hash", "html", "int", "integer", "item", "joined",
     "label", "lags", "map", "match", "max", "merge", "mixed", "ms", "multiplier", "name", "nbytes",
     "normalized", "null", "number", "op", "operand", "operation", "option", "packed", "parallelism",
-    "parquet", "patterns", "prefix", "qualified", "query", "range", "rank", "read", "record", "recorded", "reduced",
+    "parquet", "patterns", "prefix", "qualified", "query", "range", "rank", "read", "record", "reduced",
     "reencoded", "registered", "replay", "replica", "restore", "result", "sequence", "settings", "sort",
     "stamp", "statement", "status", "strict", "strings", "sums", "t", "tagged", "ticks", "total",
     "translate", "trimmed", "type", "union", "unit", "unpacked", "upserts", "vector", "virtual", "worker",
