@@ -25,7 +25,7 @@ _SETTINGS = "SET sql_mode = '', foreign_key_checks = 0"
 
 
 class FaultWriter:
-    """The writer of the events that came again (shape ``RECORDED_FAULTS``). Without any it writes no file.
+    """A writer of the events that came again (shape ``RECORDED_FAULTS``); without any there is no file.
 
     :ivar count: their number.
     """

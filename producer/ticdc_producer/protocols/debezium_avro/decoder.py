@@ -41,7 +41,7 @@ class _Message:
 
 
 class DebeziumAvroDecoder:
-    """The decoder of messages to events. It caches the schemas.
+    """A decoder of messages to events. It caches the schemas.
 
     :param schema_of: looks up a schema; called once per known id.
     :param time_zone: time zone of the changefeed; TIMESTAMP values are returned in it.

@@ -48,7 +48,7 @@ _LARGEST = b"9223372036854775807"
 
 
 class DebeziumAvroEncoder:
-    """The encoder of values to messages. It caches the plan of every table version.
+    """An encoder of values to messages. It caches the plan of every table version.
 
     :param schema_ids: the ids of the schemas in a registry; None: all are 0.
     """

@@ -44,7 +44,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class _ImageReader:
-    """The reader of images of one schema, whose columns are all optional."""
+    """A reader of images of one schema; every column is optional."""
 
     types: Mapping[str, str]
     readers: Sequence[tuple[str, Reader]]
