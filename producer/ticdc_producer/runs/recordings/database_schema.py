@@ -26,7 +26,7 @@ def database_schema(url: str, accepts: Accepts) -> DatabaseSchema:
     """Return the tables of the database that a URL names, or of all databases if it names none.
 
     :param url: ``mysql://USER:PASSWORD@HOST:PORT/DATABASE``.
-    :param accepts: the tables that are recorded; the others are not asked for.
+    :param accepts: the tables that are recorded; the others are not read.
     :raises ArgumentError: for another URL, a driver that is not installed, and a server that does not answer.
     """
     try:
