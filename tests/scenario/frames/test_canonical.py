@@ -8,8 +8,10 @@ import pyarrow as pa
 import pytest
 
 from ticdc_producer import ProducerError, Scenario
+from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.frames.frame_rows import FrameColumnNames
+from ticdc_producer.scenario.frames.image_values import image_values
 from ticdc_producer.scenario.history import History
 from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import simulated_topic
@@ -232,3 +234,11 @@ def test_canonical_values_require_a_frame_of_all_tables() -> None:
 def test_a_large_frame_has_no_columns_of_small_ones(name: str) -> None:
     with pytest.raises(ProducerError, match=f"100,000 rows cannot have a column '{name}'"):
         FrameColumnNames.of(["txn", name])
+
+
+def test_images_that_are_all_null_have_any_type() -> None:
+    """Spark reads a column of NULLs in a Parquet file as INT."""
+    (table,) = history(CREATE).catalog.tables
+    assert image_values(table, pa.nulls(2, pa.int32()), SQLMode()).values == {}
+    with pytest.raises(ProducerError, match="not int32"):
+        image_values(table, pa.array([1, None], pa.int32()), SQLMode())
