@@ -30,6 +30,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.avro.schemas import assign_ids
 from ticdc_producer.protocols.debezium_avro.decoder import DebeziumAvroDecoder
 from ticdc_producer.protocols.debezium_avro.encoder import DebeziumAvroEncoder
+from ticdc_producer.protocols.debezium_avro.fidelity import DebeziumAvroFidelity
 from ticdc_producer.protocols.debezium_avro.schemas import schemas
 from ticdc_producer.protocols.debezium_avro.wire import wire_form
 from ticdc_producer.protocols.row_options import DebeziumAvroOptions
@@ -290,6 +291,41 @@ def test_rows_that_ticdc_refuses(columns: tuple[ColumnInfo, ...], row: tuple[byt
     with pytest.raises(EncodeError, match=r"unsigned bigint|a record can have") as refusal:
         messages_of(registry.encoder, table, [(Op.INSERT, TS, (), (b"1", *row))])
     assert code in refusal.value.code
+
+
+@pytest.mark.parametrize(
+    ("digits", "scale", "value", "text"),
+    [
+        ("1.25", 1, "1.2", "1.25"), ("-1.25", 1, "-1.3", "-1.25"), ("1.5", 0, "1", "1.5"),
+        ("1e2", 2, "100.00", "100"), (".5", 2, "0.50", "0.5"), ("+1.5", 1, "1.5", "1.5"), ("-0", 0, "0", "0"),
+    ],
+)  # fmt: skip
+def test_the_digits_of_a_default_are_those_that_goavro_writes(
+    digits: str, scale: int, value: str, text: str
+) -> None:
+    column = ColumnInfo(
+        name="d", type=T.NEW_DECIMAL, length=8, decimal=scale, has_default=True, default=value.encode(),
+        default_text=digits.encode(),
+    )  # fmt: skip
+    table = replace(ID_AND_TEXT, columns=(ID_AND_TEXT.columns[0], column))
+    for mode, expected in (("precise", Decimal(value)), ("string", text)):
+        options = DebeziumAvroOptions(avro_decimal_handling_mode=mode)
+        registry = Registry([table], options)
+        (message,) = messages_of(registry.encoder, table, [(Op.INSERT, TS, (), (b"1", None))])
+        assert registry.read(message.value)["after"] == {"id": 1, "d": expected}
+        projection = DebeziumAvroFidelity.of(options).value_projection(column)
+        assert projection is not None
+        assert projection(None) == str(expected).encode()
+
+
+def test_a_key_column_of_the_name_of_an_image_is_compared() -> None:
+    columns = (replace(ID_AND_TEXT.columns[0], name="after"), ID_AND_TEXT.columns[1])
+    table = replace(ID_AND_TEXT, columns=columns)
+    registry = Registry([table], DebeziumAvroOptions())
+    form = wire_form(lambda number: registry.by_id.get(number))
+    rows = [(Op.INSERT, TS, (), (number, b"x")) for number in (b"1", b"4")]
+    first, second = messages_of(registry.encoder, table, rows)
+    assert form(first.key) != form(second.key)
 
 
 def test_null_of_a_column_with_a_default_is_the_default() -> None:

@@ -92,7 +92,9 @@ def _event(key: _Message | None, value: _Message) -> Event:
     members = value.members
     source = cast("Mapping[str, JSON]", members["source"])
     commit_ts, ts_ms = source["commit_ts"], source["ts_ms"]
-    if not isinstance(commit_ts, int) or not 0 <= commit_ts <= MAX_TS:
+    if not isinstance(source["db"], str) or not isinstance(source["table"], str):
+        raise value.error("SOURCE", "the texts db and table")
+    if type(commit_ts) is not int or not 0 <= commit_ts <= MAX_TS:
         raise value.error("SOURCE", "a commit_ts of 0 … 2^63-1")
     if ts_ms != physical(commit_ts):
         raise value.error("SOURCE", "the milliseconds of commit_ts in ts_ms")

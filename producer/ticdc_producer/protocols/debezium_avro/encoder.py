@@ -93,10 +93,9 @@ class DebeziumAvroEncoder:
         if message is None:
             return None
         key, value = _payload(message.key), _payload(message.value)
-        head = next((schema for part, schema in self._ids or () if schemas.is_ddl_schema(schema)), "")
         return Message(
             self._part("key", DDL_KEY_SCHEMA, key),
-            self._header("value", head) + encoded(schemas.ddl_schema("", self.options), value),
+            self._header("value", self._ddl_schema) + encoded(schemas.ddl_schema("", self.options), value),
             Kind.DDL.label,
             event.commit_ts,
         )
@@ -112,6 +111,11 @@ class DebeziumAvroEncoder:
             Kind.RESOLVED.label,
             ts,
         )
+
+    @cached_property
+    def _ddl_schema(self) -> str:
+        """The registered schema of DDLs; empty without a registry."""
+        return next((schema for part, schema in self._ids or () if schemas.is_ddl_schema(schema)), "")
 
     @cached_property
     def fidelity(self) -> DebeziumAvroFidelity:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
-from ticdc_producer.model.event import Value
 from ticdc_producer.model.fidelity import AsHashed, Fidelity, StoredValues, ValueProjection
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.protocols.debezium.fidelity import DebeziumFidelity
-from ticdc_producer.protocols.debezium.plan import logical_name, text_default, tidb_type
+from ticdc_producer.protocols.debezium.plan import logical_name, tidb_type
 from ticdc_producer.protocols.debezium_avro.columns import untyped_name
 from ticdc_producer.protocols.debezium_avro.connect import DECIMAL
+from ticdc_producer.protocols.debezium_avro.plan import decimal_default
 from ticdc_producer.protocols.debezium_avro.schemas import is_decimal, kind_of
 from ticdc_producer.protocols.row_options import DebeziumAvroOptions
 
@@ -68,11 +68,9 @@ class DebeziumAvroFidelity(Fidelity):
     def value_projection(self, column: ColumnInfo) -> ValueProjection | None:
         if column.type != T.NEW_DECIMAL:
             return self._of_json.value_projection(column)
-        default = text_default(column)
+        default = decimal_default(column, self.options)
         if default is None:
             return None
-        if is_decimal(column, self.options):
-            default = _with_scale(default, column.decimal)
         return lambda value: default if value is None else value
 
     def stored_values(self, column: ColumnInfo) -> StoredValues | None:  # noqa: ARG002  # all are equal
@@ -82,8 +80,3 @@ class DebeziumAvroFidelity(Fidelity):
     def hashed_types(self) -> Mapping[str, AsHashed]:
         """The types whose values can be hashed as in TiCDC."""
         return self._of_json.hashed_types if self.options.enable_tidb_extension else {}
-
-
-def _with_scale(number: bytes, scale: int) -> Value:
-    whole, _, fraction = number.partition(b".")
-    return b"%b.%b" % (whole, fraction.ljust(scale, b"0")) if scale > 0 else whole

@@ -9,7 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from functools import partial
+from math import floor
 
 import numpy as np
 import pyarrow as pa
@@ -149,11 +152,12 @@ def _numbers(narrow: bool, in_four_bytes: bool, values: pa.Array) -> Fragments: 
 
 def _null(column: ColumnInfo, options: DebeziumAvroOptions) -> bytes:
     """Return the bytes that replace NULL."""
-    schema, default = column_schema(column, options), text_default(column)
+    schema = column_schema(column, options)
     if column.type == T.NEW_DECIMAL:
+        default = decimal_default(column, options)
         if default is None:
             return NULL
-        return OTHER + length_prefixed(_decimal(column, default) if is_decimal(column, options) else default)
+        return OTHER + length_prefixed(binary.unscaled(default) if is_decimal(column, options) else default)
     text = null_json(column, options.of_json)
     if text == NULL_JSON:
         return NULL
@@ -163,7 +167,20 @@ def _null(column: ColumnInfo, options: DebeziumAvroOptions) -> bytes:
     return encoded(schema, value)
 
 
-def _decimal(column: ColumnInfo, default: bytes) -> bytes:
-    """Return the unscaled number of a DEFAULT, whose text may have fewer digits than the column."""
-    whole, _, fraction = default.partition(b".")
-    return binary.unscaled(whole + fraction.ljust(max(column.decimal, 0), b"0"))
+def decimal_default(column: ColumnInfo, options: DebeziumAvroOptions) -> bytes | None:
+    """Return the DEFAULT of a DECIMAL column as readers have it; None if there is none.
+
+    TiCDC takes the digits of the DEFAULT as the user wrote them. Avro's decimal has as many as the column:
+    goavro rounds others down. Source: goavro ``decimalBytesFromNative``.
+    """
+    default = text_default(column)
+    if default is None:
+        return None
+    if not is_decimal(column, options):
+        number = Decimal(default.decode())
+        return f"{number or abs(number):f}".encode()
+    scale = max(column.decimal, 0)
+    unscaled = floor(Fraction(default.decode()) * 10**scale)
+    digits = str(abs(unscaled)).rjust(scale + 1, "0")
+    sign, end = "-" * (unscaled < 0), len(digits) - scale
+    return f"{sign}{digits[:end]}{'.' * (scale > 0)}{digits[end:]}".encode()

@@ -69,6 +69,14 @@ def message_reader(schema: str, zone: tzinfo, *, of_key: bool) -> MessageReader:
         raise BadSchema("a record") from None
 
 
+def is_row(schema: str) -> bool:
+    """Return whether a schema is that of a row's value, whose column names may be those of an envelope."""
+    try:
+        return tuple(map(_name, _fields(msgspec.json.decode(schema)))) == _ROW
+    except (BadSchema, msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return False
+
+
 def json_record(schema: str, cursor: AvroCursor, zone: tzinfo) -> dict[str, JSON]:
     """Read a record that has no columns.
 
@@ -144,12 +152,22 @@ def _field_schema(field: Node, avro: Node) -> FieldSchema:
         raise BadSchema("parameters that are texts")
     return FieldSchema(
         field=_name(field),
-        type=_text(avro, "connect.type", _INTEGERS.get(kind, kind)),
+        type=_connect_type(avro, kind),
         name=_text(avro, "connect.name", ""),
         optional=True,
         tidb_type=_text(field, "tidb_type", ""),
         parameters=dict(parameters),
     )
+
+
+def _connect_type(avro: Node, kind: str) -> str:
+    """Return the Connect type of a field, which may be narrower than Avro's ``int``."""
+    narrow = _text(avro, "connect.type", "")
+    if not narrow:
+        return _INTEGERS.get(kind, kind)
+    if kind != "int" or narrow not in ("int8", "int16"):
+        raise BadSchema("the connect.type int8 or int16 of an int")
+    return narrow
 
 
 def _json_reader(schema: object, named: dict[str, ReadJSON]) -> ReadJSON:

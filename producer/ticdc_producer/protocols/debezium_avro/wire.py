@@ -9,7 +9,7 @@ from ticdc_producer.errors import DecodeError
 from ticdc_producer.protocols.avro.decoder import SchemaOf, schema_id_of
 from ticdc_producer.protocols.avro.field_reader import AvroCursor, BadSchema
 from ticdc_producer.protocols.avro.names import HEAD
-from ticdc_producer.protocols.debezium_avro.records import json_record
+from ticdc_producer.protocols.debezium_avro.records import is_row, json_record
 from ticdc_producer.protocols.wire import json_form
 
 _CONTINUED = 0x80
@@ -33,7 +33,7 @@ def wire_form(schema_of: SchemaOf) -> Callable[[bytes], object]:
 
 def _record(schema: str, part: bytes) -> dict[str, object]:
     """Return the bytes of a row without ``ts_ms``, which ends them; the members of another record."""
-    if '"connect.field":"after"' in schema:
+    if is_row(schema):
         end = len(part) - 1
         while end > HEAD and part[end - 1] >= _CONTINUED:
             end -= 1
