@@ -19,23 +19,29 @@ from scoreboard.results import RESULTS, ConsumerResult, Scoreboard, merged, read
 
 def main(arguments: Sequence[str] | None = None, consumers: Sequence[Consumer] = CONSUMERS) -> int:
     """Run the command; return its exit code: 0, even if consumers fail."""
-    options = _parser(consumers).parse_args(arguments)
+    parser = _parser(consumers)
+    options = parser.parse_args(arguments)
+    if options.record and (options.filter or options.trap):
+        parser.error("--record stores whole results: leave out --filter and --trap")
     extent = Extent(
         examples=options.examples, seed=options.seed, globs=tuple(options.filter), traps=tuple(options.trap)
     )
-    results = []
-    for consumer in consumers:
-        if not options.consumer or consumer.name in options.consumer:
-            results.append(measure(consumer, extent))
-            sys.stderr.write(f"{line(results[-1])}\n")
-    results += [not_run(consumer) for consumer in NOT_STARTED]
-    board = Scoreboard(seed=options.seed, examples=options.examples, consumers=results)
-    if options.record:
-        board = merged(read_results() if RESULTS.exists() else None, board)
-        write_results(RESULTS, board)
+    stored = read_results() if options.record and RESULTS.exists() else None
+    if stored is not None and (stored.seed, stored.examples) != (options.seed, options.examples):
+        parser.error(f"{RESULTS.name} has --seed {stored.seed} --examples {stored.examples}")
     options.out.mkdir(parents=True, exist_ok=True)
-    write_results(options.out / "scoreboard.json", board)
-    (options.out / "scoreboard.html").write_text(page(board), "utf-8")
+    results = [not_run(consumer) for consumer in NOT_STARTED]
+    for consumer in consumers:
+        if options.consumer and consumer.name not in options.consumer:
+            continue
+        results.insert(len(results) - len(NOT_STARTED), measure(consumer, extent))
+        sys.stderr.write(f"{line(results[-1 - len(NOT_STARTED)])}\n")
+        board = Scoreboard(seed=options.seed, examples=options.examples, consumers=results)
+        if options.record:  # after each consumer, because one takes hours
+            board = merged(stored, board)
+            write_results(RESULTS, board)
+        write_results(options.out / "scoreboard.json", board)
+        (options.out / "scoreboard.html").write_text(page(board), "utf-8")
     return 0
 
 

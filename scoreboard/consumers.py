@@ -150,7 +150,7 @@ NOT_STARTED = (
     NotStarted(
         name="flink-debezium-avro",
         software=f"Apache Flink {versions(PROJECT)['flink']}: format `debezium-avro-confluent`",
-        needs="Debezium's envelope in Avro, which TiCDC does not write",
+        needs="a schema registry: the format reads schemas over HTTP alone",
     ),
 )
 

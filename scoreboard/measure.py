@@ -139,6 +139,14 @@ def traps(consumer: Consumer, command: str, extent: Extent) -> Cell:
 
 
 async def _traps(testee: FuzzTestee, protocol: ProtocolName, extent: Extent) -> Cell:
+    try:
+        return await _survived(testee, protocol, extent)
+    finally:
+        await testee.close()
+
+
+async def _survived(testee: FuzzTestee, protocol: ProtocolName, extent: Extent) -> Cell:
+    """Run a random history with each legal trap; cut those down that fail."""
     histories, survived, skipped, errors = list[History](), 0, 0, dict[str, int]()
     for trap in drawn_traps(protocol):
         if extent.traps and trap not in extent.traps:
@@ -156,7 +164,6 @@ async def _traps(testee: FuzzTestee, protocol: ProtocolName, extent: Extent) -> 
                 continue
             errors |= {error: len(histories)} if error else {}
             histories.append(_history(trap, await shrunk(testee, example, result.wrong, number=0)))
-    await testee.close()
     failed = len(histories) + sum(len(history.others) for history in histories)
     return Cell(passed=survived, failed=failed, skipped=skipped, histories=histories)
 

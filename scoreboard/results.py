@@ -115,9 +115,14 @@ def write_results(path: Path, results: Scoreboard) -> None:
 
 
 def merged(earlier: Scoreboard | None, later: Scoreboard) -> Scoreboard:
-    """Return earlier results, with those of the consumers that ran later in their stead."""
-    if earlier is None or (earlier.seed, earlier.examples) != (later.seed, later.examples):
-        return later
-    later_results = {result.name: result for result in later.consumers}
-    results = {**{result.name: result for result in earlier.consumers}, **later_results}
+    """Return earlier results, with those of the consumers that ran later in their stead.
+
+    A consumer that did not run later keeps its earlier results.
+
+    :param earlier: with the seed and the number of examples of the later ones.
+    """
+    results = {} if earlier is None else {result.name: result for result in earlier.consumers}
+    for result in later.consumers:
+        if result.ran or not (result.name in results and results[result.name].ran):
+            results[result.name] = result
     return msgspec.structs.replace(later, consumers=[*results.values()])
