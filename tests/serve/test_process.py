@@ -25,8 +25,8 @@ from ticdc_producer.cli import main
 
 SECONDS = 90
 END_SECONDS = 10
-RUNS = 1000 if EXHAUSTIVE else 300
 """From SIGTERM to the end of the service, whatever runs."""
+RUNS = 1000 if EXHAUSTIVE else 300
 
 
 @contextmanager

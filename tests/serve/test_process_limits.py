@@ -77,7 +77,8 @@ def test_runs_over_the_limit_of_time(start_worker: StartWorker, runs: int) -> No
             assert isinstance(task.error, TaskTimeout)
             assert ended - started < limit + LATE_SECONDS
         _process(worker)
-    assert len(worker.tasks) <= 6
+    if runs > 6:
+        assert len(worker.tasks) <= 6  # older ones are forgotten
 
 
 @pytest.mark.parametrize("runs", [2, pytest.param(MANY, marks=pytest.mark.slow)])

@@ -12,6 +12,7 @@ import typer
 
 from ticdc_producer.cli.options import AnyProtocol, Json, ProtocolName, refuse_options
 from ticdc_producer.conformance.case_spec import LEVELS_OF_FILES, Level
+from ticdc_producer.errors import ArgumentError
 from ticdc_producer.hints import counted
 
 if TYPE_CHECKING:
@@ -120,6 +121,9 @@ def conformance(
     """
     from ticdc_producer.cli.fuzz import FuzzOptions, RandomHistories, random_histories
 
+    if kafka and Level.RESTART not in (level or ()) and replay is None:
+        what, hint = "--kafka has no effect without restarts", "add --level restart"
+        raise ArgumentError(what, argument="--kafka", hint=hint)
     histories = RandomHistories(
         fuzz=fuzz,
         seed=seed,

@@ -136,7 +136,11 @@ class _Conversation:
         assigned = list(life.assigned) or self.case.partitions
         start = self.case.start(str(self.directory), assigned, self._committed)
         if self.groups is not None:
-            start = self._start_of_group(start, self.groups)
+            try:
+                start = self._start_of_group(start, self.groups)
+            except InvalidResponse as invalid:
+                self._fail(str(invalid))
+                return False
         answer = await self._exchange([start])
         if answer is None:
             return False
