@@ -225,7 +225,7 @@ def test_a_bad_file_is_refused_by_key(content: dict[str, Any], key: str, message
     [
         ("protocol=canal-json&output-row-id=false", "output-row-id", "open-protocol"),
         ("protocol=debezium&batch-by=partition", "batch-by", "open-protocol, craft, maxwell, canal"),
-        ("protocol=craft&cluster-id=c1", "cluster-id", "debezium"),
+        ("protocol=craft&cluster-id=c1", "cluster-id", "debezium, debezium-avro"),
     ],
 )
 def test_an_option_of_other_protocols_is_refused_and_they_are_named(

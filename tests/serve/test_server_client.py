@@ -133,7 +133,7 @@ def test_errors_are_those_of_the_local_command(
         (["run", "seed_t1", "--watch"], "--watch requires a scenario file"),
         (["run", "client.sql", "--dry-run", "--html", "x.html"], "a report requires a verified run"),
         (["run", "client.sql", "--html", "nope/x.html"], "the folder of the report does not exist"),
-        (["run", "seed_t1", "--nope"], "No such option: --nope (ticdc-producer run --help)"),
+        (["run", "seed_t1", "--xyzzy"], "No such option: --xyzzy (ticdc-producer run --help)"),
         (["verify"], "give exactly one source"),
         (["verify", "--in", "nope"], "nope: cannot be read"),
         (["decode", "nope.jsonl"], "nope.jsonl: cannot be read"),

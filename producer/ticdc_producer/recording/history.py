@@ -79,7 +79,12 @@ def recorded_changes(
 
 
 def _first_deliveries(batch: pa.RecordBatch) -> Numbers:
-    """Return for each event the number of its first delivery; its own one if it is that."""
+    """Return for each event the number of its first delivery; its own one if it is that.
+
+    >>> keys = {"commit_ts": [1, 1, 2], "digest": [7, 7, 7]}
+    >>> _first_deliveries(pa.record_batch({**keys, "has_key": [True] * 3, "is_late": [False] * 3}))
+    array([0, 0, 2])
+    """
     keys = combined(batch.column("commit_ts").to_numpy(), batch.column("digest").to_numpy())
     _, firsts, groups = np.unique(keys, return_index=True, return_inverse=True)
     may_repeat = pc.or_(batch.column("has_key"), batch.column("is_late")).to_numpy(zero_copy_only=False)
@@ -91,6 +96,10 @@ def _is_repeated(batch: pa.RecordBatch, first: Numbers) -> Flags:
     """Return which events their own partition has before; a DDL comes once in every partition.
 
     :param first: the number of the first delivery of each event.
+
+    >>> ddls = {"op": pa.nulls(3, pa.int8()), "topic": ["t"] * 3, "partition": [0, 1, 1]}
+    >>> _is_repeated(pa.record_batch(ddls), np.zeros(3, np.int64))
+    array([False, False,  True])
     """
     repeated: Flags = first != np.arange(len(first))
     ddls = np.flatnonzero(repeated & batch.column("op").is_null().to_numpy(zero_copy_only=False))

@@ -187,7 +187,7 @@ class RunReport:
             "broker_pid": self.broker_pid,
             "faults": list(self.faults.counts),
             "fault_places": list(self.faults.occurrences),
-            "unmet_faults": self.faults.unmet.to_json(),
+            **({"unmet_faults": self.faults.unmet.to_json()} if self.faults.unmet.count else {}),
             "verdict": None if self.verdict is None else self.verdict.to_json(),
         }
 

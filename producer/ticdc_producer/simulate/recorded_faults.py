@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Sides, Stored, Tagged
 from ticdc_producer.faults.event_traps import integers, is_kind, replaced
 from ticdc_producer.faults.fault_plan import RecordedFaults
+from ticdc_producer.faults.traps.redelivery import DuplicateDDL, DuplicateEvent, ResolvedFallback
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.column_functions import first_of_groups, whole_groups, xx_hash
 from ticdc_producer.model.event import ROW_ELSEWHERE, Kind, Op
@@ -38,7 +39,7 @@ from ticdc_producer.simulate.counts import MAX_UNMET, UnmetFaults
 _EVENT_KEY = "event_key"
 _BY_EVENT_KEY = pa.field(_EVENT_KEY, pa.int64())
 _REQUIRED = pa.field("required", pa.bool_())
-_TRAPS = {"row": "duplicate-event", "ddl": "duplicate-ddl", "resolved": "resolved-fallback"}
+_TRAPS = {"row": DuplicateEvent.id, "ddl": DuplicateDDL.id, "resolved": ResolvedFallback.id}
 _BEHIND = b"\xff"
 """The order key of a copy begins with it, and that of no other event: table ids and TSOs are positive."""
 _AT_END = (1 << 63) - 1

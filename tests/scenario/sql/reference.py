@@ -552,4 +552,5 @@ VARIABLES = {
     "block_encryption_mode": "set block_encryption_mode = 'aes-256-cbc'",
     "auto_increment_increment": "set auto_increment_increment = 2",
     "auto_increment_offset": "set auto_increment_offset = 2",
+    "tidb_translate_softdelete_sql": "set tidb_translate_softdelete_sql = off",
 }

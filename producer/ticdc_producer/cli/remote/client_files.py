@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from contextlib import suppress
 
 from ticdc_producer.cli.remote.frames import frame
 
@@ -198,7 +197,9 @@ def _states(files: Sequence[str | Path]) -> dict[str | Path, tuple[int, int]]:
     """Return time and size of the files that exist."""
     states: dict[str | Path, tuple[int, int]] = {}
     for file in files:
-        with suppress(OSError):
+        try:
             state = os.stat(file)
-            states[file] = state.st_mtime_ns, state.st_size
+        except OSError:
+            continue
+        states[file] = state.st_mtime_ns, state.st_size
     return states
