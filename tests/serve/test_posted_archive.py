@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import shutil
@@ -73,6 +74,21 @@ def zipped_link() -> bytes:
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr(link, "/etc/passwd")
     return file.getvalue()
+
+
+def patched_zip(offset: int, value: int) -> bytes:
+    """Return an archive of one file with another byte in the entry of its directory."""
+    content = bytearray(zipped(("manifest.json", b"{}")))
+    content[content.index(b"PK\x01\x02") + offset] = value
+    return bytes(content)
+
+
+def cut_sparse_file() -> bytes:
+    """Return a sparse file whose header says that another one follows, which is missing."""
+    header = bytearray(entry("a", tarfile.GNUTYPE_SPARSE).tobuf(tarfile.GNU_FORMAT)[:512])
+    header[482] = 1
+    header[148:156] = b"%06o\0 " % tarfile.calc_chksums(bytes(header))[0]
+    return gzip.compress(bytes(header))
 
 
 @pytest.mark.parametrize(
@@ -152,6 +168,13 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "no JSON": (lambda: zipped(("manifest.json", b"x")), "not JSON"),
     "half of it": (lambda: zipped(("a", b"x" * 999))[:60], "cannot be unpacked"),
     "half of a tar": (lambda: tarred((entry("a"), b"x" * 999))[:60], "cannot be unpacked"),
+    "headers in headers": (
+        lambda: tarred(*((entry("a", tarfile.GNUTYPE_LONGNAME), b"") for _ in range(2000))),
+        "cannot be unpacked",
+    ),
+    "half of a sparse file": (cut_sparse_file, "cannot be unpacked"),
+    "a later version of zip": (lambda: patched_zip(6, 200), "cannot be unpacked"),
+    "a patch in zip": (lambda: patched_zip(8, 1 << 5), "cannot be unpacked"),
     "another file in gzip": (lambda: b"\x1f\x8b" + b"x" * 99, "cannot be unpacked"),
 }  # fmt: skip
 

@@ -23,8 +23,13 @@ _ENTRY = re.compile(r"(?:[^/\\\0]{1,250}/){0,3}[^/\\\0]{1,250}")
 _MOST_DIRECTORY = 1 << 20
 """Bytes of the directory of a zip file, which is read as a whole; 1000 entries have about 100 KB."""
 _PART = 64 << 10
-_DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, ValueError)
-"""What the libraries raise for an archive that is cut or changed. ``BadGzipFile`` is an OSError."""
+_DAMAGED = (
+    zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, ValueError,
+    RuntimeError, LookupError, ArithmeticError,
+)  # fmt: skip
+"""What the libraries raise for an archive that is cut or changed. ``BadGzipFile`` is an OSError, and
+``RecursionError`` and ``NotImplementedError`` are RuntimeErrors.
+"""
 
 
 def is_archive(path: Path) -> bool:
