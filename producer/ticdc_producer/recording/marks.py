@@ -11,8 +11,6 @@ from ticdc_producer.model.column_functions import of_partitions
 from ticdc_producer.model.shapes import DecodedBatch
 from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined
 
-_NO_DIGESTS = np.zeros(0, np.int64)
-
 
 @dataclass(frozen=True)
 class Marked:
@@ -33,11 +31,31 @@ class Marked:
 
 @dataclass
 class _Frontier:
-    """The highest time of a partition, the number of events that have it, and their digests."""
+    """The highest time of a partition, the number of events that have it, and their digests.
+
+    :ivar runs: the digests in sorted runs, each more than twice as long as the next: a large transaction of
+        many batches is merged a few times, and not as a whole for each batch.
+    """
 
     ts: int = 0
     count: int = 0
-    digests: Numbers = field(default_factory=_NO_DIGESTS.copy)
+    runs: list[Numbers] = field(default_factory=list)
+
+    def has(self, digests: Numbers) -> Flags:
+        """Return whether each digest is that of an event of this time."""
+        known = np.zeros(len(digests), np.bool_)
+        for run in self.runs:
+            at = np.minimum(np.searchsorted(run, digests), len(run) - 1)
+            known |= run[at] == digests
+        return known
+
+    def add(self, digests: Numbers) -> None:
+        """Add the digests of events of this time."""
+        run = np.sort(digests)
+        while self.runs and len(self.runs[-1]) <= 2 * len(run):
+            run = np.sort(np.concatenate([self.runs.pop(), run]), kind="stable")  # which merges sorted runs
+        if len(run):
+            self.runs.append(run)
 
 
 class Marks:
@@ -89,9 +107,9 @@ def _maxima(values: Numbers, highest: dict[tuple[str, int], int], name: tuple[st
 def _positions(times: Numbers, digests: Numbers, frontier: _Frontier) -> tuple[Numbers, Numbers]:
     """Return the highest time before each event, and the number of different events that have it.
 
-    >>> frontier = _Frontier(5, 1, np.array([70]))
+    >>> frontier = _Frontier(5, 1, [np.array([70])])
     >>> ts, count = _positions(np.array([5, 5, 4, 9, 9]), np.array([70, 71, 60, 90, 91]), frontier)
-    >>> ts.tolist(), count.tolist(), (frontier.ts, frontier.count, sorted(frontier.digests.tolist()))
+    >>> ts.tolist(), count.tolist(), (frontier.ts, frontier.count, frontier.runs[0].tolist())
     ([5, 5, 5, 5, 9], [1, 1, 2, 2, 1], (9, 2, [90, 91]))
     """
     highest = np.maximum.accumulate(np.maximum(times, frontier.ts))
@@ -102,8 +120,9 @@ def _positions(times: Numbers, digests: Numbers, frontier: _Frontier) -> tuple[N
     counts: Numbers = total - base
     positions = before, np.concatenate([[frontier.count], counts[:-1]])
     last = int(highest[-1])
-    seen = digests[new & (highest == last)]
-    frontier.digests = np.concatenate([frontier.digests, seen]) if last == frontier.ts else seen
+    if last != frontier.ts:
+        frontier.runs.clear()
+    frontier.add(digests[new & (highest == last)])
     frontier.ts, frontier.count = last, int(counts[-1])
     return positions
 
@@ -118,9 +137,8 @@ def _first_of_time(highest: Numbers, digests: Numbers, chosen: Flags, frontier: 
     if own[0] != frontier.ts and (own[1:] > own[:-1]).all():  # each transaction has one event here
         first[at] = True
         return first
-    known = len(frontier.digests)
-    times = np.concatenate([np.full(known, frontier.ts), own])
-    codes = combined(times, np.concatenate([frontier.digests, digests[at]]))
-    _, firsts = np.unique(codes, return_index=True)
-    first[at[firsts[firsts >= known] - known]] = True
+    _, firsts = np.unique(combined(own, digests[at]), return_index=True)
+    first[at[firsts]] = True
+    of_frontier = at[own == frontier.ts]
+    first[of_frontier] &= ~frontier.has(digests[of_frontier])
     return first
