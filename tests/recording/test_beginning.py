@@ -331,6 +331,10 @@ def test_what_record_cannot_is_refused_by_name(tmp_path: Path) -> None:
     for url, what in (
         ("postgresql://u:secret@host/db", "a URL of postgresql"),
         ("mysql://u:secret@127.0.0.1:1/db", "cannot read the tables of mysql://"),
+        ("mysql://u:secret@127.0.0.1:1/db?foo=bar", "unexpected keyword argument 'foo'"),
+        ("mysql://u:secret@127.0.0.1:1/db?charset=nope", "cannot read the tables of mysql://"),
+        ("mysql://u:secret@127.0.0.1:1/db?read_timeout=x", "cannot read the tables of mysql://"),
+        ("mysql://u:secret@127.0.0.1:1/db?ssl_ca=/no", "No such file"),
     ):
         (tmp_path / "s.sql").write_text("CREATE TABLE t (a INT PRIMARY KEY)")
         out = tmp_path / "topic"

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
 _DRIVERS = {"mysql": "mysql+pymysql", "mariadb": "mysql+pymysql", "tidb": "mysql+pymysql"}
+_TIMEOUTS = {"connect_timeout": 10, "read_timeout": 60, "write_timeout": 60}
+"""Seconds, unless the URL has others. PyMySQL waits without end for an answer."""
+_OF_PARAMETERS = (TypeError, AttributeError, ValueError, LookupError, OSError)
+"""What the driver raises for parameters of the URL that it does not know, or whose value it cannot use."""
 _SYSTEM = ("information_schema", "metrics_schema", "mysql", "performance_schema", "sys")
 _TABLES = (
     "SELECT table_schema, table_name FROM information_schema.tables WHERE table_type = 'BASE TABLE'"
@@ -42,14 +46,19 @@ def database_schema(url: str, accepts: Accepts) -> DatabaseSchema:
     if parsed.drivername not in _DRIVERS:
         raise _error(f"`schema` is a URL of {parsed.drivername}, not of MySQL or TiDB", hint)
     label = masked(url)
+    timeouts = {name: seconds for name, seconds in _TIMEOUTS.items() if name not in parsed.query}
     try:
-        engine = sa.create_engine(parsed.set(drivername=_DRIVERS[parsed.drivername]))
+        engine = sa.create_engine(
+            parsed.set(drivername=_DRIVERS[parsed.drivername]),
+            connect_args=timeouts,
+            poolclass=sa.pool.NullPool,
+        )
         with engine.connect() as connection:
             statements = "\n".join(_statements(connection, parsed.database or "", accepts))
     except ImportError as error:
         raise _error(f"the driver {error.name} is missing", install_command("state")) from None
-    except SQLAlchemyError as error:
-        reason = masked(str(getattr(error, "orig", None) or error)).splitlines()[0]
+    except (SQLAlchemyError, *_OF_PARAMETERS) as error:
+        reason = " ".join(masked(str(getattr(error, "orig", None) or error)).split())
         raise _error(f"cannot read the tables of {label}: {reason}", "") from None
     return DatabaseSchema(label, statements)
 
