@@ -90,6 +90,18 @@ def test_a_sourced_file_is_watched_as_long_as_it_is_sourced(
     assert "rows of test.t: 1 before, 2 now" in capsys.readouterr().out
 
 
+def test_a_missing_file_that_is_sourced_is_watched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script, rows = tmp_path / "s.sql", tmp_path / "rows.sql"
+    script.write_text("CREATE TABLE t (id INT PRIMARY KEY);\nSOURCE rows.sql\n")
+    editor = Editor(rows, ["INSERT INTO t VALUES (1);"])
+    monkeypatch.setattr("sys.stderr", editor)
+    assert main(["run", str(script), "--watch", "--no-verify"]) == 130
+    assert "there is no file 'rows.sql'" in editor.getvalue()
+    assert capsys.readouterr().out.startswith("ran s into")
+
+
 def test_a_file_may_join_and_leave_while_others_are_watched(tmp_path: Path) -> None:
     first, second = tmp_path / "1", tmp_path / "2"
     first.write_text("1")

@@ -119,12 +119,14 @@ class _WatchedFiles:
         self._sourced: Sequence[str] = ()
 
     def __call__(self) -> Sequence[str]:
-        """Return them, with the files that the scenario sources; if it cannot be loaded, those of before."""
-        from ticdc_producer.scenario.load import load_scenario
+        """Return them, with the files that the scenario sources, also one that is missing.
+
+        If the scenario itself cannot be read, they are those of before.
+        """
+        from ticdc_producer.scenario.load import sourced_paths
 
         with suppress(ProducerError):  # the run reports it
-            sourced = load_scenario(self._scenario).sourced.values()
-            self._sourced = sorted({each.file for each in sourced})
+            self._sourced = sourced_paths(self._scenario)
         return [*self._named, *self._sourced]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from importlib.resources.abc import Traversable
@@ -145,12 +146,33 @@ def _of_content(
     if folder is None:
         return scenario
     reader = SourceReader(folder)
-    for step in scenario.steps:
-        if isinstance(step, SQLStep) and not step.transaction:
-            reader.read(step.text, file, step.line)
+    _read_sourced(scenario, reader)
     for sourced in reader.files.values():
         digest.update(sourced.text.encode("utf-8", "surrogateescape"))
     return replace(scenario, sourced=reader.files, sha256=digest.hexdigest())
+
+
+def _read_sourced(scenario: ScenarioFile, reader: SourceReader) -> None:
+    for step in scenario.steps:
+        if isinstance(step, SQLStep) and not step.transaction:
+            reader.read(step.text, scenario.file, step.line)
+
+
+def sourced_paths(scenario: str) -> list[str]:
+    """Return the files that a scenario in a file sources, in order of their names.
+
+    If one of them cannot be read, it is the last of which the name is known.
+
+    :raises ScenarioError: if the scenario itself cannot be read.
+    :raises ScenarioProblems: with all problems of its content.
+    """
+    source = Path(scenario)
+    if _is_large_dump(source):
+        return []
+    reader = SourceReader(source.parent)
+    with suppress(ScenarioError):
+        _read_sourced(_of_content(_read(source, scenario), scenario, ()), reader)
+    return sorted(reader.paths)
 
 
 def _scenario_file(

@@ -41,10 +41,12 @@ class SourceReader:
 
     :param folder: the folder of the scenario; no file outside of it is read.
     :ivar files: the files that were read.
+    :ivar paths: their paths, and that of one that could not be read.
     """
 
     folder: Path
     files: dict[tuple[str, int], SourcedFile] = field(default_factory=dict)
+    paths: set[str] = field(default_factory=set)
     _texts: dict[Path, str] = field(default_factory=dict)
     _nbytes: int = 0
     _commands: int = 0
@@ -63,6 +65,7 @@ class SourceReader:
         for name, at in _commands(text, line):
             try:
                 path = self._path(name)
+                self.paths.add(str(self.folder / name))
                 self._check(path, above)
                 if path not in self._texts:
                     self._texts[path] = sql_text(read_content(path), str(self.folder / name))
