@@ -301,6 +301,48 @@ claim-check-storage-uri = "file://{claims}"
     assert (broken.status, str(tmp_path) in broken.body.decode()) == (422, False), broken.body
 
 
+def test_the_rows_after_a_ddl_and_a_message_without_them_are_not_known(tmp_path: Path) -> None:
+    (tmp_path / "s.sql").write_text(
+        "CREATE TABLE t (id INT PRIMARY KEY, v TEXT); INSERT INTO t VALUES (1, 'a'), (2, 'b');"
+        f"ALTER TABLE t ADD COLUMN w INT DEFAULT 5; UPDATE t SET v = '{'x' * 3000}' WHERE id = 1;",
+        "utf-8",
+    )
+    config = tmp_path / "changefeed.toml"
+    config.write_text(
+        """[sink]
+protocol = "canal-json"
+[sink.kafka-config]
+max-message-bytes = 2000
+[sink.kafka-config.codec-config]
+enable-tidb-extension = true
+[sink.kafka-config.large-message-handle]
+large-message-handle-option = "handle-key-only"
+""",
+        "utf-8",
+    )
+    api.run(str(tmp_path / "s.sql"), sink_uri="kafka:///t", config=config, out=tmp_path / "out")
+    attached = {"large": str(tmp_path / "out" / "messages.jsonl")}
+    configs = attachment_configs_of([f"large={config}"], attached)
+    with application(ServeSettings(attachments=attached, attachment_configs=configs)) as served:
+        tables = read(served, opened(served, "large"), "tables")["tables"]
+    assert "handle key" in tables["test.t"]["error"], tables
+
+
+def test_a_changefeed_file_that_breaks_is_not_named(tmp_path: Path) -> None:
+    config = tmp_path / "changefeed.toml"
+    config.write_text("[sink]\nprotocol = 'csv'\n", "utf-8")
+    (tmp_path / "data").mkdir()
+    attached = {"storage": f"file://{tmp_path}/data"}
+    settings = ServeSettings(
+        attachments=attached,
+        attachment_configs=attachment_configs_of([f"storage={config}"], attached),
+    )
+    with application(settings) as served:
+        config.write_text("[sink\n", "utf-8")
+        broken = served("POST", "/v1/streams", content={"attachment": "storage"})
+    assert (broken.status, "changefeed.toml" in broken.body.decode()) == (422, False), broken.body
+
+
 @pytest.mark.parametrize(
     "values",
     [

@@ -160,7 +160,7 @@ def without_source(error: ProducerError, source: StreamLocation) -> ProducerErro
         parts = urlsplit(source.sink_uri)
         path = "" if parts.scheme.startswith("kafka") else parts.path  # a topic is no secret
         without_query = parts._replace(query="", fragment="").geturl()
-        hidden = {
+        hidden |= {
             source.sink_uri,
             without_query,
             parts.netloc,
