@@ -92,7 +92,7 @@ def _at_times(
     fields = pa.schema([pa.field(column, kind) for column in columns])
     of_schema = _of_schema(events, *name)
 
-    def first_rows(ts: int | None, events: pa.Table) -> CopiedTable:
+    def state_at(ts: int | None, events: pa.Table) -> CopiedTable:
         state = StateReader(
             changes=ChangeReader.of(origin, name, fields, "fail", ""),
             key=[fields.field(column) for column in key],
@@ -102,12 +102,16 @@ def _at_times(
         )
         return _first_rows(pa.Table.from_batches(state(iter(events.to_batches())), fields), key, most)
 
-    for ts in times:
+    def first_rows(ts: int | None) -> CopiedTable:
         try:
-            yield first_rows(ts, of_schema)
+            return state_at(ts, of_schema)
         except DDLWithoutRowEventsError as error:
             what = f"{error.what}: those without a later event are as before it"
-            yield replace(first_rows(ts, _without_other_ddls(of_schema)), error=what)
+            return replace(state_at(ts, _without_other_ddls(of_schema)), error=what)
+
+    for ts in times:
+        try:
+            yield first_rows(ts)
         except ProducerError as error:
             yield CopiedTable(error=error.what)
 
