@@ -141,6 +141,25 @@ def test_the_recorded_topology_has_the_recorded_bytes(recording: Path, tmp_path:
         assert (tmp_path / "again" / name).read_bytes() == (recording / "topic" / name).read_bytes()
 
 
+def test_resolved_events_are_repeated_in_their_topic(tmp_path: Path) -> None:
+    (tmp_path / "two.sql").write_text(
+        "CREATE TABLE a (id INT PRIMARY KEY);CREATE TABLE b (id INT PRIMARY KEY);"
+        + "".join(f"INSERT INTO a VALUES ({n});INSERT INTO b VALUES ({n});" for n in range(9)),
+        "utf-8",
+    )
+    run(
+        tmp_path / "two.sql",
+        sink_uri="kafka:///t?protocol=open-protocol&partition-num=1",
+        out=tmp_path / "topic",
+        overrides=["changefeed.sink.dispatchers=[{matcher: ['test.a'], topic: 'of_{table}'}]"],
+        inject=["resolved-fallback:times=1"],
+    )
+    record(folder=tmp_path / "topic", out=tmp_path / "recording")
+    assert run(tmp_path / "recording", out=tmp_path / "again").ok
+    first, again = ((tmp_path / name / "messages.jsonl").read_bytes() for name in ("topic", "again"))
+    assert again == first
+
+
 def test_without_recorded_faults_each_event_comes_once(recording: Path, tmp_path: Path) -> None:
     report = run(recording / "recording", out=tmp_path / "once", faults="none")
     assert report.ok

@@ -10,7 +10,6 @@ time as it did in the recorded topic.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -128,8 +127,8 @@ class EventKeys:
     def _tables_at(self, name: str, ts: Numbers) -> Iterator[tuple[Numbers, TableInfo]]:
         """Yield the versions of a table at some times, each with the numbers of these times."""
         versions = self._versions.get(name, [])
-        since = [since for since, _ in versions]
-        numbers = np.array([max(bisect_left(since, own) - 1, 0) for own in ts.tolist()], np.int64)
+        since = np.array([since for since, _ in versions], np.int64)
+        numbers = np.maximum(np.searchsorted(since, ts) - 1, 0)
         for number in np.unique(numbers).tolist() if versions else ():
             yield np.flatnonzero(numbers == number), versions[number][1]
 
@@ -207,7 +206,10 @@ def _copies(groups: Iterator[Sides]) -> Generator[Tagged, None, UnmetFaults]:
 
 
 def _matches(events: pa.RecordBatch, faults: pa.RecordBatch) -> tuple[Numbers, Numbers]:
-    """Return the numbers of faults and of their events: DDLs and resolved events in their partition."""
+    """Return the numbers of faults and of their events.
+
+    DDLs and resolved events are those in the partition of the fault; of its topic, if that is one of theirs.
+    """
     ids, wanted = (side.column(_EVENT_KEY).to_numpy() for side in (events, faults))
     order = np.argsort(ids, kind="stable")
     start, stop = (np.searchsorted(ids[order], wanted, side) for side in ("left", "right"))
@@ -216,7 +218,13 @@ def _matches(events: pa.RecordBatch, faults: pa.RecordBatch) -> tuple[Numbers, N
     first = np.repeat(start - (np.cumsum(counts) - counts), counts)
     event_of = order[first + np.arange(len(fault_of))]
     in_partition = integers(events, "partition")[event_of] == faults.column("partition").to_numpy()[fault_of]
-    fits = in_partition | is_kind(events, Kind.ROW)[event_of]
+    topics = (
+        side.column("topic").take(pa.array(of)) for side, of in ((events, event_of), (faults, fault_of))
+    )
+    in_topic = pc.equal(*topics).to_numpy(zero_copy_only=False)
+    has_topic = np.zeros(len(wanted), np.bool_)
+    has_topic[fault_of[in_partition & in_topic]] = True
+    fits = is_kind(events, Kind.ROW)[event_of] | (in_partition & (in_topic | ~has_topic[fault_of]))
     given = pc.fill_null(faults.column("row_id"), 0).to_numpy()[fault_of]
     own = integers(events, "row_id")[event_of]
     fits &= (given == 0) | (own <= 0) | (given == own)
@@ -272,6 +280,6 @@ def _order(events: EventBatch, copies: Flags) -> Numbers:
     before = (total - counted)[np.flatnonzero(starts)][groups - 1]
     position = total - before
     keys = events.column("txn_order_key").filter(pa.array(copies))
-    packed = b"".join(key[len(_BEHIND) :][:8] for key in keys.to_pylist())
-    position[copies] = np.frombuffer(packed, ">i8")
+    packed = pc.binary_slice(keys, len(_BEHIND), len(_BEHIND) + 8).cast(pa.binary(8))
+    position[copies] = np.frombuffer(packed.buffers()[1], ">i8", len(packed))
     return np.lexsort((copies, position, groups))
