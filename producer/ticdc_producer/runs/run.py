@@ -155,8 +155,7 @@ class _Run:
         self.options.on_status(f"encoded {counted(events, 'event')} into {counted(counts.total, 'message')}")
         for target in self.targets:
             target.check_encoded(self.simulation)
-        faults = replace(stream.fault_summary, unmet=self.simulation.unmet)
-        return replace(self._report(stream.counts, skipped), faults=faults)
+        return replace(self._report(stream.counts, skipped), faults=self.simulation.faults_of(stream))
 
     def _written(self, target: Target, report: RunReport) -> RunReport:
         """Write an open target and verify it."""

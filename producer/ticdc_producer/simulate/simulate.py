@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from ticdc_producer.model.shapes import EXPECTED_EVENTS
 from ticdc_producer.scenario.data_steps import DataPlan, LogPlan, PlannedChanges
 from ticdc_producer.scenario.file_steps import DumpPlan
 from ticdc_producer.simulate.change_log import UpstreamLog, UpstreamSource, change_batch
-from ticdc_producer.simulate.counts import UnmetFaults
+from ticdc_producer.simulate.counts import FaultSummary, UnmetFaults
 from ticdc_producer.simulate.encode import EncodedStream, encoded, sent_events
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.stream import ordered_events
@@ -94,6 +94,10 @@ class Simulation:
         events = ordered_events(self.log, plan, self.engine, stack, faults, unmet)
         self.unmet = unmet
         return events
+
+    def faults_of(self, stream: EncodedStream) -> FaultSummary:
+        """Return the faults of a stream of this job, with the recorded ones of which it lacks the event."""
+        return replace(stream.fault_summary, unmet=self.unmet)
 
     @property
     def is_divided(self) -> bool:

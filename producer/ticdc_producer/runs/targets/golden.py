@@ -274,7 +274,7 @@ def write_small_folder(path: Path, job: Job) -> None:
     with simulate(with_fitted_faults(job), LocalEngine()) as simulation:
         stream = simulation.encoded
         report = report_of(simulation, stream.counts, stream.rejected_events(), ())
-        write_folder(path, simulation, replaced(report, faults=stream.fault_summary))
+        write_folder(path, simulation, replaced(report, faults=simulation.faults_of(stream)))
 
 
 class GoldenTarget(MessageTarget):
