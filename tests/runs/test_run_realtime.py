@@ -127,6 +127,12 @@ def test_scenarios_that_cannot_run_in_real_time_are_rejected(tmp_path: Path) -> 
         realtime_job("seed_t1", "10/s", None)
     with pytest.raises(ScenarioError, match="cannot be combined with faults of events"):
         realtime_job("sysbench", "10/s", None, overrides=["faults.lost-row=null"])
+    recording = tmp_path / "recording.yaml"
+    recording.write_text(f"{SCENARIO}recorded-faults: faults.parquet\n")
+    with pytest.raises(ScenarioError, match="faults of events") as refused:
+        realtime_job(recording, "10/s", None)
+    assert refused.value.hint == "run it without `rate`, or with `faults` none"
+    assert realtime_job(recording, "10/s", None, recorded=False).faults is None
     path = tmp_path / "pinned.yaml"
     path.write_text(
         SCENARIO.replace(f"{{start: {START}}}", "{every: 1s}").replace(
@@ -175,6 +181,7 @@ def test_a_slice_of_a_history_ends_when_its_time_has_come() -> None:
     assert _seconds([*paced_slices(pace, last, FakeClock(each=200))]) == [2000, 2500]
     assert _seconds([*paced_slices(pace, last, FakeClock(ends=100))]) == [0, 1000]
     assert _seconds([*paced_slices(pace_of(START, float("inf")), last, FakeClock())]) == [2500]
+    assert pace_of(START, 1e308)(100) == tso.MAX_TS
 
 
 @pytest.mark.parametrize("pace", [{"speed": 4.0}, pytest.param({"rate": "4/s"}, marks=pytest.mark.slow)])
@@ -189,6 +196,25 @@ def test_a_history_is_sent_at_a_pace(kafka: EmbeddedKafka, tmp_path: Path, pace:
     assert clock.now == 2000, "nine commits in eight seconds, at four times the speed: a row each 250 ms"
     assert ticdc_producer.run(tmp_path / "s.sql", sink_uri=_uri(kafka, f"{topic}-plain")).ok
     assert read_topic(kafka.bootstrap, topic) == read_topic(kafka.bootstrap, f"{topic}-plain")
+
+
+def test_a_replay_at_a_pace_reports_recorded_faults_without_an_event(
+    kafka: EmbeddedKafka, tmp_path: Path
+) -> None:
+    (tmp_path / "s.sql").write_text("CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1), (2);")
+    uri = "kafka:///s?protocol=open-protocol"
+    ticdc_producer.run(
+        tmp_path / "s.sql", sink_uri=uri, out=tmp_path / "s", inject=["duplicate-event:rate=1"]
+    )
+    ticdc_producer.record(folder=tmp_path / "s", out=tmp_path / "recording")
+    report = ticdc_producer.run_realtime(
+        tmp_path / "recording",
+        speed=1000.0,
+        sink_uri=_uri(kafka, "unmet"),
+        config={"filter": {"rules": ["*.*", "!test.t"]}},
+        wall_clock=FakeClock(),
+    )
+    assert report.faults.unmet.count == 2
 
 
 def test_a_speed_that_is_none_is_refused(scenario: Path) -> None:

@@ -112,12 +112,14 @@ def realtime_job(
     config: ConfigSource | None = None,
     overrides: Sequence[str] = (),
     seed: int | None = None,
+    recorded: bool = True,
     kafka_properties: Sequence[str] = (),
 ) -> Job:
     """Return a job whose ``generate`` step changes rows at the given rate of the scenario's clock.
 
     :param rate: row changes per time, such as ``5000/s``.
     :param duration: length of the run, such as ``10m``; None: until all transactions of the step are sent.
+    :param recorded: whether events that came again in a recorded topic come again.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
     :raises ScenarioError: for a scenario that does not end with a ``generate`` step, and rates out of range.
     """
@@ -128,6 +130,7 @@ def realtime_job(
         config=config,
         overrides=overrides,
         seed=seed,
+        recorded=recorded,
         kafka_properties=kafka_properties,
     )
     _check(job)
@@ -145,7 +148,9 @@ def realtime_job(
         resolved_every=read.resolved_every or DEFAULT_RESOLVED,
         seed=job.scenario.seed,
     )
-    return prepare(read, sink_uri=sink_uri, config=config, kafka_properties=kafka_properties)
+    return prepare(
+        read, sink_uri=sink_uri, config=config, recorded=recorded, kafka_properties=kafka_properties
+    )
 
 
 def _length(duration: str) -> timedelta:
@@ -185,7 +190,9 @@ def _check(job: Job) -> None:
         raise ScenarioError(what, file=file, hint="leave them out").about("rate")
     if job.faults is not None:
         what = "`rate` cannot be combined with faults of events and messages"
-        hint = f"run it without `rate`, or without {', '.join(job.traps)}"
+        others = [f"without {', '.join(job.traps)}"] if job.traps else []
+        others += ["with `faults` none"] if job.recorded_faults else []
+        hint = f"run it without `rate`, or {' and '.join(others)}"
         raise ScenarioError(what, file=file, hint=hint).about("rate")
     if not job.scenario.start_given and (history.pinned or history.resolved):
         hint = "set clock.start, or remove commit-ts and resolved steps"
@@ -273,7 +280,7 @@ def pace_of(first: int, speed: float) -> Pace:
         return lambda _elapsed_ms: tso.MAX_TS
     latest = tso.physical(tso.MAX_TS)
     begin = tso.physical(first)
-    return lambda elapsed_ms: tso.compose(min(begin + int(elapsed_ms * speed), latest), tso.MAX_LOGICAL)
+    return lambda elapsed_ms: tso.compose(int(min(begin + elapsed_ms * speed, latest)), tso.MAX_LOGICAL)
 
 
 def paced_slices(pace: Pace, last: int, wall_clock: WallClock) -> Iterator[Slice]:

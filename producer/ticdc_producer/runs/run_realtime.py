@@ -111,7 +111,7 @@ def run_realtime(
     job = prepare(scenario, recorded=faults == "recorded", **given)
     generates = rate is not None and ends_with_generate(job)
     if rate is not None and generates:
-        job = realtime_job(scenario, rate, duration, **given)
+        job = realtime_job(scenario, rate, duration, recorded=faults == "recorded", **given)
     else:
         check_paced(job, duration)
     options = RunOptions(append=append, keep=keep, engine=engine, on_status=on_status, on_verdict=on_verdict)
@@ -277,7 +277,8 @@ class _Run:
             counts = Counts.of_partitions(summaries)
             topics = replace(topics, starts=_next_starts(topics.starts, counts.messages))
             written, end = written + counts.total, slice_.end_ts
-            self.options.on_status(_progress_line(written, end, job, self.wall_clock))
+            if counts.total:
+                self.options.on_status(_progress_line(written, end, job, self.wall_clock))
         return end
 
     def _with_verdict(self, job: Job, events: Dataset, topics: RunTopics) -> RunReport:
@@ -285,9 +286,9 @@ class _Run:
         with encoded(job, events, expected_events=True, digests=True) as stream:
             warnings = (*job.changefeed.warnings, *job.stream.router.warnings)
             report = report_of(simulation, stream.counts, stream.rejections, warnings)
-            report = replace(
-                report, target=topics.name, origin=topics.origin(job), faults=stream.fault_summary
-            )
+            # The clock of this job is another one; what the stream lacks is known of the one before.
+            faults = self.simulation.faults_of(stream)
+            report = replace(report, target=topics.name, origin=topics.origin(job), faults=faults)
             skipped = frozenset(entry["table"] for entry in report.skipped)
             wire = expected_messages(job, events)
             expected = ExpectedStream(stream.compared_events, wire=wire)
@@ -301,7 +302,7 @@ def _progress_line(written: int, end: int, job: Job, wall_clock: WallClock) -> s
     """Return the status line: messages, their rate, resolved-ts, and the remaining time of the scenario."""
     moment = tso.to_datetime(end).replace(tzinfo=None).isoformat(" ", "milliseconds")
     last = job.stream.resolved.clock.ts(job.history.commits - 1)
-    remaining = timedelta(seconds=(tso.physical(last) - tso.physical(end)) // 1000)
+    remaining = timedelta(seconds=max(0, tso.physical(last) - tso.physical(end)) // 1000)
     rate = written * 1000 // max(1, wall_clock.elapsed_ms())
     return f"written {written:,} messages, {rate:,}/s, resolved-ts {end} ({moment}), {remaining} left"
 
