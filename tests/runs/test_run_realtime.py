@@ -189,10 +189,14 @@ def test_a_history_is_sent_at_a_pace(kafka: EmbeddedKafka, tmp_path: Path, pace:
     changes = "".join(f"INSERT INTO t VALUES ({number});" for number in range(8))
     (tmp_path / "s.sql").write_text(f"CREATE TABLE t (id INT PRIMARY KEY);{changes}")
     topic, clock = f"paced-{next(iter(pace))}", FakeClock()
+    status: list[str] = []
     report = ticdc_producer.run_realtime(
-        tmp_path / "s.sql", **pace, sink_uri=_uri(kafka, topic), wall_clock=clock
+        tmp_path / "s.sql", **pace, sink_uri=_uri(kafka, topic), wall_clock=clock, on_status=status.append
     )
     assert report.ok, report.to_json()
+    lines = [line for line in status if "/s, resolved-ts" in line]
+    assert len({line.partition(" messages")[0] for line in lines}) == len(lines), "none without messages"
+    assert lines[-1].endswith(" 0:00:00 left")
     assert clock.now == 2000, "nine commits in eight seconds, at four times the speed: a row each 250 ms"
     assert ticdc_producer.run(tmp_path / "s.sql", sink_uri=_uri(kafka, f"{topic}-plain")).ok
     assert read_topic(kafka.bootstrap, topic) == read_topic(kafka.bootstrap, f"{topic}-plain")
