@@ -82,6 +82,38 @@ def test_columns_are_vectors_in_statements() -> None:
     assert rows_of(script) == [(b"1", b"[11,0]", b"11"), (b"3", None, None), (b"4", b"[0,0]", b"0")]
 
 
+@pytest.mark.parametrize(
+    ("condition", "rows"),
+    [
+        ("t.v = u.w", [b"1", b"2"]),
+        ("t.v = u.x", [b"1", b"2"]),
+        ("t.v in (select w from u)", [b"1", b"2"]),
+        ("t.v in (select x from u)", [b"1", b"2"]),
+    ],
+)
+def test_joins_and_lists_find_equal_vectors(condition: str, rows: list[bytes]) -> None:
+    joined = "where" if "(" in condition else "join u on"
+    script = f"""
+        create table t (id int primary key, v vector);
+        insert into t values (1, '[0, 1]'), (2, '[0]'), (3, '[7]');
+        create table u (w vector, x varchar(20));
+        insert into u values ('[0, 1]', '[0, 1]'), ('[-0.0]', '[-0.0]'), ('[1]', '[1]'), ('[2]', '[2]'),
+            ('[3]', '[3]'), ('[4]', '[4]'), ('[5]', '[5]'), ('[6]', '[6]'), ('[8]', '[8]');
+        create table c (id int primary key);
+        insert into c select distinct t.id from t {joined} {condition}
+    """
+    assert [row[0] for row in rows_of(script, "c")] == rows
+
+
+def test_groups_of_vectors_have_the_same_bytes() -> None:
+    script = """
+        create table s (v vector); insert into s values ('[0]'), ('[-0.0]'), ('[0.0]');
+        create table t (n int, m int);
+        insert into t select count(distinct v), (select count(*) from (select distinct v from s) d) from s
+    """
+    assert rows_of(script) == [(b"2", b"2")]
+
+
 def test_the_largest_vector_is_no_text() -> None:
     script = """
         create table s (v vector); insert into s values ('[9]'), ('[10]'), ('[10, -1]');
