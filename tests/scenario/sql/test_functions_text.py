@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.scenario.sql.expressions import result_text, value_of
+from tests.scenario.sql.expressions import LAX, result_text, value_of
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 
 _CI = "collate utf8mb4_general_ci"
@@ -281,6 +281,15 @@ def test_arguments_of_regular_expressions_that_are_errors(call: str, message: st
 
 def test_a_pattern_takes_linear_time() -> None:
     assert value_of(f"'{'a' * 5000}' regexp '^(a+)+$'") is True
+
+
+@pytest.mark.parametrize(
+    "to", ["binary(67108865)", "binary(4000000000)", "char(16777217)", "char(4000000000)"]
+)
+def test_a_sort_key_has_a_largest_length(to: str) -> None:
+    assert result_text(f"weight_string('a' as {to})", LAX) is None
+    with pytest.raises(ScenarioError, match="larger than max_allowed_packet"):
+        result_text(f"weight_string('a' as {to})")
 
 
 @pytest.mark.parametrize(

@@ -19,11 +19,13 @@ from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.compare import compare
 from ticdc_producer.scenario.sql.expression.eval_type import E
 from ticdc_producer.scenario.sql.functions.function import (
+    MAX_PACKET,
     Arguments,
     Function,
     is_binary,
     text_type,
     to_integer,
+    too_long,
     value_function,
 )
 from ticdc_producer.scenario.sql.functions.text import lower
@@ -45,7 +47,7 @@ def _translated(text: str, characters: str, others: str) -> str:
     return text.translate({ord(character): other for character, other in reversed([*pairs])})
 
 
-def _weight_string(arguments: Sequence[SQLValue], _: SQLMode, collation: str) -> SQLValue:
+def _weight_string(arguments: Sequence[SQLValue], mode: SQLMode, collation: str) -> SQLValue:
     """Return ``WEIGHT_STRING``: the sort key of a text, as bytes; NULL for a number.
 
     ``AS CHAR(n)`` cuts a text, or fills it with blanks; ``AS BINARY(n)`` does so with its bytes and zeros.
@@ -56,8 +58,11 @@ def _weight_string(arguments: Sequence[SQLValue], _: SQLMode, collation: str) ->
     text = value if isinstance(value, str | bytes) else to_text(value)
     if not size:
         return sort_key(to_bytes(text), collation) if isinstance(value, str) else to_bytes(text)
-    length, is_binary = map(to_integer, size)
-    if is_binary:
+    length, as_bytes = map(to_integer, size)
+    if length * (1 if as_bytes else 4) > MAX_PACKET:
+        too_long("cast_as_binary" if as_bytes else "weight_string", mode)
+        return None
+    if as_bytes:
         return to_bytes(text)[:length].ljust(length, b"\0")
     return sort_key(to_bytes(to_text(text)[:length].ljust(length)), collation)
 
