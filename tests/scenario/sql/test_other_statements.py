@@ -100,6 +100,28 @@ def test_explain_analyze_runs_its_statement() -> None:
     assert [change.after for change in session.history().changes] == [(b"1", None, None), (b"1", b"a", None)]
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "delimiter //",
+        "create table u (a int)",
+        "set @a = 1",
+        "commit",
+        "explain analyze select 1",
+        "values row(1)",
+    ],
+)
+def test_explain_analyze_runs_nothing_but_dml_and_queries(statement: str) -> None:
+    with pytest.raises(ScenarioError, match="expected INSERT, REPLACE, UPDATE, DELETE or a query"):
+        Session().run(f"{T} explain analyze {statement}")
+
+
+@pytest.mark.parametrize("statement", ["values row(1)", "(values row(1))", "((values row(1)))"])
+def test_rows_are_no_query_in_any_form(statement: str) -> None:
+    with pytest.raises(ScenarioError, match="Unknown table ''"):
+        Session().run(statement)
+
+
 def test_do_assigns_variables_and_takes_numbers_of_sequences() -> None:
     session = Session()
     session.run(
@@ -135,6 +157,18 @@ def test_ids_have_the_distance_of_auto_increment_increment() -> None:
     )
     rows = session.history().state["test", "t"].rows
     assert [int(id_ or 0) for id_, _ in rows] == [5, 15, 22, 25, 31, 32]
+
+
+def test_cached_ids_follow_the_ones_before_and_not_the_first_of_the_series() -> None:
+    session = Session()
+    session.run(
+        "create table t (id int primary key auto_increment, v int) auto_id_cache = 12;"
+        "set auto_increment_increment = 10, auto_increment_offset = 5;"
+        "insert into t (v) values (1); insert into t (v) values (2);"  # 5 … 16 are cached
+        "insert into t (v) values (3);"  # 17 … 28 are cached
+        "set auto_increment_increment = 1; alter table t auto_id_cache = 5; insert into t (v) values (4)"
+    )
+    assert [row[0] for row in session.history().state["test", "t"].rows] == [b"5", b"15", b"25", b"29"]
 
 
 def test_checks_are_not_enforced_and_have_no_job() -> None:

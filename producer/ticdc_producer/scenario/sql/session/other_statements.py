@@ -17,7 +17,7 @@ READ_ONLY = frozenset({
     "SELECT", "TABLE", "DO", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE", "SPLIT", "ADMIN",
 })  # fmt: skip
 """Statements that change nothing in the stream; they are counted and passed over."""
-_QUERIES = frozenset({"SELECT", "WITH", "TABLE", "VALUES"})
+_QUERIES = frozenset({"SELECT", "WITH", "TABLE"})
 KNOWN_VERBS = frozenset({
     "CHECKSUM", "DELIMITER", "PLAN", "QUERY", "RECOMMEND", "SOURCE", "TRAFFIC", "CALL",
     "LOAD", "IMPORT", "XA", "KILL", "BATCH", "VALUES",
@@ -31,6 +31,7 @@ _ADMINISTRATION = frozenset({
 })  # fmt: skip
 _ADMINISTRATION_IN_TRANSACTION = frozenset({("SET", "PASSWORD"), ("SET", "ROLE"), ("SET", "DEFAULT")})
 DML = ("INSERT", "REPLACE", "UPDATE", "DELETE")
+_ANALYZED = frozenset({*DML, "SELECT", "TABLE", "WITH", "("})
 PREPARED = ("PREPARE", "EXECUTE", "DEALLOCATE")
 _EXECUTED = frozenset({
     *DML, *PREPARED, *ddl.VERBS, *transaction.VERBS, *(words[0] for words in _ADMINISTRATION), "WITH", "SET",
@@ -54,11 +55,17 @@ def no_statement(statement: Statement) -> ScenarioError:
 
 def reads(statement: Statement) -> bool:
     """Return whether a statement changes nothing in the stream; a SELECT may be in parentheses."""
-    index = 0
+    return first_word(statement) in (_QUERIES if statement.verb == "(" else READ_ONLY)
+
+
+def first_word(statement: Statement) -> str:
+    """Return the first word of a statement that may be in parentheses."""
+    if statement.verb != "(":
+        return statement.verb
+    index = 1
     while statement.word(index) == "(":
         index += 1
-    word = statement.word(index) if index else statement.verb
-    return word in (_QUERIES if index else READ_ONLY)
+    return statement.word(index)
 
 
 def is_query(statement: Statement) -> bool:
@@ -72,14 +79,22 @@ def changes_session(statement: Statement) -> bool:
 
 
 def analyzed(statement: Statement) -> str:
-    """Return the text of the statement that ``EXPLAIN ANALYZE`` runs; empty for other statements."""
+    """Return the text of the statement that ``EXPLAIN ANALYZE`` runs; empty for other statements.
+
+    :raises ScenarioError: unless it is DML or a query. Source: tidb ``pkg/parser/parser.y``
+        (``ExplainableStmt``).
+    """
     if statement.verb not in ("EXPLAIN", "DESC", "DESCRIBE") or statement.word(1) != "ANALYZE":
         return ""
     cursor = Cursor(statement, 2)
     if cursor.accept("FORMAT"):
         cursor.accept("=")
         cursor.position += 1
-    return "" if cursor.at_end or cursor.word() == "FOR" else _text_from(cursor)
+    if cursor.at_end or cursor.word() == "FOR":
+        return ""
+    if cursor.word() not in _ANALYZED:
+        raise cursor.error("expected INSERT, REPLACE, UPDATE, DELETE or a query")
+    return _text_from(cursor)
 
 
 def query_of_do(statement: Statement) -> str:

@@ -24,6 +24,7 @@ from ticdc_producer.scenario.sql.session.other_statements import (
     administration,
     analyzed,
     changes_session,
+    first_word,
     is_query,
     no_statement,
     pass_over_program,
@@ -175,7 +176,7 @@ class StatementRunner:
     def _control(self, statement: Statement, word: str) -> None:
         cursor = Cursor(statement)
         if not self.transaction.run(cursor, self.files.line_of(statement)):
-            if word == "VALUES":
+            if first_word(statement) == "VALUES":
                 raise unknown_rows()
             if word in KNOWN_VERBS:
                 raise UnsupportedSQL(f"{word} is not supported")

@@ -79,7 +79,8 @@ class RowIds:
     def take(self, increment: int = 1, offset: int = 1, /) -> int:
         """Take the next id of the series ``offset + n * increment``; a larger offset than increment is 1.
 
-        Source: tidb ``SeekToFirstAutoIDSigned``.
+        Where the series leaves the cached range, the next one begins after it, and not at the id.
+        Source: tidb ``alloc4Signed``, ``SeekToFirstAutoIDSigned``.
 
         :raises ScenarioError: if all ids are used.
 
@@ -87,15 +88,16 @@ class RowIds:
         >>> ids.take(10, 5), ids.take(10, 5), ids.take()
         (15, 25, 26)
         """
-        if increment > 1:
-            offset = offset if offset <= increment else 1
-            self.base = (self.base + increment - offset) // increment * increment + offset - 1
-        if self.base >= self.limit:
+        offset = offset if offset <= increment else 1
+        if offset - 1 > self.base:
+            self.advance(offset - 1)
+        taken = (self.base + increment - offset) // increment * increment + offset
+        if taken > self.limit:
             raise ids_exhausted()
-        self.base += 1
-        if self.base > self.end:
-            self.end = min(self.base - 1 + self.cache, self.limit)
-        return self.base
+        if taken > self.end:
+            self.end = min(max(max(self.base, self.end) + self.cache, taken), self.limit)
+        self.base = taken
+        return taken
 
     def advance(self, used: int) -> None:
         """Account for an id that a statement gave explicitly."""
