@@ -62,6 +62,14 @@ def test_its_ddl_is_sent_and_no_row() -> None:
             [(b"1", b"6")],
         ),
         ("insert into x values (1, 1); insert into x values (1, 2)", []),  # no duplicate
+        (
+            (
+                "create global temporary table y (id int primary key auto_increment) auto_increment = 100 "
+                "on commit delete rows; begin; insert into y values (); insert into t select id, 1 from y; "
+                "commit; begin; insert into y values (); insert into t select id + 1, 2 from y; commit"
+            ),
+            [(b"1", b"1"), (b"2", b"2")],
+        ),
     ],
 )
 def test_rows_live_as_long_as_the_transaction(script: str, rows: list[tuple[bytes, ...]]) -> None:
@@ -105,6 +113,11 @@ def test_printed_as_ticdc_sends_it(query: str, printed: str) -> None:
         ("create temporary table y (a int) on commit delete rows", "must appear together"),
         ("create table y (a int) on commit delete rows", "unexpected text|does not parse"),
         ("create table y like x", "`create table like` is unsupported on temporary tables"),
+        ("create temporary table y like x", "`create table like` is unsupported on temporary tables"),
+        (
+            "create global temporary table y like x on commit delete rows",
+            "`create table like` is unsupported on temporary tables",
+        ),
         ("create global temporary table t (a int) on commit delete rows", "already exists"),
         ("drop global temporary table t", "can only drop global temporary table"),
         ("drop temporary table x", "Unknown table"),

@@ -43,6 +43,7 @@ def create_table(node: CreateTable, context: DDLContext) -> None:
     if node.temporary:
         check_table(table)
         table.temporary = node.temporary
+        table.ids = row_ids(table.info)  # tidb ``TempTableFromMeta``: without AUTO_INCREMENT of the table
     if database.holds(name):
         if node.if_not_exists:
             return

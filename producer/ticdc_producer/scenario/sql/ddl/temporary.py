@@ -35,11 +35,10 @@ def check_temporary(node: DDL, context: DDLContext) -> None:
     :raises ScenarioError: if it does, or if it drops or copies one in a way that TiDB does not.
     """
     match node:
-        case CreateTable(temporary="GLOBAL"):
-            check_options(node.options)
-        case CreateTable(like=TableName() as pattern):
-            if _is_global(pattern, context):
-                raise unsupported_option("create table like")
+        case CreateTable():
+            check_pattern(node, context)
+            if node.temporary:
+                check_options(node.options)
         case DropObjects(temporary="GLOBAL", names=names):
             tables = [table for name in names if (table := _find(name, context)) is not None]
             if not all(table.temporary for table in tables):
@@ -52,6 +51,17 @@ def check_temporary(node: DDL, context: DDLContext) -> None:
                 exchanged = part.table if isinstance(part, ChangePartitions) else None
                 if exchanged is not None and _is_global(exchanged, context):
                     raise ScenarioError(f"Table to exchange with partition is temporary: '{exchanged.name}'")
+
+
+def check_pattern(node: CreateTable, context: DDLContext) -> None:
+    """Check that the table after LIKE is no global temporary one.
+
+    Source: tidb ``pkg/planner/core/preprocess.go`` (``checkCreateTableGrammar``).
+
+    :raises ScenarioError: if it is one.
+    """
+    if node.like is not None and _is_global(node.like, context):
+        raise unsupported_option("create table like")
 
 
 def check_options(options: Iterable[TableOption]) -> None:

@@ -13,7 +13,12 @@ from typing import TypeAlias
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
 from ticdc_producer.scenario.sql.ddl.table import new_table, with_new_ids
-from ticdc_producer.scenario.sql.ddl.temporary import check_options, check_table, unsupported_option
+from ticdc_producer.scenario.sql.ddl.temporary import (
+    check_options,
+    check_pattern,
+    check_table,
+    unsupported_option,
+)
 from ticdc_producer.scenario.sql.store.allocator import row_ids
 from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.scenario.sql.syntax.names import TableName
@@ -73,6 +78,7 @@ class TemporaryTables:
                 return
             raise ScenarioError(f"Table '{schema}.{name}' already exists", value=f"{schema}.{name}")
         self._check_altered(node, context)
+        check_pattern(node, context)
         table = new_table(node, context, database.name)
         check_options(node.options)
         check_table(table)
