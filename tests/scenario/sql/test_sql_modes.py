@@ -105,3 +105,8 @@ def test_only_a_select_pads_char_to_full_length() -> None:
     assert rows_of(f"{script} insert into r select concat(c, '|') from a", "r") == [(b"x|",)]
     with pytest.raises(UnsupportedSQL, match="under PAD_CHAR_TO_FULL_LENGTH"):
         rows_of(f"{script} select @n := c from a", "r")
+
+
+@pytest.mark.parametrize("column", ["a int comment 'real'", "`real` int", '"real" int'])
+def test_a_name_or_comment_is_not_the_type_real(column: str) -> None:
+    assert jobs_of(f"set sql_mode = 'ANSI'; create table x ({column})") == ["CREATE_TABLE"]

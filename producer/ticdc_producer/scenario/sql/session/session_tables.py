@@ -103,7 +103,7 @@ class SessionTables:
             raise ScenarioError("a DDL has bytes that are not UTF-8")
         if f"/*{CONCATENATION}*/" in statement.sql:
             raise UnsupportedSQL("DDL with || as CONCAT is not supported", hint="write CONCAT")
-        words = (token.text.upper() for token in statement.tokens)
+        words = map(statement.word, range(len(statement.tokens)))
         if "REAL_AS_FLOAT" in mode.sql_mode and "REAL" in words:
             raise UnsupportedSQL("REAL under REAL_AS_FLOAT is not supported", hint="write FLOAT")
         node = parse_ddl(Cursor(statement))
