@@ -41,7 +41,8 @@ class TableInfo:
     :param unselected: offsets of the columns that column selectors remove from row events.
     :param upstream: its database and name in TiDB, if messages have others; the rules of a changefeed apply
         to them.
-    :param soft_delete: whether TiDB marks its rows as deleted, in the column ``SOFT_DELETE_TIME``.
+    :param soft_delete: the value of its option SOFTDELETE, such as ``RETENTION 7 DAY``: TiDB marks its rows
+        as deleted, in the column ``SOFT_DELETE_TIME``; empty if it deletes them.
     :param active_active: whether several clusters write it; then it has the column ``ORIGIN_TS``, too.
     """
 
@@ -62,7 +63,7 @@ class TableInfo:
     unselected: tuple[int, ...] = ()
     cached_flags: tuple[int, ...] = ()
     upstream: tuple[str, str] | None = None
-    soft_delete: bool = False
+    soft_delete: str = ""
     active_active: bool = False
 
     def __hash__(self) -> int:

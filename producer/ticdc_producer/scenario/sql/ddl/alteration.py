@@ -26,6 +26,7 @@ from ticdc_producer.scenario.sql.ddl.foreign_keys import (
 from ticdc_producer.scenario.sql.ddl.temporary import check_table
 from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo
 from ticdc_producer.scenario.sql.definition.generated import check_generated, fill_generated
+from ticdc_producer.scenario.sql.definition.soft_delete import check_soft_delete
 from ticdc_producer.scenario.sql.definition.table_definition import check_auto_increment, check_names
 from ticdc_producer.scenario.sql.dml.assign import null_error
 from ticdc_producer.scenario.sql.expression.scope import Scope
@@ -195,6 +196,7 @@ class Alteration:
         )
         if target.temporary:
             check_table(target)
+        check_soft_delete(self.info, has_foreign_keys=bool(self.foreign_keys), line=self.line)
         check_columns_exist(self.info, self.foreign_keys)
         new_ids = self._new_ids()
         for row in self.table.scan():

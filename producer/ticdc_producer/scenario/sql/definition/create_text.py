@@ -53,7 +53,7 @@ def create_table_text(
     options = f"DEFAULT CHARSET={table.charset} COLLATE={table.collation}"
     options += f" COMMENT={quoted_text(table.comment)}" if table.comment else ""
     options += " /*T![active_active] ACTIVE_ACTIVE='ON' */" if table.active_active else ""
-    options += " /*T![softdelete] SOFTDELETE=RETENTION 7 DAY */" if table.soft_delete else ""
+    options += f" /*T![softdelete] SOFTDELETE={table.soft_delete} */" if table.soft_delete else ""
     name = f"{quoted_name(table.schema)}.{quoted_name(table.name)}"
     text = f"TABLE {name} (\n  {body}\n) {options}" + _partition_by(table, partitioning)
     return f"CREATE GLOBAL TEMPORARY {text} ON COMMIT DELETE ROWS" if temporary else f"CREATE {text}"

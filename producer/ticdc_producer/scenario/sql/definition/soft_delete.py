@@ -20,11 +20,11 @@ SOFT_DELETE_OPTIONS = ("SOFTDELETE", "ACTIVE_ACTIVE", "SOFTDELETE_JOB_ENABLE", "
 class SoftDelete:
     """The options of a CREATE TABLE that concern soft deletes.
 
-    :param enabled: whether DELETE marks rows.
+    :param value: of SOFTDELETE as the statement has it; empty if DELETE deletes rows.
     :param active_active: whether several clusters write the table.
     """
 
-    enabled: bool = False
+    value: str = ""
     active_active: bool = False
 
     def with_option(self, option: TableOption) -> SoftDelete:
@@ -33,7 +33,9 @@ class SoftDelete:
         :raises ScenarioError: for a value that is neither ON nor OFF.
         """
         if option.kind == "SOFTDELETE":
-            return replace(self, enabled=option.value.startswith("RETENTION ") or _switch(option))
+            if option.value.startswith("RETENTION "):
+                return replace(self, value=option.value)
+            return replace(self, value="'ON'" * _switch(option))
         if option.kind == "ACTIVE_ACTIVE":
             return replace(self, active_active=_switch(option))
         if option.kind == "SOFTDELETE_JOB_ENABLE":
@@ -44,24 +46,25 @@ class SoftDelete:
         """Return the columns that TiDB adds after those of the statement."""
         origin = ColumnInfo(name=ORIGIN_TS, type=MySQLType.LONGLONG, length=20, hidden=True)
         time = ColumnInfo(name=SOFT_DELETE_TIME, type=MySQLType.TIMESTAMP, length=26, decimal=6, hidden=True)
-        return [origin] * self.active_active + [time] * self.enabled
+        return [origin] * self.active_active + [time] * bool(self.value)
 
-    def check(self, table: TableInfo, *, has_foreign_keys: bool, line: int) -> None:
-        """Check that a table may have soft deletes.
 
-        :raises ScenarioError: if TiDB refuses it.
-        """
-        what = ""
-        if self.active_active and not self.enabled:
-            what = "an active-active table requires SOFTDELETE"
-        elif self.enabled and table.primary_key is None:
-            what = "a table with SOFTDELETE requires a primary key"
-        elif self.enabled and any(not index.primary for index in table.unique_indexes):
-            what = "a table with SOFTDELETE has no unique index besides its primary key"
-        elif self.enabled and has_foreign_keys:
-            what = "a table with SOFTDELETE has no foreign keys"
-        if what:
-            raise ScenarioError(what, line=line)
+def check_soft_delete(table: TableInfo, *, has_foreign_keys: bool, line: int) -> None:
+    """Check that a table may have the soft deletes that it has.
+
+    :raises ScenarioError: if TiDB refuses it.
+    """
+    what = ""
+    if table.active_active and not table.soft_delete:
+        what = "an active-active table requires SOFTDELETE"
+    elif table.soft_delete and table.primary_key is None:
+        what = "a table with SOFTDELETE requires a primary key"
+    elif table.soft_delete and any(not index.primary for index in table.unique_indexes):
+        what = "a table with SOFTDELETE has no unique index besides its primary key"
+    elif table.soft_delete and has_foreign_keys:
+        what = "a table with SOFTDELETE has no foreign keys"
+    if what:
+        raise ScenarioError(what, line=line)
 
 
 def _switch(option: TableOption) -> bool:

@@ -31,7 +31,11 @@ from ticdc_producer.scenario.sql.definition.key_definition import (
     never_null,
 )
 from ticdc_producer.scenario.sql.definition.partition_definition import PartitioningDraft, draft_partitioning
-from ticdc_producer.scenario.sql.definition.soft_delete import SOFT_DELETE_OPTIONS, SoftDelete
+from ticdc_producer.scenario.sql.definition.soft_delete import (
+    SOFT_DELETE_OPTIONS,
+    SoftDelete,
+    check_soft_delete,
+)
 from ticdc_producer.scenario.sql.syntax import key as syntax
 from ticdc_producer.scenario.sql.syntax.alter import Element
 from ticdc_producer.scenario.sql.syntax.column import Column
@@ -177,7 +181,7 @@ def make_table(
         charset=table_charset,
         collation=table_collation,
         comment=draft.comment,
-        soft_delete=draft.soft_delete.enabled,
+        soft_delete=draft.soft_delete.value,
         active_active=draft.soft_delete.active_active,
     )
     info, next_id = add_keys(info, keys, 1)
@@ -185,7 +189,7 @@ def make_table(
         index = missing_index(info, foreign)
         if index is not None:
             info, next_id = add_keys(info, [replace(index, implicit=True)], next_id)
-    draft.soft_delete.check(info, has_foreign_keys=bool(draft.foreign_keys), line=line)
+    check_soft_delete(info, has_foreign_keys=bool(draft.foreign_keys), line=line)
     check_generated(info, mode, line)
     check_auto_increment(info, line)
     _check_auto_random(info, line)

@@ -126,7 +126,9 @@ def _run_insert(
     has_parents: Callable[[Table, Sequence[Value]], bool] | None,
 ) -> None:
     verb, table = statement.verb, context.find(*statement.table_name)
-    plan = statement.plan(InsertPlan, table.info, lambda: InsertPlan(tree, verb, table.info, context))
+    plan = statement.plan(
+        InsertPlan, table.info, context.mode, lambda: InsertPlan(tree, verb, table.info, context)
+    )
     run_insert(plan, tree, verb, table, transaction, context, has_parents)
 
 
@@ -141,7 +143,7 @@ def _run_update(statement: ParsedStatement, context: StatementContext, transacti
     tree, mode = statement.tree, context.mode
     table = context.find(*statement.table_name)
     scope = _scope(tree.this, table, context)
-    plan = statement.plan(UpdatePlan, table.info, lambda: UpdatePlan(tree, table.info, scope))
+    plan = statement.plan(UpdatePlan, table.info, mode, lambda: UpdatePlan(tree, table.info, scope))
     changes = []
     for row in plan.selection.rows(table, scope):
         changed = Scope(mode, table.info, table.read(row), None, not mode.strict, context, scope.alias)
@@ -160,7 +162,9 @@ def _run_delete(
     tree = statement.tree
     table = context.find(*statement.table_name)
     scope = _scope(tree.this, table, context)
-    selection = statement.plan(RowSelection, table.info, lambda: RowSelection(tree, table.info, scope))
+    selection = statement.plan(
+        RowSelection, table.info, context.mode, lambda: RowSelection(tree, table.info, scope)
+    )
     rows = selection.rows(table, scope)
     if keys is not None and tree.args.get("ignore"):
         rows = [row for row in rows if not keys.retains(table, row)]

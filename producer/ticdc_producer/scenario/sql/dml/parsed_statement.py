@@ -9,6 +9,7 @@ from typing import TypeVar
 from sqlglot import exp
 
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.text.clause import named_table
 
 _OF_ONE_STATEMENT = (
@@ -24,7 +25,8 @@ class ParsedStatement:
 
     A *plan* is what follows from the tree and the version of its table, whatever the literals are: checked
     expressions, columns by their offsets, the index that finds the rows. A DDL of the table makes another
-    version, and settings of the session have no effect on a plan.
+    version. One setting of the session has an effect on a plan: ``tidb_translate_softdelete_sql``, which
+    hides columns.
 
     :param names_partitions: whether it writes into named partitions of one table.
     :param shared: whether other statements of the shape will use this tree, with their literals.
@@ -37,6 +39,7 @@ class ParsedStatement:
     _table_name: tuple[str, str] | None = None
     _plan: object = None
     _table: TableInfo | None = None
+    _soft_deletes: bool = True
 
     @property
     def is_planned(self) -> bool:
@@ -53,16 +56,18 @@ class ParsedStatement:
             self._table_name = named_table(self.tree.this)
         return self._table_name
 
-    def plan(self, kind: type[PlanT], table: TableInfo, make: Callable[[], PlanT]) -> PlanT:
+    def plan(self, kind: type[PlanT], table: TableInfo, mode: SQLMode, make: Callable[[], PlanT]) -> PlanT:
         """Return the plan for a version of a table.
 
+        :param mode: of the session.
         :param make: makes it, unless an earlier statement of the shape has it.
         """
-        if self._table is table and isinstance(self._plan, kind):
+        is_same = self._table is table and self._soft_deletes == mode.soft_deletes
+        if is_same and isinstance(self._plan, kind):
             return self._plan
         plan = make()
         if self.shared:
-            self._plan, self._table = plan, table
+            self._plan, self._table, self._soft_deletes = plan, table, mode.soft_deletes
         return plan
 
 

@@ -181,7 +181,7 @@ class Scope:
         if not self._is_named(table, database):
             qualifier = f"{database}.{table}" if database else table
             return ScenarioError(f"Unknown table {qualifier!r} in {qualifier}.{name}", column=name)
-        hint = nearest(name, [column.name for column in info.columns])
+        hint = nearest(name, [info.columns[offset].name for offset in info.visible_offsets.values()])
         return ScenarioError(f"Unknown column {name!r} in table {info.name!r}", column=name, hint=hint)
 
     def _offset(self, name: str, table: str, database: str) -> int:
