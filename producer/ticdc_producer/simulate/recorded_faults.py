@@ -209,6 +209,11 @@ def _matches(events: pa.RecordBatch, faults: pa.RecordBatch) -> tuple[Numbers, N
     """Return the numbers of faults and of their events.
 
     DDLs and resolved events are those in the partition of the fault; of its topic, if that is one of theirs.
+
+    >>> events = {"event_key": [5, 6, 6], "kind": [Kind.ROW, Kind.DDL, Kind.DDL], "partition": [0, 0, 1]}
+    >>> faults = {"event_key": [6, 5], "topic": ["t"] * 2, "partition": [1, 1], "row_id": [0, 0]}
+    >>> _matches(*map(pa.record_batch, ({**events, "topic": ["t"] * 3, "row_id": [0] * 3}, faults)))
+    (array([0, 1]), array([2, 0]))
     """
     ids, wanted = (side.column(_EVENT_KEY).to_numpy() for side in (events, faults))
     order = np.argsort(ids, kind="stable")
@@ -272,7 +277,14 @@ def at_recorded_positions(batches: Batches) -> Batches:
 
 
 def _order(events: EventBatch, copies: Flags) -> Numbers:
-    """Return the order in which each copy follows as many events of its time as in the recorded topic."""
+    """Return the order in which each copy follows as many events of its time as in the recorded topic.
+
+    >>> at_one_time = {"partition_index": [0] * 3, "restart_epoch": [0] * 3, "deliver_after_ts": [9] * 3}
+    >>> keys = [b"a", b"b", _BEHIND + (1).to_bytes(8, "big")]
+    >>> events = pa.record_batch({**at_one_time, "kind": [1] * 3, "txn_order_key": keys})
+    >>> _order(events, np.array([False, False, True]))
+    array([0, 2, 1])
+    """
     starts = first_of_groups(events, _TIME)
     groups = np.cumsum(starts)
     counted = ~copies & (integers(events, "kind") != ROW_ELSEWHERE)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
+from ticdc_producer.model.option_type import Plain
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.avro.spec import (
     BIGINT_UNSIGNED_MODE,
@@ -61,7 +62,10 @@ def _form_of(options: Mapping[str, object]) -> Callable[[bytes], object]:
     return wire_form(inputs.get("schema_of") or inputs.get("schemas", {}).get)
 
 
-_CARRIES_ALL = {"enable-tidb-extension": True, "avro-bigint-unsigned-handling-mode": "string"}
+_CARRIES_ALL: Mapping[str, Plain] = {
+    "enable-tidb-extension": True,
+    "avro-bigint-unsigned-handling-mode": "string",
+}
 
 SPEC = ProtocolSpec(
     name="debezium-avro",
