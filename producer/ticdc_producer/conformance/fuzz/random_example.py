@@ -134,7 +134,8 @@ def drawn_traps(protocol: ProtocolName) -> list[str]:
 
 
 def _may_have(trap: Trap, protocol: ProtocolName) -> bool:
-    return trap.legal and protocol in trap.protocols
+    supports = {*trap.profiles} & {*BUILT_IN[protocol].profiles}
+    return trap.legal and protocol in trap.protocols and bool(supports)
 
 
 def random_example(
