@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,10 +24,8 @@ from ticdc_producer.protocols.craft.decoder import CraftDecoder
 from ticdc_producer.protocols.craft.encoder import CraftEncoder
 from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
 from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
-from ticdc_producer.protocols.debezium_avro.connect import avro_schema
 from ticdc_producer.protocols.debezium_avro.decoder import DebeziumAvroDecoder
 from ticdc_producer.protocols.debezium_avro.encoder import DebeziumAvroEncoder
-from ticdc_producer.protocols.debezium_avro.schemas import ddl_schema
 from ticdc_producer.protocols.maxwell.decoder import MaxwellDecoder
 from ticdc_producer.protocols.maxwell.encoder import MaxwellEncoder
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
@@ -42,6 +40,7 @@ from ticdc_producer.protocols.row_options import (
 from ticdc_producer.protocols.simple import avro_encoder, json_encoder
 from ticdc_producer.protocols.simple.decoder import SimpleDecoder
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
+from ticdc_producer.testing.change_log import RegisteredIDs, avro_schema
 
 _NO_LIMIT = 10 << 20
 _PROFILE = st.sampled_from(["classic", "new"])
@@ -187,31 +186,6 @@ def _avro_decoder(options: AvroOptions, table: TableInfo | None) -> AvroDecoder:
     return AvroDecoder(known.get)
 
 
-_KNOWN: list[str] = []
-
-
-class _EverySchema(Mapping[tuple[Part, str], int]):
-    """The ids of a registry that gives each schema an id when it is looked up: its index in ``_KNOWN``."""
-
-    def __init__(self, options: DebeziumAvroOptions) -> None:
-        self._of_ddl = avro_schema(ddl_schema("d", options))
-
-    def __getitem__(self, entry: tuple[Part, str]) -> int:
-        if entry[1] not in _KNOWN:
-            _KNOWN.append(entry[1])
-        return _KNOWN.index(entry[1])
-
-    def __iter__(self) -> Iterator[tuple[Part, str]]:
-        yield "value", self._of_ddl
-
-    def __len__(self) -> int:
-        return 1
-
-
-def _known_schema(number: int) -> str | None:
-    return _KNOWN[number] if number < len(_KNOWN) else None
-
-
 def _simple_decoder(options: SimpleOptions, table: TableInfo | None) -> SimpleDecoder:
     describe = (avro_encoder if options.encoding_format == "avro" else json_encoder).bootstrap
     return SimpleDecoder(None if table is None else [describe(table, 0, options)])
@@ -244,8 +218,8 @@ CODECS = {
     ),
     "debezium-avro": Codec(
         _DEBEZIUM_AVRO,
-        lambda options: DebeziumAvroEncoder(options, schema_ids=_EverySchema(options)),
-        lambda options, _: DebeziumAvroDecoder(_known_schema, time_zone=options.time_zone),
+        lambda options: DebeziumAvroEncoder(options, schema_ids=RegisteredIDs()),
+        lambda options, _: DebeziumAvroDecoder(avro_schema, time_zone=options.time_zone),
         frozenset({"CDC:ErrAvroSchemaAPIError", "CDC:ErrDebeziumEncodeFailed"}),
     ),
     "maxwell": Codec(_MAXWELL, MaxwellEncoder, lambda *_: MaxwellDecoder(), frozenset({"panic"})),

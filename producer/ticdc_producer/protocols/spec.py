@@ -26,7 +26,7 @@ Options: TypeAlias = Mapping[str, object]
 """Options of a codec by name, as its options class spells them, and ``INPUTS``."""
 
 INPUTS = frozenset({
-    "schema_ids", "schema_id", "schemas", "schema_of", "table_descriptions", "csv_tables",
+    "schema_ids", "schemas", "schema_of", "table_descriptions", "csv_tables",
 })  # fmt: skip
 """Inputs of codecs besides their options. Each codec reads some of them: the ids that a schema registry
 assigned and its schemas (a mapping or a function), messages with the descriptions of tables, the tables of a
@@ -37,7 +37,6 @@ class Inputs(TypedDict, total=False):
     """The ``INPUTS`` that a codec got."""
 
     schema_ids: SchemaIDs
-    schema_id: Callable[[TableInfo, Part, str], int]
     schemas: Mapping[int, str]
     schema_of: Callable[[int], str | None]
     table_descriptions: Sequence[bytes]

@@ -153,15 +153,29 @@ _IDS = 2**31 - 1
 _schemas: dict[int, str] = {}
 
 
-def schema_id(table: TableInfo, part: Part, schema: str) -> int:  # noqa: ARG001  # the registry's signature
-    """Register a schema.
+class RegisteredIDs(Mapping[tuple[Part, str], int]):
+    """The ids of a registry that registers a schema when its id is looked up."""
 
-    :raises ArgumentError: if another schema of this process has the id.
-    """
-    number = crc32(schema.encode()) % _IDS + 1
-    if _schemas.setdefault(number, schema) != schema:
-        raise ArgumentError(f"two schemas have the id {number}; draw another example", argument="protocol")
-    return number
+    def __init__(self) -> None:
+        self._ids: dict[tuple[Part, str], int] = {}
+
+    def __getitem__(self, entry: tuple[Part, str]) -> int:
+        """Return the id of a schema.
+
+        :raises ArgumentError: if another schema of this process has the id.
+        """
+        _, schema = entry
+        number = crc32(schema.encode()) % _IDS + 1
+        if _schemas.setdefault(number, schema) != schema:
+            what = f"two schemas have the id {number}; draw another example"
+            raise ArgumentError(what, argument="protocol")
+        return self._ids.setdefault(entry, number)
+
+    def __iter__(self) -> Iterator[tuple[Part, str]]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
 
 
 def avro_schema(number: int) -> str | None:

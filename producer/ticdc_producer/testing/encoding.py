@@ -15,7 +15,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Encoder, RowBatch
 from ticdc_producer.protocols.encoded_rows import EncodedRows
-from ticdc_producer.testing.change_log import ChangeLog, Image, RowChange, Transaction, schema_id
+from ticdc_producer.testing.change_log import ChangeLog, Image, RegisteredIDs, RowChange, Transaction
 
 Values: TypeAlias = Sequence[Value]
 
@@ -71,7 +71,7 @@ def encoder_of(protocol: str) -> Encoder:
     :raises ChangefeedError: for an unknown protocol or parameter.
     """
     changefeed = resolve(f"kafka:///topic?protocol={protocol}")
-    options = {**changefeed.codec_options(), "schema_id": schema_id}
+    options = {**changefeed.codec_options(), "schema_ids": RegisteredIDs()}
     return registry.encoder(changefeed.protocol, options)
 
 

@@ -78,8 +78,7 @@ def _encoder(options: AvroOptions, inputs: Inputs) -> Encoder:
     from ticdc_producer.protocols.avro.encoder import AvroEncoder
     from ticdc_producer.protocols.avro.schemas import schema_id_lookup
 
-    schema_id = inputs.get("schema_id") or schema_id_lookup(inputs.get("schema_ids", {}))
-    return AvroEncoder(options, schema_id=schema_id)
+    return AvroEncoder(options, schema_id=schema_id_lookup(inputs.get("schema_ids", {})))
 
 
 def _decoder(options: AvroOptions, inputs: Inputs) -> Decoder:

@@ -114,8 +114,9 @@ class DebeziumAvroEncoder:
 
     @cached_property
     def _ddl_schema(self) -> str:
-        """The registered schema of DDLs; empty without a registry."""
-        return next((schema for part, schema in self._ids or () if schemas.is_ddl_schema(schema)), "")
+        """The registered schema of DDLs; that of no database if none is registered."""
+        registered = (schema for _, schema in self._ids or () if schemas.is_ddl_schema(schema))
+        return next(registered, avro_schema(schemas.ddl_schema("", self.options)))
 
     @cached_property
     def fidelity(self) -> DebeziumAvroFidelity:
