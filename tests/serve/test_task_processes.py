@@ -77,9 +77,9 @@ def _error(worker: Worker, work: Work) -> ProducerError:
 
 def _process(worker: Worker) -> psutil.Process:
     """The process of the next task, which succeeds."""
-    result = _over(_submitted(worker, works.name_process)).result
-    assert result is not None
-    return psutil.Process(result.content["pid"])
+    task = _over(_submitted(worker, works.name_process))
+    assert task.result is not None, task.error
+    return psutil.Process(task.result.content["pid"])
 
 
 def _first_step(task: Task) -> str:
@@ -183,6 +183,25 @@ def test_a_process_that_the_kernel_kills_is_replaced(worker: Worker) -> None:
     assert process in killed
     _assert_ended(*killed)
     assert _process(worker) not in killed
+
+
+def test_a_killed_process_has_ended_before_the_forkserver_knows_it(
+    worker: Worker, children: Children
+) -> None:
+    process = _process(worker)
+    child, forkserver = children.take(), process.parent()
+    assert forkserver is not None
+    assert not child.ended
+    forkserver.suspend()
+    try:
+        process.kill()
+        with suppress(psutil.NoSuchProcess):
+            while process.status() != psutil.STATUS_ZOMBIE:
+                pass
+        assert child.ended
+    finally:
+        forkserver.resume()
+    assert _process(worker) != process
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ from ticdc_producer.serve.tasks.work import Texts, Work
 _MOST_BYTES = 256 << 20
 """The size of a message; a process that sends more is broken."""
 _END_SECONDS = 5.0
+_ENDED = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 
 
 class ChildProcess:
@@ -56,12 +57,21 @@ class ChildProcess:
             try:
                 self._process.start()
             except (OSError, EOFError) as error:
+                shutil.rmtree(self._folder, ignore_errors=True)
                 raise EnvironmentFailure(f"no process for runs starts: {error}") from None
 
     @property
     def ended(self) -> bool:
-        """Whether it has ended, or was killed."""
-        return self._killed or bool(wait([self._process.sentinel], 0))
+        """Whether it has ended, or was killed.
+
+        The kernel knows it before the forkserver, which tells it to the sentinel.
+        """
+        if self._killed or wait([self._process.sentinel], 0):
+            return True
+        try:
+            return psutil.Process(self._process.pid).status() in _ENDED
+        except psutil.NoSuchProcess:
+            return True
 
     def uses_more_than(self, nbytes: int) -> bool:
         """Return whether its resident memory, with that of the processes that it has started, is larger.
