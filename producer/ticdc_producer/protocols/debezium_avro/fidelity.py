@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
 
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
+from ticdc_producer.model.event import Value
 from ticdc_producer.model.fidelity import AsHashed, Fidelity, StoredValues, ValueProjection
 from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.protocols.debezium.fidelity import DebeziumFidelity
 from ticdc_producer.protocols.debezium.plan import logical_name, tidb_type
 from ticdc_producer.protocols.debezium_avro.columns import untyped_name
@@ -27,7 +32,8 @@ class DebeziumAvroFidelity(Fidelity):
     - a BIGINT UNSIGNED that ``long`` cannot hold is refused.
 
     Types are those of TiDB with the extension. Without it they are Connect's, and a BIGINT UNSIGNED or
-    DECIMAL as text is a text.
+    DECIMAL as text is a text. A FLOAT(M,D) is then a ``double`` with the digits of its 32 bits: 0.1 arrives
+    as 0.10000000149011612.
     """
 
     options: DebeziumAvroOptions
@@ -67,7 +73,9 @@ class DebeziumAvroFidelity(Fidelity):
 
     def value_projection(self, column: ColumnInfo) -> ValueProjection | None:
         if column.type != T.NEW_DECIMAL:
-            return self._of_json.value_projection(column)
+            projection = self._of_json.value_projection(column)
+            widens = column.type == T.FLOAT and self.visible_type(column, 0) == "double"
+            return partial(_widened, projection) if widens else projection
         default = decimal_default(column, self.options)
         if default is None:
             return None
@@ -80,3 +88,8 @@ class DebeziumAvroFidelity(Fidelity):
     def hashed_types(self) -> Mapping[str, AsHashed]:
         """The types whose values can be hashed as in TiCDC."""
         return self._of_json.hashed_types if self.options.enable_tidb_extension else {}
+
+
+def _widened(projection: ValueProjection | None, value: Value) -> Value:
+    text = projection(value) if projection else value
+    return None if text is None else plain_text(float(np.float32(float(text))), T.DOUBLE)

@@ -164,6 +164,8 @@ def _null(column: ColumnInfo, options: DebeziumAvroOptions) -> bytes:
     value = json.loads(text.decode("utf-8", "surrogateescape"))
     if schema["type"] == "string" and not isinstance(value, str):
         value = text.decode()
+    if column.type == T.FLOAT:  # TiCDC reads it with GetFloat32
+        value = float(np.float32(value))
     return encoded(schema, value)
 
 
