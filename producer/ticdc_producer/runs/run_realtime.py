@@ -184,6 +184,10 @@ class _Generated:
     def slices(self, job: Job, wall_clock: WallClock) -> Iterator[Slice]:
         return slices(job, wall_clock)
 
+    def end_text(self, end_ts: int) -> str:
+        """Return the end of a slice for the status line: it is a resolved-ts."""
+        return f"resolved-ts {end_ts} ({_moment(end_ts)})"
+
     def of_slice(self, job: Job, slice_: Slice) -> Dataset:
         """Return the ordered event stream of a slice."""
         first, next_commit = (job.commits_until(ts) for ts in (slice_.after_ts, slice_.end_ts))
@@ -222,6 +226,10 @@ class _Paced:
 
     def slices(self, _job: Job, wall_clock: WallClock) -> Iterator[Slice]:
         return paced_slices(self.pace, self.last, wall_clock)
+
+    def end_text(self, end_ts: int) -> str:
+        """Return the end of a slice for the status line: a time that is due, which no event need have."""
+        return f"up to {_moment(end_ts)}"
 
     def of_slice(self, _job: Job, slice_: Slice) -> Dataset:
         """Return the ordered event stream of a slice."""
@@ -278,7 +286,8 @@ class _Run:
             topics = replace(topics, starts=_next_starts(topics.starts, counts.messages))
             written, end = written + counts.total, slice_.end_ts
             if counts.total:
-                self.options.on_status(_progress_line(written, end, job, self.wall_clock))
+                end_text = self.events.end_text(end)
+                self.options.on_status(_progress_line(written, end, end_text, job, self.wall_clock))
         return end
 
     def _with_verdict(self, job: Job, events: Dataset, topics: RunTopics) -> RunReport:
@@ -298,13 +307,16 @@ class _Run:
             return attach_verdict(simulation, oracle, messages, report, self.options, claims=claims)
 
 
-def _progress_line(written: int, end: int, job: Job, wall_clock: WallClock) -> str:
-    """Return the status line: messages, their rate, resolved-ts, and the remaining time of the scenario."""
-    moment = tso.to_datetime(end).replace(tzinfo=None).isoformat(" ", "milliseconds")
+def _moment(ts: int) -> str:
+    return tso.to_datetime(ts).replace(tzinfo=None).isoformat(" ", "milliseconds")
+
+
+def _progress_line(written: int, end: int, end_text: str, job: Job, wall_clock: WallClock) -> str:
+    """Return the status line: messages, their rate, their end, and the remaining time of the scenario."""
     last = job.stream.resolved.clock.ts(job.history.commits - 1)
     remaining = timedelta(seconds=max(0, tso.physical(last) - tso.physical(end)) // 1000)
     rate = written * 1000 // max(1, wall_clock.elapsed_ms())
-    return f"written {written:,} messages, {rate:,}/s, resolved-ts {end} ({moment}), {remaining} left"
+    return f"written {written:,} messages, {rate:,}/s, {end_text}, {remaining} left"
 
 
 def _next_starts(starts: Offsets, messages: Counter[tuple[str, int, str]]) -> Offsets:
