@@ -187,7 +187,7 @@ def encoded(log: ChangeLog, *, protocol: str) -> list[Message]:
     """Return the messages of a change log, as TiCDC sends them to one partition.
 
     A resolved event follows each transaction if the protocol has resolved events. There are no DDL events.
-    The schemas of Avro's messages are those of ``avro_schema``.
+    The schemas of messages in Avro are those of ``avro_schema``.
 
     :param protocol: a name, optionally followed by ``&`` and parameters of the sink URI.
     :raises ChangefeedError: for an unknown protocol or parameter.
