@@ -48,8 +48,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     schemas: Annotated[
         dict[str, str] | msgspec.UnsetType,
         Meta(
-            description="Only with Avro: the registry's schemas, as JSON texts, by the decimal id that the "
-            "bytes of key and value name."
+            description="Only with Avro and Debezium in Avro: the registry's schemas, as JSON texts, by the "
+            "decimal id that the bytes of key and value name."
         ),
     ] = msgspec.UNSET
     claims: Annotated[
