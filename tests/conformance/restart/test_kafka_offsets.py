@@ -16,6 +16,7 @@ from ticdc_producer.conformance.process import Testee
 from ticdc_producer.conformance.restart.conversation import Restarter, RestartResult
 from ticdc_producer.conformance.restart.plan import Life, Stop
 from ticdc_producer.errors import BrokerError
+from ticdc_producer.kafka.client import Cluster
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.targets.kafka.consumer_group import ConsumerGroups
 
@@ -110,7 +111,21 @@ def test_a_topic_with_fewer_partitions_is_an_error(kafka: EmbeddedKafka) -> None
         ConsumerGroups(kafka.bootstrap).new_group({"group-of-many": 10})
 
 
-def test_an_unreachable_kafka_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.slow
+def test_a_broker_that_has_just_started_has_no_offsets_of_a_new_group() -> None:
+    with EmbeddedKafka() as broker:
+        groups = ConsumerGroups(broker.bootstrap)
+        assert groups.committed(groups.new_group({"new": 1}), [("new", 0)]) == {}
+
+
+def test_an_unreachable_kafka_is_an_error() -> None:
+    brokers = Cluster("127.0.0.1:1", {"socket.connection.setup.timeout.ms": "1000"})
+    with pytest.raises(BrokerError, match="the topic fuzz cannot be created"):
+        ConsumerGroups(brokers).new_group({"fuzz": 1})
+
+
+@pytest.mark.slow
+def test_the_command_reports_an_unreachable_kafka(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     usual = ["conformance", "--level", "restart", "--filter", "*.canal-json.restart.truncated"]
     assert main([*usual, "--testee", python(tmp_path, RIGHT), "--kafka", "127.0.0.1:1"]) == 3
     assert "cannot be created" in capsys.readouterr().err

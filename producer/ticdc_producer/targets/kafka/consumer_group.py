@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from uuid import uuid4
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from ticdc_producer.errors import BrokerError
 from ticdc_producer.kafka.client import Brokers, connect_seconds, connection
+from ticdc_producer.targets.kafka.resume import committed_positions
 
 _PARTITIONS = 8
 """Partitions of a new topic, or as many as are needed: random histories have at most four."""
@@ -67,21 +68,21 @@ class ConsumerGroups:
     def committed(self, group: str, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
         """Return the committed offset of each partition that has one.
 
+        A consumer reads them: librdkafka's admin client gives up, and may crash the process, while a new
+        broker loads the group.
+
         :raises BrokerError: if the group cannot be read.
         """
         wanted = [TopicPartition(topic, number) for topic, number in partitions]
-        request = ConsumerGroupTopicPartitions(group, wanted)
+        own = {"group.id": group, "isolation.level": "read_committed"}
+        consumer = Consumer({**connection(self._brokers), **own})
         try:
-            answer = self._admin.list_consumer_group_offsets(
-                [request], require_stable=True, request_timeout=self._seconds
-            )[group].result()
+            parts = committed_positions(consumer, wanted, self._seconds)
         except KafkaException as error:
             raise self._error("the committed offsets cannot be read", error) from None
-        return {
-            (part.topic, part.partition): part.offset
-            for part in answer.topic_partitions or ()
-            if part.offset >= 0
-        }
+        finally:
+            consumer.close()
+        return {(part.topic, part.partition): part.offset for part in parts if part.offset >= 0}
 
     def _error(self, what: str, error: KafkaException) -> BrokerError:
         return BrokerError(f"{what}: {error.args[0].str()}", address=self.bootstrap)

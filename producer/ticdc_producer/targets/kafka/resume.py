@@ -82,16 +82,8 @@ class StartOffsets:
         """
         requested = [TopicPartition(topic, n) for topic, count in topics.items() for n in range(count)]
         client = self._client()
-
-        def committed() -> list[TopicPartition]:
-            positions = client.committed(requested, timeout=CONNECT_SECONDS)
-            for position in positions:
-                if position.error:
-                    raise KafkaException(position.error)
-            return list(positions)
-
         try:
-            positions = until_answered(committed)
+            positions = committed_positions(client, requested, CONNECT_SECONDS)
         except KafkaException as error:
             raise broker_error(self.brokers, error) from None
         finally:
@@ -218,3 +210,22 @@ def _content(message: Message) -> tuple[object, ...]:
 
 def _delivered(message: Delivered | None) -> tuple[object, ...]:
     return () if message is None else (message.key(), message.value(), list(message.headers() or ()))
+
+
+def committed_positions(
+    client: Consumer, partitions: list[TopicPartition], seconds: float
+) -> list[TopicPartition]:
+    """Return what the group of a consumer has committed; a negative offset means that it has nothing.
+
+    :param seconds: timeout of a request, which is sent again while a retry can succeed.
+    :raises KafkaException: if the broker does not answer, or has an error of a partition.
+    """
+
+    def committed() -> list[TopicPartition]:
+        positions = client.committed(partitions, timeout=seconds)
+        for position in positions:
+            if position.error:
+                raise KafkaException(position.error)
+        return list(positions)
+
+    return until_answered(committed)
