@@ -64,7 +64,7 @@ class ChildProcess:
     def ended(self) -> bool:
         """Whether it has ended, or was killed.
 
-        The kernel knows it before the forkserver, which passes it on to the sentinel.
+        The kernel knows it before the forkserver, which writes it to the sentinel.
         """
         if self._killed or wait([self._process.sentinel], 0):
             return True
