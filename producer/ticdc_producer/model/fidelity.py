@@ -111,11 +111,11 @@ class Fidelity:
         """Return the name of a database, table or column in row events."""
         return name
 
-    def visible_flag(self, flag: int) -> int:
+    def visible_flag(self, flag: int, /) -> int:
         """Return the bits of a column's flag that a reader knows."""
         return flag if self.flags else int(flag & ColumnFlag.HANDLE_KEY)
 
-    def visible_type(self, column: ColumnInfo, flag: int) -> str:
+    def visible_type(self, column: ColumnInfo, flag: int, /) -> str:
         """Return the type text of a column that a reader gets.
 
         :param flag: the column's complete flag.
@@ -124,7 +124,7 @@ class Fidelity:
         binary, unsigned = bool(visible & ColumnFlag.BINARY), bool(visible & ColumnFlag.UNSIGNED)
         return bare_name(column.type, binary=binary, unsigned=unsigned)
 
-    def visible_ddl_type(self, action: int) -> int:
+    def visible_ddl_type(self, action: int, /) -> int:
         """Return TiDB's action code of a DDL; 0 if a reader cannot know it."""
         return action
 

@@ -111,11 +111,11 @@ class AvroFidelity(Fidelity):
             key_flag=key_flag(options),
         )
 
-    def visible_flag(self, flag: int) -> int:
+    def visible_flag(self, flag: int, /) -> int:
         """Return the flag of the handle key for the columns of the message key; no other flag is visible."""
         return int(ColumnFlag.HANDLE_KEY) if flag & self.key_flag else 0
 
-    def visible_type(self, column: ColumnInfo, flag: int) -> str:  # noqa: ARG002  # does not depend on flags
+    def visible_type(self, column: ColumnInfo, _flag: int, /) -> str:
         return type_text(tidb_type(column))
 
     def visible_name(self, name: str) -> str:

@@ -192,14 +192,14 @@ class CanalJSONFidelity(Fidelity):
 
     column_types: Literal["bare", "full"]
 
-    def visible_type(self, column: ColumnInfo, flag: int) -> str:  # noqa: ARG002  # the type text does not depend on the flag
+    def visible_type(self, column: ColumnInfo, _flag: int, /) -> str:
         return bare_type(column) if self.column_types == "bare" else full_type(column)
 
-    def visible_flag(self, flag: int) -> int:
+    def visible_flag(self, flag: int, /) -> int:
         """Return the flags of primary and handle key for columns of ``pkNames``. Others are not sent."""
         return int(_PRIMARY) if flag & ColumnFlag.PRIMARY_KEY else 0
 
-    def visible_ddl_type(self, action: int) -> int:
+    def visible_ddl_type(self, action: int, /) -> int:
         """Return TiDB's action code; 0 if Canal's keyword has several."""
         return action_code(ddl_keyword(action))
 

@@ -46,10 +46,10 @@ class CSVFidelity(Fidelity):
     bare_null: bytes | None = None
     bytes_text: Callable[[bytes], bytes] = bytes
 
-    def visible_type(self, column: ColumnInfo, flag: int) -> str:  # noqa: ARG002  # the type text does not depend on the flag
+    def visible_type(self, column: ColumnInfo, _flag: int, /) -> str:
         return column_type(column).lower()
 
-    def visible_flag(self, flag: int) -> int:
+    def visible_flag(self, flag: int, /) -> int:
         return int(_PRIMARY) if flag & ColumnFlag.PRIMARY_KEY else 0
 
     def value_projection(self, column: ColumnInfo) -> ValueProjection | None:

@@ -88,18 +88,18 @@ class DebeziumFidelity(Fidelity):
             options=options,
         )
 
-    def visible_flag(self, flag: int) -> int:
+    def visible_flag(self, flag: int, /) -> int:
         """Return the flag of the handle key for the columns of the message key; no other flag is visible."""
         return int(flag & ColumnFlag.HANDLE_KEY)
 
-    def visible_type(self, column: ColumnInfo, flag: int) -> str:  # noqa: ARG002  # does not depend on flags
+    def visible_type(self, column: ColumnInfo, _flag: int, /) -> str:
         if self.options.debezium_disable_schema:
             return ""
         if self.options.enable_tidb_extension:
             return tidb_type(column)
         return type_name(connect_type(column), logical_name(column))
 
-    def visible_ddl_type(self, action: int) -> int:  # noqa: ARG002  # no DDL has a visible type
+    def visible_ddl_type(self, _action: int, /) -> int:
         return 0
 
     def ddl_skip_reason(self, action: int) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.fidelity import AsHashed, Fidelity, StoredValues, ValueProjection
+from ticdc_producer.model.fidelity import AsHashed, Fidelity, ValueProjection
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.protocols.debezium.fidelity import DebeziumFidelity
@@ -53,17 +53,17 @@ class DebeziumAvroFidelity(Fidelity):
     def _of_json(self) -> DebeziumFidelity:
         return DebeziumFidelity.of(self.options.of_json)
 
-    def visible_flag(self, flag: int) -> int:
+    def visible_flag(self, flag: int, /) -> int:
         """Return the flag of the handle key for the columns of the message key; no other flag is visible."""
         return int(flag & ColumnFlag.HANDLE_KEY)
 
-    def visible_type(self, column: ColumnInfo, flag: int) -> str:  # noqa: ARG002  # does not depend on flags
+    def visible_type(self, column: ColumnInfo, _flag: int, /) -> str:
         if self.options.enable_tidb_extension:
             return tidb_type(column)
         name = DECIMAL if is_decimal(column, self.options) else logical_name(column)
         return untyped_name(kind_of(column, self.options), name)
 
-    def visible_ddl_type(self, action: int) -> int:  # noqa: ARG002  # no DDL has a visible type
+    def visible_ddl_type(self, _action: int, /) -> int:
         return 0
 
     def ddl_skip_reason(self, action: int) -> str:
@@ -80,9 +80,6 @@ class DebeziumAvroFidelity(Fidelity):
         if default is None:
             return None
         return lambda value: default if value is None else value
-
-    def stored_values(self, column: ColumnInfo) -> StoredValues | None:  # noqa: ARG002  # all are equal
-        return None
 
     @property
     def hashed_types(self) -> Mapping[str, AsHashed]:

@@ -104,13 +104,13 @@ class MaxwellFidelity(Fidelity):
     can be compared.
     """
 
-    def visible_type(self, column: ColumnInfo, flag: int) -> str:  # noqa: ARG002  # rows have no types
+    def visible_type(self, column: ColumnInfo, _flag: int, /) -> str:
         return ""
 
-    def visible_flag(self, flag: int) -> int:  # noqa: ARG002  # rows have no flags
+    def visible_flag(self, _flag: int, /) -> int:
         return 0
 
-    def visible_ddl_type(self, action: int) -> int:
+    def visible_ddl_type(self, action: int, /) -> int:
         """Return TiDB's action code; 0 if Maxwell's name has several."""
         return action_code(type_text(action)) or 0
 

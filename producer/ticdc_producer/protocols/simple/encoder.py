@@ -122,14 +122,14 @@ class SimpleFidelity(Fidelity):
 
     profile: Profile = "classic"
 
-    def visible_flag(self, flag: int) -> int:
+    def visible_flag(self, flag: int, /) -> int:
         """Return the flags that a table schema shows.
 
         Its index ``primary`` may be a unique key that is the handle key, so the primary key is not visible.
         """
         return flag & VISIBLE_FLAGS
 
-    def visible_ddl_type(self, action: int) -> int:
+    def visible_ddl_type(self, action: int, /) -> int:
         """Return TiDB's action code, or 0 if several codes have the same ``type``."""
         return action_of(ddl_type_name(action, self.profile))
 
