@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import ticdc_producer
 from tests.docs.page_commands import blocks
@@ -33,6 +33,8 @@ def test_the_blocks_run(spark: SparkSession, kafka: EmbeddedKafka, tmp_path: Pat
     for block in page:
         exec(block.replace(BROKER, kafka.bootstrap).replace('"accounts/', f'"{tmp_path}/'), names)
     if whole:
-        assert names["accounts"].count() == 100  # type: ignore[attr-defined]
+        accounts = names["accounts"]
+        assert isinstance(accounts, DataFrame)
+        assert accounts.count() == 100
         written = spark.read.parquet(str(tmp_path / "changes"))
         assert written.count() == names["changes"].count()  # type: ignore[attr-defined]

@@ -24,7 +24,7 @@ from tests.protocols.expected_events import expected_ddl, expected_resolved, exp
 from tests.protocols.golden_messages import load_messages, row_messages
 from ticdc_producer.errors import DecodeError, EncodeError
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
-from ticdc_producer.model.event import Event, Message, Op
+from ticdc_producer.model.event import Event, Message, Op, RowEvent
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.avro.schemas import assign_ids
@@ -269,7 +269,8 @@ def test_names_are_those_of_avro_and_connect_has_the_others() -> None:
     assert '{"connect.type":"int16","type":"int"}' in schema
     assert r'"allowed":"\u003ca\u003e,b\\,c"' in schema
     (event,) = registry.events(message)
-    assert event.after == {"1 id": b"1", "数": b"-5", "e": b"1"}  # type: ignore[union-attr]
+    assert isinstance(event, RowEvent)
+    assert event.after == {"1 id": b"1", "数": b"-5", "e": b"1"}
 
 
 @pytest.mark.parametrize(

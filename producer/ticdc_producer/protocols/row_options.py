@@ -24,6 +24,14 @@ _MODES = {
 }
 
 
+def _check_modes(options: AvroOptions | DebeziumAvroOptions) -> None:
+    for field, modes in _MODES.items():
+        mode = getattr(options, field)
+        if mode not in modes:
+            name = field.replace("_", "-")
+            raise ChangefeedError(f"unknown {name} {mode!r}", parameter=name, hint=nearest(mode, modes))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AvroOptions:
     """Options of the encoding.
@@ -63,11 +71,7 @@ class AvroOptions:
                 hint="set enable-tidb-extension=true, avro-decimal-handling-mode=string and "
                 "avro-bigint-unsigned-handling-mode=string",
             )
-        for field, modes in _MODES.items():
-            mode = getattr(self, field)
-            if mode not in modes:
-                name = field.replace("_", "-")
-                raise ChangefeedError(f"unknown {name} {mode!r}", parameter=name, hint=nearest(mode, modes))
+        _check_modes(self)
 
     @property
     def sends_watermarks(self) -> bool:
@@ -253,11 +257,7 @@ class DebeziumAvroOptions:
     build_ts_ms: int | None = None
 
     def __post_init__(self) -> None:
-        for field, modes in _MODES.items():
-            mode = getattr(self, field)
-            if mode not in modes:
-                name = field.replace("_", "-")
-                raise ChangefeedError(f"unknown {name} {mode!r}", parameter=name, hint=nearest(mode, modes))
+        _check_modes(self)
 
     @property
     def sends_watermarks(self) -> bool:

@@ -95,7 +95,7 @@ def _schemas(
     return schemas(tables, topic, options)
 
 
-def _id_in(part: bytes) -> int | None:
+def id_in(part: bytes) -> int | None:
     from ticdc_producer.protocols.avro.decoder import schema_id_of
 
     return schema_id_of(part)
@@ -175,7 +175,7 @@ SPEC = ProtocolSpec(
         SCHEMA_REGISTRY,
     ),
     sends_ddl=sends_ddl,
-    schemas=RegisteredSchemas(of_tables=_schemas, id_in=_id_in),
+    schemas=RegisteredSchemas(of_tables=_schemas, id_in=id_in),
     check=check_changefeed,
     # Without the extension rows have neither operation nor commit-ts. Messages of random histories would need
     # the schemas of a registry.

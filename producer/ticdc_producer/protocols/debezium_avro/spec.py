@@ -16,6 +16,7 @@ from ticdc_producer.protocols.avro.spec import (
     ENABLE_WATERMARK,
     SCHEMA_REGISTRY,
     check_changefeed,
+    id_in,
     sends_ddl,
 )
 from ticdc_producer.protocols.base import Decoder, Encoder
@@ -49,12 +50,6 @@ def _schemas(
     return schemas(tables, topic, options)
 
 
-def _id_in(part: bytes) -> int | None:
-    from ticdc_producer.protocols.avro.decoder import schema_id_of
-
-    return schema_id_of(part)
-
-
 def _form_of(options: Mapping[str, object]) -> Callable[[bytes], object]:
     from ticdc_producer.protocols.debezium_avro.wire import wire_form
 
@@ -78,7 +73,7 @@ SPEC = ProtocolSpec(
     section="debezium",
     parameters=(DECIMAL_MODE, BIGINT_UNSIGNED_MODE, ENABLE_WATERMARK, SCHEMA_REGISTRY, CLUSTER_ID),
     sends_ddl=sends_ddl,
-    schemas=RegisteredSchemas(of_tables=_schemas, id_in=_id_in),
+    schemas=RegisteredSchemas(of_tables=_schemas, id_in=id_in),
     check=check_changefeed,
     # TiCDC refuses a BIGINT UNSIGNED from 2^63 on unless it is a text, and tables with virtual columns.
     conformance=ConformanceOptions(

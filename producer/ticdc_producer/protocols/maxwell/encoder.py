@@ -104,7 +104,7 @@ class MaxwellFidelity(Fidelity):
     can be compared.
     """
 
-    def visible_type(self, column: ColumnInfo, _flag: int, /) -> str:
+    def visible_type(self, _column: ColumnInfo, _flag: int, /) -> str:
         return ""
 
     def visible_flag(self, _flag: int, /) -> int:

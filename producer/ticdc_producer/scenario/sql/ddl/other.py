@@ -6,7 +6,8 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
 from ticdc_producer.scenario.sql.store.sequence import make_sequence
-from ticdc_producer.scenario.sql.syntax.statement import DropObjects, Unsent
+from ticdc_producer.scenario.sql.syntax.statement import DropObjects
+from ticdc_producer.scenario.sql.syntax.unsent import Unsent
 
 
 def run_unsent(node: Unsent, context: DDLContext) -> None:

@@ -20,8 +20,8 @@ from ticdc_producer.scenario.sql.syntax.statement import (
     RenameTables,
     RestoreTable,
     TruncateTable,
-    Unsent,
 )
+from ticdc_producer.scenario.sql.syntax.unsent import Unsent
 from ticdc_producer.scenario.sql.syntax.view import CreateView
 
 VERBS = ("CREATE", "DROP", "TRUNCATE", "ALTER", "RENAME", "FLASHBACK", "RECOVER")

@@ -35,8 +35,8 @@ from ticdc_producer.scenario.sql.syntax.statement import (
     RenameTables,
     RestoreTable,
     TruncateTable,
-    Unsent,
 )
+from ticdc_producer.scenario.sql.syntax.unsent import Unsent
 from ticdc_producer.scenario.sql.syntax.view import CreateView
 from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.spelling import quoted_name

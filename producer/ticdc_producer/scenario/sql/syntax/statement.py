@@ -27,6 +27,7 @@ from ticdc_producer.scenario.sql.syntax.table_option import (
     read_database_options,
     read_table_options,
 )
+from ticdc_producer.scenario.sql.syntax.unsent import Unsent, read_unsent
 from ticdc_producer.scenario.sql.syntax.view import CreateView, read_create_view
 from ticdc_producer.scenario.sql.text.cursor import Cursor, SourceText
 from ticdc_producer.scenario.sql.text.parse import missing_semicolon
@@ -135,23 +136,6 @@ class RestoreTable:
     table: TableName | None
     number: int = -1
     target: str = ""
-    source: SourceText = field(compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unsent:
-    """A statement about a sequence or a placement policy, which TiCDC does not send.
-
-    :param verb: CREATE, ALTER or DROP.
-    :param options: of a sequence, by their names; None for those without a number. Those of a policy are not
-        read.
-    """
-
-    verb: str
-    kind: Literal["SEQUENCE", "PLACEMENT POLICY"]
-    name: TableName
-    conditional: bool = False
-    options: tuple[tuple[str, int | None], ...] = ()
     source: SourceText = field(compare=False, repr=False)
 
 
@@ -318,49 +302,6 @@ def _restore_table(verb: Literal["RECOVER", "FLASHBACK"]) -> Callable[[Cursor], 
     return read
 
 
-def _unsent(verb: str, kind: Literal["SEQUENCE", "PLACEMENT POLICY"]) -> Callable[[Cursor], Unsent]:
-    def read(cursor: Cursor) -> Unsent:
-        start = cursor.position
-        conditional = accept_if_not_exists(cursor) if verb == "CREATE" else accept_if_exists(cursor)
-        name = read_table_name(cursor)
-        options = _sequence_options(cursor) if kind == "SEQUENCE" else ()
-        if kind != "SEQUENCE" and verb != "DROP":  # its options change nothing that a consumer receives
-            cursor.position = len(cursor.statement.tokens)
-        source = cursor.since(start)
-        return Unsent(
-            verb=verb, kind=kind, name=name, conditional=conditional, options=options, source=source
-        )
-
-    return read
-
-
-def _sequence_options(cursor: Cursor) -> tuple[tuple[str, int | None], ...]:
-    """Read the options of CREATE or ALTER SEQUENCE."""
-    options: list[tuple[str, int | None]] = []
-    while not cursor.at_end:
-        without = bool(cursor.accept("NO"))
-        word = cursor.accept_any(
-            "INCREMENT", "MINVALUE", "NOMINVALUE", "MAXVALUE", "NOMAXVALUE", "START", "RESTART", "CACHE",
-            "NOCACHE", "CYCLE", "NOCYCLE", "COMMENT",
-        )  # fmt: skip
-        name, without = word.removeprefix("NO"), without or word.startswith("NO")
-        if not word or (without and name not in ("MINVALUE", "MAXVALUE", "CACHE", "CYCLE")):
-            raise cursor.error("expected an option of a sequence")
-        for filler in ("BY", "WITH", "="):
-            cursor.accept(filler)
-        if name == "COMMENT":
-            cursor.string()
-        elif name == "CYCLE" or without:
-            value = {"CYCLE": int(not without), "CACHE": 1}.get(name)  # a cache of one number is none
-            options.append((name, value))
-        elif name == "RESTART" and cursor.word() != "-" and not cursor.word().isdigit():
-            options.append((name, None))
-        else:
-            sign = -1 if cursor.accept("-") else 1
-            options.append((name, sign * cursor.integer()))
-    return tuple(options)
-
-
 def _create(cursor: Cursor) -> DDL:
     """Read CREATE VIEW or CREATE INDEX, whose kind follows optional words."""
     if cursor.word() in ("OR", "ALGORITHM", "DEFINER", "SQL", "VIEW"):
@@ -398,10 +339,10 @@ STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor], DDL]], ...] = (
     (("RENAME", "TABLES"), _rename_tables),
     (("RECOVER", "TABLE"), _restore_table("RECOVER")),
     (("FLASHBACK", "TABLE"), _restore_table("FLASHBACK")),
-    (("CREATE", "SEQUENCE"), _unsent("CREATE", "SEQUENCE")),
-    (("ALTER", "SEQUENCE"), _unsent("ALTER", "SEQUENCE")),
-    (("CREATE", "PLACEMENT", "POLICY"), _unsent("CREATE", "PLACEMENT POLICY")),
-    (("ALTER", "PLACEMENT", "POLICY"), _unsent("ALTER", "PLACEMENT POLICY")),
-    (("DROP", "PLACEMENT", "POLICY"), _unsent("DROP", "PLACEMENT POLICY")),
+    (("CREATE", "SEQUENCE"), read_unsent("CREATE", "SEQUENCE")),
+    (("ALTER", "SEQUENCE"), read_unsent("ALTER", "SEQUENCE")),
+    (("CREATE", "PLACEMENT", "POLICY"), read_unsent("CREATE", "PLACEMENT POLICY")),
+    (("ALTER", "PLACEMENT", "POLICY"), read_unsent("ALTER", "PLACEMENT POLICY")),
+    (("DROP", "PLACEMENT", "POLICY"), read_unsent("DROP", "PLACEMENT POLICY")),
     (("CREATE",), _create),
 )
