@@ -77,18 +77,6 @@ def is_row(schema: str) -> bool:
         return False
 
 
-def json_record(schema: str, cursor: AvroCursor, zone: tzinfo) -> dict[str, JSON]:
-    """Read a record that has no columns.
-
-    :raises BadSchema: for a schema that TiCDC does not write.
-    :raises DecodeError: for a malformed record.
-    """
-    read = message_reader(schema, zone, of_key=False) if '"connect.field":"source"' in schema else None
-    if read is None:
-        return {"record": cursor.data[cursor.position :].hex()}
-    return dict(read(cursor))
-
-
 def _key_reader(record: object, zone: tzinfo) -> MessageReader:
     """Return the reader of a key: of a row, with its columns, or of a DDL, with its database."""
     fields = _fields(record)
