@@ -40,7 +40,7 @@ from ticdc_producer.protocols.avro.names import (
 )
 from ticdc_producer.protocols.go_json import STRINGS
 from ticdc_producer.protocols.member_text import escaped, member_text, stored_bits
-from ticdc_producer.protocols.row_options import AvroOptions
+from ticdc_producer.protocols.row_options import AvroOptions, DebeziumAvroOptions
 from ticdc_producer.protocols.spec import Schema, SchemaIDs
 
 T = MySQLType
@@ -62,7 +62,7 @@ def avro_type(column: ColumnInfo, options: AvroOptions) -> str:
     return _AVRO.get(column.type, "string")
 
 
-def is_decimal(column: ColumnInfo, options: AvroOptions) -> bool:
+def is_decimal(column: ColumnInfo, options: AvroOptions | DebeziumAvroOptions) -> bool:
     """Return whether the values have Avro's logical type ``decimal``."""
     return column.type == T.NEW_DECIMAL and options.avro_decimal_handling_mode == "precise"
 

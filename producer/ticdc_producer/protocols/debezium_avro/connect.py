@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias, cast
 
 from ticdc_producer.protocols.avro.names import sanitized
+from ticdc_producer.protocols.craft.wire import varint
 
 ConnectSchema: TypeAlias = Mapping[str, object]
 JSON: TypeAlias = object
@@ -102,23 +103,9 @@ def _items(schema: ConnectSchema) -> ConnectSchema:
     return cast("ConnectSchema", schema["items"])
 
 
-def zigzag(number: int) -> bytes:
-    """Encode a number as Avro ``int`` or ``long``.
-
-    >>> [zigzag(number).hex() for number in (0, -1, 64)]
-    ['00', '01', '8001']
-    """
-    rest, encoded = (number << 1) ^ (number >> 63), bytearray()
-    while rest > 0x7F:
-        encoded.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    encoded.append(rest)
-    return bytes(encoded)
-
-
 def length_prefixed(data: bytes) -> bytes:
     """Encode one text or byte string."""
-    return zigzag(len(data)) + data
+    return varint(len(data)) + data
 
 
 def encoded(schema: ConnectSchema, value: JSON) -> bytes:
@@ -143,9 +130,9 @@ def _value(schema: ConnectSchema, value: JSON) -> Iterator[bytes]:
         case "array":
             items = cast("Sequence[JSON]", value)
             if items:
-                yield zigzag(len(items))
+                yield varint(len(items))
                 yield from (encoded(_items(schema), item) for item in items)
-            yield zigzag(0)
+            yield varint(0)
         case "boolean":
             yield b"\x01" if value else b"\x00"
         case "string":
@@ -157,4 +144,4 @@ def _value(schema: ConnectSchema, value: JSON) -> Iterator[bytes]:
         case "double":
             yield struct.pack("<d", float(cast("float", value)))
         case _:
-            yield zigzag(int(cast("int", value)))
+            yield varint(int(cast("int", value)))

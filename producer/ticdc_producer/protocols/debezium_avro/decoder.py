@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, cast
+from typing import cast
 
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.column import ColumnFlag
@@ -17,12 +17,11 @@ from ticdc_producer.model.tso import MAX_TS, physical
 from ticdc_producer.model.values.temporal_text import zone_of
 from ticdc_producer.protocols.avro.decoder import SchemaOf, schema_id_of
 from ticdc_producer.protocols.avro.field_reader import AvroCursor, BadSchema
-from ticdc_producer.protocols.avro.names import HEAD
+from ticdc_producer.protocols.avro.names import HEAD, Part
 from ticdc_producer.protocols.debezium_avro.records import JSON, Image, MessageReader, message_reader
 
 _OPS = {"c": Op.INSERT, "u": Op.UPDATE, "d": Op.DELETE}
 _PROTOCOL = "DEBEZIUM-AVRO"
-Part: TypeAlias = Literal["key", "value"]
 
 
 @dataclass(slots=True)

@@ -44,6 +44,7 @@ from ticdc_producer.protocols.spec import SchemaIDs
 
 T = MySQLType
 _OPS = {Op.INSERT: b"c", Op.UPDATE: b"u", Op.DELETE: b"d"}
+_VERSION, _CONNECTOR = "2.4.0.Final", "TiCDC"
 _LARGEST = b"9223372036854775807"
 
 
@@ -66,7 +67,10 @@ class DebeziumAvroEncoder:
         count = len(batch)
         if name := schemas.clash(table):
             nothing = pa.nulls(count, pa.binary())
-            notes = {i: RowStatus(refusal=_clash(table, name, ts)) for i, ts in enumerate(_times(batch))}
+            notes = {
+                i: RowStatus(refusal=_clash(table, name, ts))
+                for i, ts in enumerate(batch.commit_ts.to_pylist())
+            }
             return encoded_rows(nothing, nothing, batch.commit_ts, notes)
         if table not in self._plans:
             self._plans[table] = row_plan(table, self.options)
@@ -104,7 +108,12 @@ class DebeziumAvroEncoder:
         """Return the watermark message; None unless watermarks are enabled."""
         if not self.options.sends_watermarks:
             return None
-        value = {"source": self._source(ts), "op": "m", "ts_ms": self._ts_ms(ts), "transaction": None}
+        value = {
+            "source": self._source(ts),
+            "op": "m",
+            "ts_ms": self.options.of_json.ts_ms(ts),
+            "transaction": None,
+        }
         return Message(
             self._part("key", schemas.watermark_key_schema(self.options), {}),
             self._part("value", schemas.watermark_schema(self.options), value),
@@ -132,7 +141,7 @@ class DebeziumAvroEncoder:
         commits = as_int64(batch.commit_ts)
         millis, given = binary.longs(commits >> LOGICAL_BITS), self.options.build_ts_ms
         cluster = length_prefixed(self.options.cluster_id.encode())
-        yield length_prefixed(b"2.4.0.Final") + length_prefixed(b"TiCDC") + cluster
+        yield length_prefixed(_VERSION.encode()) + length_prefixed(_CONNECTOR.encode()) + cluster
         yield millis
         names = b"".join(length_prefixed(name.encode()) for name in (table.schema, table.name))
         # snapshot, the names, server_id, gtid, file, pos, row, thread, query
@@ -164,12 +173,9 @@ class DebeziumAvroEncoder:
 
     def _source(self, ts: int) -> JSON:
         cluster = self.options.cluster_id
-        head = {"version": "2.4.0.Final", "connector": "TiCDC", "name": cluster, "ts_ms": physical(ts)}
+        head = {"version": _VERSION, "connector": _CONNECTOR, "name": cluster, "ts_ms": physical(ts)}
         position = {"snapshot": "false", "server_id": 0, "file": "", "pos": 0, "row": 0, "thread": 0}
         return {**head, **position, "db": "", "table": "", "commit_ts": ts, "cluster_id": cluster}
-
-    def _ts_ms(self, ts: int) -> int:
-        return physical(ts) if self.options.build_ts_ms is None else self.options.build_ts_ms
 
     def _refused(self, table: TableInfo, batch: RowBatch) -> dict[int, RowStatus]:
         """Return the rows with a BIGINT UNSIGNED that Avro's ``long`` cannot hold."""
@@ -190,11 +196,6 @@ def _payload(part: bytes | None) -> JSON:
     """Return the payload of a message in JSON, as Go parses it: bytes that are not UTF-8 are U+FFFD."""
     content: dict[str, JSON] = json.loads(replace_invalid(part or b"{}").decode())
     return content["payload"]
-
-
-def _times(batch: RowBatch) -> list[int]:
-    times: list[int] = batch.commit_ts.to_pylist()
-    return times
 
 
 def _overflowing(values: pa.Array) -> list[int]:

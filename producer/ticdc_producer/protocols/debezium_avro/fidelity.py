@@ -13,12 +13,13 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.fidelity import AsHashed, Fidelity, ValueProjection
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.values.number_text import plain_text
+from ticdc_producer.protocols.avro.schemas import is_decimal
 from ticdc_producer.protocols.debezium.fidelity import DebeziumFidelity
 from ticdc_producer.protocols.debezium.plan import logical_name, tidb_type
 from ticdc_producer.protocols.debezium_avro.columns import untyped_name
 from ticdc_producer.protocols.debezium_avro.connect import DECIMAL
 from ticdc_producer.protocols.debezium_avro.plan import decimal_default
-from ticdc_producer.protocols.debezium_avro.schemas import is_decimal, kind_of
+from ticdc_producer.protocols.debezium_avro.schemas import kind_of
 from ticdc_producer.protocols.row_options import DebeziumAvroOptions
 
 T = MySQLType

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.mysql_type import FLOATS, MySQLType
+from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.arrow_text import (
     NULL as NULL_JSON,
@@ -34,10 +34,11 @@ from ticdc_producer.protocols.arrow_text import (
     parsed_numbers,
 )
 from ticdc_producer.protocols.avro import plan as binary
+from ticdc_producer.protocols.avro.schemas import is_decimal
 from ticdc_producer.protocols.debezium.plan import null_json, text_default
 from ticdc_producer.protocols.debezium.values import renderer
 from ticdc_producer.protocols.debezium_avro.connect import NULL, OTHER, encoded, length_prefixed
-from ticdc_producer.protocols.debezium_avro.schemas import column_schema, is_decimal, key_offsets, kind_of
+from ticdc_producer.protocols.debezium_avro.schemas import column_schema, key_offsets, kind_of
 from ticdc_producer.protocols.member_text import member_text
 from ticdc_producer.protocols.row_options import DebeziumAvroOptions
 
@@ -121,10 +122,13 @@ def _writer(column: ColumnInfo, options: DebeziumAvroOptions) -> Callable[[pa.Ar
         )
     if is_decimal(column, options):
         return lambda values: binary.length_prefixed(map_values(values, binary.unscaled))
-    if column.type in FLOATS:
-        return partial(_numbers, column.type == T.FLOAT, kind_of(column, options) == "float")
-    if kind_of(column, options) in ("string", "bytes"):
-        return binary.length_prefixed
+    match kind_of(column, options):
+        case "string" | "bytes":
+            return binary.length_prefixed
+        case "float":
+            return binary.floats
+        case "double":
+            return _widened if column.type == T.FLOAT else binary.doubles
     return binary.unsigned if column.type == T.LONGLONG and column.unsigned else binary.signed
 
 
@@ -137,17 +141,10 @@ def _bits(size: int, values: pa.Array) -> Fragments:
     return binary.length_prefixed(map_distinct(values, lambda value: int(value).to_bytes(size, "little")))
 
 
-def _numbers(narrow: bool, in_four_bytes: bool, values: pa.Array) -> Fragments:  # partial
-    """Encode FLOAT and DOUBLE values.
-
-    :param narrow: whether they are FLOAT, so that they have the precision of 32 bits.
-    :param in_four_bytes: whether Avro's type is ``float``.
-    """
-    numbers = parsed_numbers(values, pa.float64())
-    if narrow:
-        numbers = numbers.astype(np.float32)
-    form, size = ("<f4", 4) if in_four_bytes else ("<f8", 8)
-    return (fixed_width(numbers.astype(form).tobytes(), size),)
+def _widened(values: pa.Array) -> Fragments:
+    """Encode FLOAT values as Avro ``double``: the number of 64 bits that is equal to that of 32 bits."""
+    numbers = parsed_numbers(values, pa.float64()).astype("<f4")
+    return (fixed_width(numbers.astype("<f8").tobytes(), 8),)
 
 
 def _null(column: ColumnInfo, options: DebeziumAvroOptions) -> bytes:

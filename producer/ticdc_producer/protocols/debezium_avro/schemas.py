@@ -13,6 +13,7 @@ from ticdc_producer.model.column import ColumnFlag, ColumnInfo
 from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.avro.names import Part, sanitized
+from ticdc_producer.protocols.avro.schemas import is_decimal
 from ticdc_producer.protocols.debezium.plan import connect_type, logical_name, tidb_type
 from ticdc_producer.protocols.debezium.schemas import DDL_FIELDS, DDL_KEY_SCHEMA, DDL_NAME, TRANSACTION_SCHEMA
 from ticdc_producer.protocols.debezium.schemas import fields as scalars
@@ -23,11 +24,6 @@ from ticdc_producer.protocols.spec import Schema
 
 T = MySQLType
 _WATERMARK = "watermark"
-
-
-def is_decimal(column: ColumnInfo, options: DebeziumAvroOptions) -> bool:
-    """Return whether the values have Connect's logical type ``Decimal``."""
-    return column.type == T.NEW_DECIMAL and options.avro_decimal_handling_mode == "precise"
 
 
 def kind_of(column: ColumnInfo, options: DebeziumAvroOptions) -> str:
