@@ -58,7 +58,7 @@ def _weight_string(arguments: Sequence[SQLValue], mode: SQLMode, collation: str)
     text = value if isinstance(value, str | bytes) else to_text(value)
     if not size:
         return sort_key(to_bytes(text), collation) if isinstance(value, str) else to_bytes(text)
-    length, as_bytes = to_integer(size[0]), bool(*map(to_integer, size[1:]))
+    length, as_bytes = max(to_integer(size[0]), 0), bool(*map(to_integer, size[1:]))
     if length * (1 if as_bytes else 4) > MAX_PACKET:
         too_long("cast_as_binary" if as_bytes else "weight_string", mode)
         return None
