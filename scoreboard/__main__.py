@@ -30,13 +30,14 @@ def main(arguments: Sequence[str] | None = None, consumers: Sequence[Consumer] =
     if stored is not None and (stored.seed, stored.examples) != (options.seed, options.examples):
         parser.error(f"{RESULTS.name} has --seed {stored.seed} --examples {stored.examples}")
     options.out.mkdir(parents=True, exist_ok=True)
-    results = [not_run(consumer) for consumer in NOT_STARTED]
+    results: list[ConsumerResult] = []
+    not_started = [not_run(consumer) for consumer in NOT_STARTED]
     for consumer in consumers:
         if options.consumer and consumer.name not in options.consumer:
             continue
-        results.insert(len(results) - len(NOT_STARTED), measure(consumer, extent))
-        sys.stderr.write(f"{line(results[-1 - len(NOT_STARTED)])}\n")
-        board = Scoreboard(seed=options.seed, examples=options.examples, consumers=results)
+        results.append(measure(consumer, extent))
+        sys.stderr.write(f"{line(results[-1])}\n")
+        board = Scoreboard(seed=options.seed, examples=options.examples, consumers=[*results, *not_started])
         if options.record:  # after each consumer, because one takes hours
             board = merged(stored, board)
             write_results(RESULTS, board)

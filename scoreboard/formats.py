@@ -196,45 +196,26 @@ def _typed(value: Any, sent: Any) -> Any:
     return int(value) if isinstance(sent, int) else float(value)
 
 
-FORMATS: Mapping[str, Format] = {
-    "canal-flat-message": Format(
-        name="canal-flat-message", protocol="canal-json", restored=flat_message, applies=False
-    ),
-    "flink-canal-json": Format(name="flink-canal-json", protocol="canal-json", restored=canal),
-    "flink-canal-json-lenient": Format(
-        name="flink-canal-json-lenient", protocol="canal-json", restored=canal
-    ),
-    "flink-debezium-json": Format(name="flink-debezium-json", protocol="debezium", restored=debezium),
-    "flink-debezium-json-lenient": Format(
-        name="flink-debezium-json-lenient", protocol="debezium", restored=debezium
-    ),
-    "flink-maxwell-json": Format(name="flink-maxwell-json", protocol="maxwell", restored=maxwell),
-    "connect-json": Format(
+_FORMATS = (
+    Format(name="canal-flat-message", protocol="canal-json", restored=flat_message, applies=False),
+    Format(name="flink-canal-json", protocol="canal-json", restored=canal),
+    Format(name="flink-canal-json-lenient", protocol="canal-json", restored=canal),
+    Format(name="flink-debezium-json", protocol="debezium", restored=debezium),
+    Format(name="flink-debezium-json-lenient", protocol="debezium", restored=debezium),
+    Format(name="flink-maxwell-json", protocol="maxwell", restored=maxwell),
+    Format(
         name="connect-json",
         protocol="debezium",
         restored=connect,
         without_schema="connect-json-without-schemas",
         applies=False,
     ),
-    "debezium-unwrap": Format(
-        name="debezium-unwrap", protocol="debezium", restored=unwrapped, old_rows=False
-    ),
-    "iceberg-debezium": Format(
-        name="iceberg-debezium", protocol="debezium", restored=unwrapped, old_rows=False
-    ),
-    "paimon-canal": Format(
-        name="paimon-canal", protocol="canal-json", restored=paimon_canal, project=CDC_FORMATS
-    ),
-    "paimon-maxwell": Format(
-        name="paimon-maxwell", protocol="maxwell", restored=maxwell, project=CDC_FORMATS
-    ),
-    "seatunnel-canal": Format(
-        name="seatunnel-canal", protocol="canal-json", restored=canal, project=CDC_FORMATS
-    ),
-    "seatunnel-debezium": Format(
-        name="seatunnel-debezium", protocol="debezium", restored=debezium, project=CDC_FORMATS
-    ),
-    "seatunnel-maxwell": Format(
-        name="seatunnel-maxwell", protocol="maxwell", restored=maxwell, project=CDC_FORMATS
-    ),
-}  # fmt: skip
+    Format(name="debezium-unwrap", protocol="debezium", restored=unwrapped, old_rows=False),
+    Format(name="iceberg-debezium", protocol="debezium", restored=unwrapped, old_rows=False),
+    Format(name="paimon-canal", protocol="canal-json", restored=paimon_canal, project=CDC_FORMATS),
+    Format(name="paimon-maxwell", protocol="maxwell", restored=maxwell, project=CDC_FORMATS),
+    Format(name="seatunnel-canal", protocol="canal-json", restored=canal, project=CDC_FORMATS),
+    Format(name="seatunnel-debezium", protocol="debezium", restored=debezium, project=CDC_FORMATS),
+    Format(name="seatunnel-maxwell", protocol="maxwell", restored=maxwell, project=CDC_FORMATS),
+)
+FORMATS: Mapping[str, Format] = {parser.name: parser for parser in _FORMATS}

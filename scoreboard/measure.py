@@ -40,7 +40,8 @@ _DRAWS = 30
 """Examples that are drawn until one has a trap."""
 _OBJECT = re.compile(r"@[0-9a-f]{5,8}\b")
 """The identity hash of a Java object, which differs from run to run."""
-_LONGEST, _MESSAGES = 300, 40
+_LONGEST, _LONGEST_PART, _MESSAGES = 300, 6000, 40
+"""Characters of a reason and of a key or value, and messages of a history, that a page has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,8 +133,7 @@ def _causes(outcomes: Sequence[CaseOutcome]) -> Iterator[Cause]:
 def traps(consumer: Consumer, command: str, extent: Extent) -> Cell:
     """Run a random history with each legal trap of the consumer's protocols."""
     protocols = [protocol for protocol in consumer.protocols if protocol in PROTOCOLS]
-    levels = tuple(level for level in (Level.APPLY,) if level in consumer.levels)
-    if not protocols or not levels:
+    if not protocols or Level.APPLY not in consumer.levels:
         return Cell(note=_NOTES[Level.APPLY])
     return asyncio.run(_traps(Process(command, _SECONDS, reset=True), protocols[0], extent))
 
@@ -238,11 +238,15 @@ def _readable(part: str | None) -> str | None:
     if part is None:
         return None
     text = b64decode(part).decode("utf-8", "backslashreplace")
-    printed = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return printed if len(printed) <= 20 * _LONGEST else f"{printed[: 20 * _LONGEST]}…"
+    return _cut(
+        "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text), _LONGEST_PART
+    )
 
 
 def _stable(reason: str) -> str:
     """Return a reason that is the same in every run, and not too long for a page."""
-    text = _OBJECT.sub("", reason)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return _cut(_OBJECT.sub("", reason), _LONGEST)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}…"

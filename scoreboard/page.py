@@ -20,7 +20,7 @@ table { border-collapse: collapse; }
 td, th { border: 1px solid #bbb; padding: .25em .6em; text-align: left; vertical-align: top; }
 .passed { background: #d7f0d7; } .failed { background: #f6cccc; } .skipped { background: #eee; color: #555; }
 pre { background: #f4f4f4; padding: .6em; overflow-x: auto; white-space: pre-wrap; word-break: break-all; }
-section { margin-top: 2em; } section:not(:target) details { display: block; }
+section { margin-top: 2em; }
 """
 
 
