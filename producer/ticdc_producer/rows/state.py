@@ -26,6 +26,7 @@ from ticdc_producer.rows.origin import ExpectedRows, Origin
 from ticdc_producer.verifier.fingerprint import Numbers
 
 _ARRIVAL = "_arrival"
+_OF_DDL = ("ddl_type", "query", "commit_ts", "topic", "partition", "offset")
 _ACTIONS = frozenset(action.value for action in Action)
 
 
@@ -146,11 +147,7 @@ class StateReader:
         :raises DDLWithoutRowEventsError: for a DDL that changed rows in another way.
         """
         ts = -1
-        for row in np.flatnonzero(pc.equal(batch.column("kind"), "ddl").to_numpy(zero_copy_only=False)):
-            ddl = batch.slice(int(row), 1).to_pylist()[0]
-            of_table = ddl["schema"] == self.changes.schema and ddl["table"] in ("", None, self.changes.table)
-            if not of_table or (self.at is not None and ddl["commit_ts"] > self.at):
-                continue
+        for ddl in self._ddls(batch):
             if ddl["ddl_type"] in CLEARS_TABLES:
                 ts = max(ts, ddl["commit_ts"])
             elif ddl["ddl_type"] in CHANGES_ROWS or not _is_known(ddl):
@@ -159,6 +156,17 @@ class StateReader:
                 position = f"{ddl['topic']}/{ddl['partition']}@{ddl['offset']}"
                 raise DDLWithoutRowEventsError(what, topic=position, hint=hint)
         return ts
+
+    def _ddls(self, batch: pa.RecordBatch) -> list[dict[str, Any]]:
+        """Return the DDLs of the table or of its whole schema, up to the time."""
+        is_ddl = pc.equal(batch.column("kind"), "ddl")
+        of_schema = pc.equal(batch.column("schema"), self.changes.schema)
+        of_table = pc.is_in(batch.column("table"), pa.array(["", None, self.changes.table]))
+        ddls = batch.select(_OF_DDL).filter(pc.and_(pc.and_(is_ddl, of_schema), of_table))
+        if self.at is not None:
+            ddls = ddls.filter(pc.less_equal(ddls.column("commit_ts"), self.at))
+        rows: list[dict[str, Any]] = ddls.to_pylist()
+        return rows
 
 
 def _is_known(ddl: Mapping[str, Any]) -> bool:

@@ -109,11 +109,24 @@ def _at_times(
             what = f"{error.what}: those without a later event are as before it"
             return replace(state_at(ts, _without_other_ddls(of_schema)), error=what)
 
-    for ts in times:
+    def rows_or_error(ts: int | None) -> CopiedTable:
         try:
-            yield first_rows(ts)
+            return first_rows(ts)
         except ProducerError as error:
-            yield CopiedTable(error=error.what)
+            return CopiedTable(error=error.what)
+
+    # Between two of its events a table stays as it is.
+    event_counts = _event_counts(of_schema, times)
+    states = {count: rows_or_error(ts) for count, ts in dict(zip(event_counts, times, strict=True)).items()}
+    yield from (states[count] for count in event_counts)
+
+
+def _event_counts(events: pa.Table, times: Sequence[int | None]) -> list[int]:
+    """Return how many of the events are not after each time."""
+    commit_ts = np.sort(events.column("commit_ts").drop_null().to_numpy())
+    return [
+        events.num_rows if ts is None else int(np.searchsorted(commit_ts, ts, side="right")) for ts in times
+    ]
 
 
 def _without_other_ddls(events: pa.Table) -> pa.Table:
