@@ -23,7 +23,7 @@ Variants = Callable[[FuzzExample], Iterator[FuzzExample]]
 MAX_TRIES = 1500
 """Most variants that are tried; a small history takes a few hundred."""
 _BASIC_OPTIONS = ("enable-tidb-extension", "output-ddl", "force-replicate")
-_OTHER_SEEDS = 3
+_OTHER_SEEDS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
