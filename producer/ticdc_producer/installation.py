@@ -37,6 +37,7 @@ _EXTRA_OF = {
     "pypaimon": "paimon",
     "prometheus_client": "metrics",
     "sqlalchemy": "state",
+    "pymysqlreplication": "binlog",
 }
 """Modules of extras. The import of another module that is missing is an error of this tool."""
 

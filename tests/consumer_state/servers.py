@@ -43,8 +43,11 @@ def _folder() -> Iterator[Path]:
 
 
 @contextmanager
-def mariadb() -> Iterator[str]:
-    """A MariaDB; its URL without the database."""
+def mariadb(*options: str) -> Iterator[str]:
+    """A MariaDB; its URL without the database.
+
+    :param options: of the server.
+    """
     server, install, admin = map(_program, ("mariadbd", "mariadb-install-db", "mariadb-admin"))
     with _folder() as folder:
         data, port, quiet = folder / "data", _free_port(), subprocess.DEVNULL
@@ -58,6 +61,7 @@ def mariadb() -> Iterator[str]:
             "--character-set-server=utf8mb4",
             "--innodb-flush-method=nosync",
             "--innodb-flush-log-at-trx-commit=0",
+            *options,
         ]
         with subprocess.Popen([server, *common, *own], stdout=quiet, stderr=quiet) as process:
             try:

@@ -29,6 +29,7 @@ class Replaced(NamedTuple):
 NOT_RUN = (
     NotRun("verifying.md", "--follow", "tests/verifier/test_follow.py follows topics"),
     NotRun("real-topics.md", "--shrink", "tests/conformance/fuzz/test_shrink_recording.py has a command"),
+    NotRun("real-topics.md", "of-tests", "needs a server; tests/recording/test_binlog.py starts one"),
     NotRun("README.md", "ticdc-producer run seed_t1", "tests/cli/test_process.py runs it as a process"),
     NotRun("README.md", "pytest -n 2", "it runs these tests"),
     NotRun("index.md", "ticdc-producer run seed_t1", "tests/cli/test_process.py runs it as a process"),

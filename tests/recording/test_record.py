@@ -285,7 +285,7 @@ def test_a_folder_that_exists_is_not_replaced(tmp_path: Path, lines: list[dict[s
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        ({}, "give exactly one source: `sink_uri` or `folder`"),
+        ({}, "give exactly one source: `sink_uri`, `folder` or `binlog`"),
         ({"folder": "x", "messages": "y"}, "`messages` cannot be combined with `folder`"),
         ({"sink_uri": "file:///x?protocol=csv"}, "there is no such folder"),
         ({"sink_uri": f"{URI}simple"}, "the sink URI names no broker to read from"),

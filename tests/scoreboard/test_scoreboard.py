@@ -20,7 +20,7 @@ from ticdc_producer.conformance.case_spec import Level
 
 MOST_STATEMENTS = 5
 BRACKETS = ("BEGIN", "COMMIT")
-"""Of a transaction: they are not counted."""
+"""The limits of a transaction: they are not counted."""
 LEAST_CONSUMERS = 12
 ARGUMENTS = (
     "--filter", "required.canal-json.rows.insert", "--filter", "*.canal-json.restart.truncated",

@@ -22,6 +22,8 @@ from ticdc_producer.scenario.scenario import literal, plain_values, yaml_text
 ROWS, FAULTS = "changes.parquet", "faults.parquet"
 _SETTINGS = "SET sql_mode = '', foreign_key_checks = 0"
 """The upstream has accepted the statements and rows already, under settings that no message has."""
+_STRICT = "SET sql_mode = 'STRICT_ALL_TABLES', foreign_key_checks = 0"
+"""For values of another server: one that does not fit its column is an error."""
 
 
 class FaultWriter:
@@ -49,13 +51,14 @@ class FaultWriter:
         self.count += batch.num_rows
 
 
-def write_rows(folder: Path, batches: Iterable[pa.RecordBatch]) -> int:
-    """Write the rows of a recording (shape ``RECORDED``).
+def write_rows(folder: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema = RECORDED) -> int:
+    """Write the rows of a recording.
 
+    :param schema: of the batches.
     :return: their number.
     """
     number = 0
-    with parquet.ParquetWriter(folder / ROWS, RECORDED, compression="zstd") as writer:
+    with parquet.ParquetWriter(folder / ROWS, schema, compression="zstd") as writer:
         for batch in batches:
             writer.write_batch(batch)
             number += batch.num_rows
@@ -71,6 +74,7 @@ def write_scenario(
     force_replicate: bool,
     has_faults: bool = False,
     start_ts: int | None = None,
+    canonical: bool = True,
 ) -> Path:
     """Write the scenario of a recording.
 
@@ -79,6 +83,7 @@ def write_scenario(
     :param force_replicate: whether rows of a table without a handle key were recorded.
     :param has_faults: whether events came again.
     :param start_ts: TSO up to which rows and DDLs are those of the snapshot; None: there is none.
+    :param canonical: whether the rows have canonical values, and DDLs as they were sent.
     :return: its file.
     """
     document = {
@@ -89,7 +94,10 @@ def write_scenario(
         "resolved": {"after": "never" if has_resolved else "transaction"},
         "changefeed": _changefeed(changefeed, force_replicate=force_replicate),
         **({"recorded-faults": FAULTS} if has_faults else {}),
-        "steps": [{"sql": _SETTINGS}, {"changes": {"path": ROWS, "canonical": True}}],
+        "steps": [
+            {"sql": _SETTINGS if canonical else _STRICT},
+            {"changes": {"path": ROWS, **({"canonical": True} if canonical else {})}},
+        ],
     }
     file = folder / SCENARIO_FILE
     text = yaml_text({key: plain_values(value) for key, value in document.items()})

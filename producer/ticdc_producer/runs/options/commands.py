@@ -171,6 +171,8 @@ DIFF = (
 RECORD = (
     SINK_URI,
     replace(FOLDER, functions=("record",)),
+    Option("binlog", str | None, None, "Record the binlog of a server of MariaDB or MySQL.",
+        flags=("--from-binlog",), metavar="URL", functions=("record",)),
     replace(MESSAGES, functions=("record",)),
     CONFIG,
     Option("table", list[str], (), "Record these tables only: a filter rule of TiCDC, such as shop.*.",

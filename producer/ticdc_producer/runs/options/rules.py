@@ -66,15 +66,12 @@ STORAGE, BROKER, EMBEDDED = "a storage sink", "a broker", "an embedded broker"
 """The kinds of sinks."""
 GOLDEN, SCENARIO = "a golden folder", "a scenario"
 _OF_TOPICS = "it applies to topics and golden folders"
-_STORED = (
+_STORED_MESSAGES = (
     *_apart(["messages"], ["folder"], "a golden folder contains its messages"),
     *_requires(["messages"], "sink_uri", "it names the protocol and its options; no broker is asked"),
-    *_sources("sink_uri", "folder"),
 )
-_RECORDED = (
-    *_STORED,
-    *_requires(["key"], "table", "a key is one of a table"),
-)
+_STORED = (*_STORED_MESSAGES, *_sources("sink_uri", "folder"))
+_KEY = next(_requires(["key"], "table", "a key is one of a table"))
 _EMPTY = "kafka://HOST:PORT/TOPIC; an embedded broker starts empty"
 # fmt: off
 RULES: dict[str, tuple[OptionRule, ...]] = {
@@ -118,9 +115,16 @@ RULES: dict[str, tuple[OptionRule, ...]] = {
         *_apart(["messages", "strict_table_order", "state_at", "from_beginning", "resolved_gap_ms", "inject"],
             [STORAGE], _OF_TOPICS),
     ),
-    "record": _RECORDED,
+    "record": (
+        *_STORED_MESSAGES,
+        *_sources("sink_uri", "folder", "binlog"),
+        _KEY,
+        *_apart(["key", "since", "schema", "skip_damaged", "mask", "config", "kafka_properties"], ["binlog"],
+            "it applies to messages"),
+    ),
     "transcode": (
-        *_RECORDED,
+        *_STORED,
+        _KEY,
         OptionRule("give a target: `to_sink_uri`, `out` or both", (), ("to_sink_uri", "out")),
         OptionRule("`to_sink_uri` names no broker", (EMBEDDED,), ("out",),
             "kafka://HOST:PORT/TOPIC, or add `out`"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.installation import install_command
 from ticdc_producer.masking import masked
+from ticdc_producer.recording.binlog_rows import SYSTEM_DATABASES
 from ticdc_producer.recording.definitions import DatabaseSchema
 from ticdc_producer.recording.selection import Accepts
 
@@ -19,7 +20,6 @@ _TIMEOUTS = {"connect_timeout": 10, "read_timeout": 60, "write_timeout": 60}
 """Seconds, unless the URL has others. PyMySQL waits without end for an answer."""
 _OF_PARAMETERS = (TypeError, AttributeError, ValueError, LookupError, OSError)
 """What the driver raises for parameters of the URL that it does not know, or whose value it cannot use."""
-_SYSTEM = ("information_schema", "metrics_schema", "mysql", "performance_schema", "sys")
 _TABLES = (
     "SELECT table_schema, table_name FROM information_schema.tables WHERE table_type = 'BASE TABLE'"
     " ORDER BY table_schema, table_name"
@@ -67,7 +67,7 @@ def _statements(connection: Connection, database: str, accepts: Accepts) -> Iter
     """Yield the statements that create the tables of a database; empty: of all but those of the server."""
     last = ""
     for schema, table in connection.exec_driver_sql(_TABLES).all():
-        others = schema != database if database else schema.lower() in _SYSTEM
+        others = schema != database if database else schema.lower() in SYSTEM_DATABASES
         if others or not accepts(schema, table):
             continue
         if schema != last:

@@ -35,6 +35,7 @@ from ticdc_producer.recording.summary import Summary, without_gaps
 from ticdc_producer.recording.topic_history import DefinitionSource, TopicHistory, is_exact
 from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS
 from ticdc_producer.runs.options.rules import check_options
+from ticdc_producer.runs.recordings.binlog import record_binlog
 from ticdc_producer.runs.recordings.database_schema import database_schema
 from ticdc_producer.runs.recordings.record_source import MessageSource, check_protocol, message_source
 from ticdc_producer.runs.recordings.recording_report import KINDS, Recording, history_notes
@@ -53,6 +54,7 @@ def record(
     out: str | Path,
     sink_uri: str | None = None,
     folder: str | Path | None = None,
+    binlog: str | None = None,
     messages: str | Path | None = None,
     config: ConfigSource | None = None,
     table: Sequence[str] = (),
@@ -66,13 +68,14 @@ def record(
     kafka_properties: Sequence[str] = (),
     on_status: OnStatus = ignore_status,
 ) -> Recording:
-    """Record a topic, a golden folder or a file of messages as a scenario.
+    """Record a topic, a golden folder, a file of messages or a binlog as a scenario.
 
-    Exactly one of ``sink_uri`` and ``folder`` is given.
+    Exactly one of ``sink_uri``, ``folder`` and ``binlog`` is given.
 
     :param out: folder of the scenario to write; must not exist, or be empty.
     :param sink_uri: TiCDC's sink URI of the topic.
     :param folder: a golden folder; its manifest holds the changefeed.
+    :param binlog: ``mysql://USER:PASSWORD@HOST:PORT``: the binlog of a server of MariaDB or MySQL.
     :param messages: a file with the messages of the topic that ``sink_uri`` names, which is read in place of
         the topic: lines of ``messages.jsonl``, of ``kcat -J``, or of Kafka's console consumer.
     :param config: a changefeed TOML, or its content as a mapping: dispatch rules, protocol options.
@@ -95,13 +98,21 @@ def record(
     :raises ProducerError: for a topic that cannot be read or recorded, with the place of the message; then
         nothing is written.
     """
-    given = {"sink_uri": sink_uri, "folder": folder, "messages": messages, "config": config}
-    check_options("record", {**given, "table": table, "key": key})
+    given = {"sink_uri": sink_uri, "folder": folder, "binlog": binlog, "messages": messages, "config": config}
+    others = {"since": since, "schema": schema, "skip_damaged": skip_damaged, "mask": mask}
+    check_options(
+        "record", {**given, **others, "table": table, "key": key, "kafka_properties": kafka_properties}
+    )
     if engine == "spark":
         what = "Spark does not record: what comes again follows from the order of all messages"
         hint = "leave out `engine`; one process records topics of any size, and Spark replays the recording"
         raise ArgumentError(what, argument="engine", hint=hint).about("engine")
     path, selection = local_path(out), selection_of(table, key, since, until)
+    if binlog is not None:
+        if selection.ends:
+            what = "a binlog has no offsets"
+            raise ArgumentError(what, argument="until", hint="name a TSO or a time").about("until")
+        return record_binlog(binlog, path, selection, [*table], on_status)
     rules = None if mask is None else read_rules(local_path(mask))
     source = message_source(sink_uri, folder, messages, config, kafka_properties, on_status)
     origin, fidelity = source.origin, source.origin.fidelity

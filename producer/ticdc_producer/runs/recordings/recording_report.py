@@ -28,6 +28,7 @@ class Recording:
     :param repetitions: the messages of the first of them, each with that of the first delivery.
     :param damaged: number of messages that were left out.
     :param notes: what the messages do not carry.
+    :param source: what was recorded, if it was no topic.
     """
 
     folder: Path
@@ -40,6 +41,7 @@ class Recording:
     repetitions: tuple[tuple[str, str], ...] = ()
     damaged: int = 0
     notes: tuple[str, ...] = ()
+    source: str = ""
 
     def to_json(self) -> dict[str, object]:
         """Return the fields as a JSON object."""
@@ -50,6 +52,8 @@ class Recording:
     def size(self) -> str:
         """Number of events and partitions, as text."""
         count = ", ".join(f"{self.events[kind]:,} {kind}" for kind in KINDS)
+        if self.source:
+            return f"{count} events of {self.source}"
         where = f"{self.partitions} partition{'s' * (self.partitions != 1)}"
         return f"{count} events of {where} in {self.protocol}"
 

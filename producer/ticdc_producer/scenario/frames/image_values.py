@@ -39,6 +39,7 @@ def frame_value(column: ColumnInfo, value: object, mode: SQLMode) -> SQLValue:
     """Return the SQL value of a value of a frame.
 
     A TIMESTAMP without a time zone is in UTC. A DATETIME has the wall clock of the value's own time zone.
+    Bytes of a JSON column are its text in UTF-8.
     """
     if isinstance(value, float) and not math.isfinite(value):
         raise value_error(column.name, value, "Out of range value")
@@ -46,12 +47,21 @@ def frame_value(column: ColumnInfo, value: object, mode: SQLMode) -> SQLValue:
         return _json(column, value)
     if isinstance(value, dict | list):
         raise value_error(column.name, value, "A nested value is not supported")
+    if isinstance(value, bytes) and column.type == T.JSON:
+        return _text(column, value)
     if isinstance(value, datetime):
         if column.type == T.TIMESTAMP and value.tzinfo is None:
             value = value.replace(tzinfo=UTC)
         elif column.type != T.TIMESTAMP:
             value = value.replace(tzinfo=None)
     return sql_value(cast("PythonValue", value), mode)
+
+
+def _text(column: ColumnInfo, value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        raise value_error(column.name, value, "Invalid JSON (no UTF-8)") from None
 
 
 def _json(column: ColumnInfo, value: object) -> str:
