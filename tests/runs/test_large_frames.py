@@ -94,6 +94,7 @@ def test_a_random_history_is_the_same(phases: tuple[Phase, ...]) -> None:
     )
     @example(seed=1, number="commit_ts", images="struct", later=LATER, steps=2, start_ts=None)
     @example(seed=2, number="txn", images="map", later=USES, steps=1, start_ts=START + 3 * SECOND)
+    @example(seed=295892637, number="txn", images="json", later=LATER, steps=2, start_ts=None)  # it renames
     def check(
         seed: int,
         number: Literal["txn", "commit_ts"],

@@ -5,7 +5,7 @@ A large frame is bound to the session: its DDL runs, and the commits and tables 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
@@ -37,6 +37,11 @@ from ticdc_producer.scenario.sql.ddl import is_ddl
 from ticdc_producer.scenario.sql.session.session import Session
 from ticdc_producer.scenario.sql.store.followed_tables import FollowedTables
 from ticdc_producer.scenario.sql.store.storage import Table
+from ticdc_producer.scenario.sql.syntax import parse_ddl
+from ticdc_producer.scenario.sql.syntax.alter import RenameTo
+from ticdc_producer.scenario.sql.syntax.names import TableName
+from ticdc_producer.scenario.sql.syntax.statement import AlterTable, RenameTables
+from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.statements import split_statements
 
 if TYPE_CHECKING:
@@ -178,11 +183,23 @@ class _Binding:
         return bound
 
     def _table_names(self, summary: FrameSummary) -> set[tuple[str, str]]:
-        """Return the names of the tables of the rows: the database, empty if it may be any, and the table."""
+        """Return the names of the tables of the rows: the database, empty if it may be any, and the table.
+
+        A table that the statements rename has its former names, too.
+        """
         database = self._session.database.lower()
         moves = any("use" in text.lower() for _, _, text, _ in summary.statements)
         # If a statement may change the current database, a table without a schema may be in any.
-        return {(schema or ("" if moves else database), table) for schema, table in summary.tables}
+        names = {(schema or ("" if moves else database), table) for schema, table in summary.tables}
+        for _, _, text, _ in sorted(summary.statements, reverse=True):
+            for former, new in _renamed(text):
+                of_rows = (schema for schema, table in [*names] if table == new.name.lower())
+                names |= {
+                    (former.schema.lower() or schema, former.name.lower())
+                    for schema in of_rows
+                    if not schema or new.schema.lower() in ("", schema)
+                }
+        return names
 
     def _run_all(
         self, statements: Sequence[NumberedStatement], first: int
@@ -240,6 +257,21 @@ class _Binding:
                 f"{error.what}, {at}", file=self._file, line=self._line, hint=error.hint
             ) from None
         return self._session.commits - before
+
+
+def _renamed(text: str) -> Iterator[tuple[TableName, TableName]]:
+    """Yield the former and the new name of each table that a statement renames, the last one first."""
+    try:
+        statements = [parse_ddl(Cursor(statement)) for statement in split_statements(text)]
+    except ScenarioError:  # the session reports it when the statement runs
+        return
+    for statement in statements:
+        if isinstance(statement, RenameTables):
+            yield from reversed(statement.pairs)
+        elif isinstance(statement, AlterTable):
+            yield from (
+                (statement.table, part.table) for part in statement.parts if isinstance(part, RenameTo)
+            )
 
 
 def _check_jobs(text: str, jobs: int) -> None:
