@@ -218,9 +218,10 @@ def test_a_large_topic_gives_a_small_page() -> None:
     assert len(content["partitions"]) + content["more_partitions"] == 3000
 
 
-def test_without_its_data_the_page_is_small() -> None:
+def test_without_its_data_the_page_is_small_and_has_no_editor() -> None:
     text = page(BANK, verdict(), Timeline(partitions=(), buckets={}, sizes={}))
     assert len(text.encode()) < 200_000
+    assert "codemirror" not in text.lower()
     assert_self_contained(text)
     assert content_of(text)["charts"] == []
 

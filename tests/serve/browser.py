@@ -22,7 +22,11 @@ from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixe
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 DRIVER = shutil.which("chromedriver")
 MISSING = "" if CHROMIUM and DRIVER else "not run: no chromium or no chromedriver on the PATH"
-KEYS = {"down": "\ue015", "right": "\ue014", "tab": "\ue004", "enter": "\ue007", "home": "\ue011"}
+KEYS = {
+    "down": "\ue015", "right": "\ue014", "tab": "\ue004", "enter": "\ue007", "home": "\ue011",
+    "shift": "\ue008", "control": "\ue009",
+}  # fmt: skip
+_HELD = ("shift", "control")
 _SECONDS = 180
 
 
@@ -67,9 +71,12 @@ class Browser:
         self.devtools("Emulation.setEmulatedMedia", features=features)
 
     def keys(self, *names: str) -> None:
-        """Press keys, one after the other."""
-        values = [KEYS.get(name, name) for name in names]
-        actions = [{"type": kind, "value": value} for value in values for kind in ("keyDown", "keyUp")]
+        """Press keys, one after the other; shift and control are held while the others are pressed."""
+        held = [KEYS[name] for name in names if name in _HELD]
+        pressed = [KEYS.get(name, name) for name in names if name not in _HELD]
+        both = [(kind, value) for value in pressed for kind in ("keyDown", "keyUp")]
+        order = [*(("keyDown", value) for value in held), *both, *(("keyUp", value) for value in held)]
+        actions = [{"type": kind, "value": value} for kind, value in order]
         self.command("actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
 
     def click(self, selector: str) -> None:
@@ -90,11 +97,24 @@ class Browser:
         script = "return [...document.querySelectorAll(arguments[0])].map((one) => one.innerText)"
         return [str(text) for text in self.script(script, selector)]
 
+    def editor(self, script: str, *arguments: object) -> Any:
+        """Return the value of a script about ``content``, the element of CodeMirror that has the text."""
+        self.until("return document.querySelector('.highlighted') !== null")
+        find = "const content = document.querySelector('.highlighted').shadowRoot.querySelector('.cm-content');"
+        return self.script(find + script, *arguments)
+
+    def editor_text(self) -> str:
+        """Return the lines of the editor that are displayed."""
+        lines = "return [...content.querySelectorAll('.cm-line')].map((line) => line.textContent)"
+        return "\n".join(self.editor(lines))
+
     def type_text(self, text: str) -> None:
-        """Replace the text of the editor, as typing does."""
-        self.script(
-            "const area = document.getElementById('text'); area.value = arguments[0];"
-            "area.dispatchEvent(new Event('input', {bubbles: true}))",
+        """Replace the text of the editor, as pasting does."""
+        self.editor("content.focus()")
+        self.keys("control", "a")
+        self.editor(
+            "const clipboardData = new DataTransfer(); clipboardData.setData('text/plain', arguments[0]);"
+            "content.dispatchEvent(new ClipboardEvent('paste', {clipboardData, bubbles: true, cancelable: true}))",
             text,
         )
 

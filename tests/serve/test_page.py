@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -76,25 +77,59 @@ def test_each_module_is_imported() -> None:
     imported = {
         name
         for content, _ in page_files().values()
-        for name in re.findall(r"(?:from|import\()\s*'\./([\w.]+)'", content.decode())
+        for name in re.findall(r"(?:from|import\()\s*['\"]\./([\w.]+)['\"]", content.decode())
     }
     assert {name for name in page_files() if name.endswith(".js")} - imported == {"main.js", "report.js"}
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("npm") is None, reason="not run: no npm on the PATH")
-def test_the_types_of_the_modules(tmp_path: Path) -> None:
-    install = ("npm", "install", "--no-audit", "--no-fund", "--prefix", str(tmp_path), "typescript@5.9.3")
-    fetched = subprocess.run(install, capture_output=True, text=True, timeout=300, check=False)
+EDITOR = Path(__file__).parents[2] / "tools" / "editor"
+BUNDLE = "codemirror.js"
+
+
+def test_the_bundle_names_its_packages_as_they_are_locked_and_their_licences() -> None:
+    packages = json.loads((EDITOR / "package-lock.json").read_text("utf-8"))["packages"]
+    header = page_files()[BUNDLE][0].decode().partition("*/")[0]
+    named = dict(re.findall(r"^(\S+) (\d+\.\d+\.\d+) \(MIT\)$", header, re.MULTILINE))
+    assert {"@codemirror/view", "@codemirror/lang-sql", "@codemirror/lang-yaml", "style-mod"} <= named.keys()
+    assert named == {name: packages[f"node_modules/{name}"]["version"] for name in named}
+    assert "Permission is hereby granted, free of charge" in header
+    assert "Copyright (C)" in header
+
+
+@pytest.fixture(scope="session")
+def editor(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that makes the editor's bundle, with its packages."""
+    if shutil.which("npm") is None:
+        pytest.skip("not run: no npm on the PATH")
+    folder = tmp_path_factory.mktemp("npm") / "editor"
+    shutil.copytree(EDITOR, folder, ignore=shutil.ignore_patterns("node_modules"))
+    fetched = _run("npm", "ci", "--no-audit", "--no-fund", cwd=folder)
     if fetched.returncode:
-        pytest.skip(f"not run: npm does not get typescript: {fetched.stderr[-200:]}")
+        pytest.skip(f"not run: npm does not get the packages: {fetched.stderr[-200:]}")
+    return folder
+
+
+def _run(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=cwd)
+
+
+@pytest.mark.slow
+def test_the_bundle_is_what_its_build_makes(editor: Path, tmp_path: Path) -> None:
+    built = _run("npm", "run", "build", "--", str(tmp_path / BUNDLE), cwd=editor)
+    assert built.returncode == 0, built.stderr
+    assert (tmp_path / BUNDLE).read_bytes() == page_files()[BUNDLE][0]
+
+
+@pytest.mark.slow
+def test_the_types_of_the_modules(editor: Path) -> None:
+    """Instead of the bundle they import its source, which has CodeMirror's types."""
+    for module in FOLDER.glob("*.js"):
+        if module.name != BUNDLE:
+            shutil.copy(module, editor)
     options = [
         "--allowJs", "--checkJs", "--noEmit", "--strict", "--target", "es2022", "--module", "es2022",
         "--moduleResolution", "bundler", "--lib", "es2023,dom,dom.iterable",
     ]  # fmt: skip
-    tsc = tmp_path / "node_modules" / ".bin" / "tsc"
-    done = subprocess.run(
-        [str(tsc), *options, *map(str, sorted(FOLDER.glob("*.js")))],
-        capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path,
-    )  # fmt: skip
+    modules = [module.name for module in sorted(FOLDER.glob("*.js"))]
+    done = _run(str(Path("node_modules", ".bin", "tsc")), *options, *modules, cwd=editor)
     assert done.returncode == 0, done.stdout

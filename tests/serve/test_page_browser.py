@@ -69,10 +69,9 @@ def test_a_message_beside_its_columns_and_its_statement(page: Browser) -> None:
     assert changed == ["80.00", "75.00"]
     assert '"price":"75.00"' in page.text(".bytes-of .text")
     page.click(".cause .link")
-    selected = page.script(
-        "const area = document.activeElement; return area.value.slice(area.selectionStart, area.selectionEnd)"
-    )
+    selected = page.editor("return content.getRootNode().getSelection().toString()")
     assert selected == "UPDATE orders SET price = 75 WHERE id = 2;"
+    assert page.editor("return content.querySelector('.cause').textContent") == selected
 
 
 def test_folded_json_keeps_the_digits_of_long_numbers(page: Browser) -> None:
@@ -88,9 +87,11 @@ def test_folded_json_keeps_the_digits_of_long_numbers(page: Browser) -> None:
 def test_problems_are_at_their_line_and_the_stream_stays(page: Browser) -> None:
     page.type_text(SQL + "INSERT INTO orders VALUES ('x', 'y', 1);\n")
     assert "Incorrect integer value" in page.until_text("#problems", "line 5")
-    assert page.texts('.gutter [data-mark="problem"]') == ["5"]
+    numbers = "return [...content.getRootNode().querySelectorAll('.cm-gutterElement.problem')]"
+    assert page.editor(f"{numbers}.map((element) => element.innerText)") == ["5"]
+    assert "Incorrect integer" in page.editor("return content.querySelector('.cm-line.problem').title")
     assert page.texts(".message")
-    assert page.script("return document.getElementById('text').getAttribute('aria-invalid')") == "true"
+    assert page.editor("return content.ariaInvalid") == "true"
 
 
 def test_other_views_of_the_stream_stay_while_the_text_has_problems(page: Browser) -> None:
@@ -168,12 +169,8 @@ def test_the_text_of_a_scenario_that_is_left_at_once_does_not_arrive(page: Brows
     )
     page.until_text("#badge", "correct")
     page.until("return document.querySelector('.list')?.innerText.includes('bench')")
-    assert page.script(
-        "const area = document.getElementById('text'); return [area.readOnly, area.value]"
-    ) == [
-        False,
-        SQL,
-    ]
+    assert page.editor_text() == SQL
+    assert page.editor("return content.ariaReadOnly") is None
 
 
 def test_a_short_link_to_a_long_text_is_not_unpacked(page: Browser, url: str) -> None:
@@ -210,7 +207,7 @@ def test_a_link_has_the_scenario_and_the_options(page: Browser, url: str) -> Non
     link = str(page.script("return location.href"))
     page.open(link)
     page.until("return document.querySelector('.hexdump') !== null")
-    assert page.script("return document.getElementById('text').value") == SQL
+    assert page.editor_text() == SQL
     assert "delete" in page.until_text(".event h4", "delete")
     page.open(f"{url}/#s=AAAA")
     page.until("return document.querySelector('.message') !== null")
@@ -242,6 +239,63 @@ def test_the_keyboard_reaches_messages_and_views(page: Browser) -> None:
     page.script("document.getElementById('tab-messages').focus()")
     page.keys("right")
     assert page.script("return document.activeElement.id") == "tab-compare"
+
+
+def test_the_keyboard_enters_and_leaves_the_editor(page: Browser) -> None:
+    page.editor("content.focus()")
+    focused = "return document.activeElement === document.querySelector('.highlighted')"
+    assert page.script(focused)
+    page.keys("tab")
+    assert page.script("return document.activeElement.id") == "plain"
+    assert page.editor_text() == SQL
+    page.keys("shift", "tab")
+    assert page.script(focused)
+    page.keys("shift", "tab")
+    assert page.script("return document.activeElement.closest('#source') !== null")
+
+
+def test_what_assistive_technology_reads_of_the_editor(page: Browser) -> None:
+    page.type_text(SQL + "INSERT INTO orders VALUES ('x', 'y', 1);\n")
+    page.until_text("#problems", "line 5")
+    nodes = page.devtools("Accessibility.getFullAXTree")["nodes"]
+    (box,) = [node for node in nodes if node.get("role", {}).get("value") == "textbox" and "name" in node
+              and node["name"]["value"] == "Scenario"]  # fmt: skip
+    properties = {entry["name"]: entry["value"]["value"] for entry in box["properties"]}
+    assert properties["multiline"]
+    assert properties["invalid"] == "true"
+    assert "Incorrect integer value" in box["description"]["value"]
+
+
+def test_sql_and_yaml_have_colours(page: Browser) -> None:
+    colours = (
+        "return Object.fromEntries([...content.querySelectorAll('.cm-line span')]"
+        ".map((span) => [span.textContent, getComputedStyle(span).color]))"
+    )
+    sql = page.editor(colours)
+    assert len({sql["CREATE"], sql["'lamp'"], sql["19.90"]}) == 3
+    page.click("[data-kind=yaml]")
+    page.until_text("#badge", "correct")
+    assert page.editor(colours)["version"] != page.editor("return getComputedStyle(content).color")
+
+
+def test_plain_text_is_a_textarea_and_stays_chosen(page: Browser, url: str) -> None:
+    page.click("#plain")
+    area = "const area = document.getElementById('text');"
+    assert page.script(f"{area} return area.value") == SQL
+    page.open(url)
+    page.until("return document.querySelector('.message') !== null")
+    page.script(
+        f"{area} area.value = arguments[0]; area.dispatchEvent(new Event('input', {{bubbles: true}}))",
+        SQL + "INSERT INTO orders VALUES ('x', 'y', 1);\n",
+    )
+    page.until_text("#problems", "line 5")
+    assert page.texts('.gutter [data-mark="problem"]') == ["5"]
+    assert page.script(f"{area} return area.getAttribute('aria-invalid')") == "true"
+    loaded = "return performance.getEntriesByType('resource').some(({name}) => name.endsWith('codemirror.js'))"
+    assert not page.script(loaded), "who wants plain text does not load the editor"
+    page.click("#plain")
+    assert "VALUES ('x', 'y', 1)" in page.editor_text()
+    assert page.script(loaded)
 
 
 TABS = "return [...document.querySelectorAll('#tabs button')].map((tab) => [tab.offsetLeft, tab.offsetWidth])"

@@ -169,7 +169,6 @@ function status(text) {
 /** @param {{line: number, what: string, excerpt: string, hint: string}[]} list */
 function problems(list) {
   editor.mark(new Map(list.filter(({ line }) => line > 0).map(({ line, what }) => [line, { kind: 'problem', text: what }])))
-  editor.area.setAttribute('aria-invalid', String(list.length > 0))
   replace(byId('problems'), list.slice(0, 20).map(({ line, what, excerpt, hint }) => h('li', {},
     line > 0 && h('button', { type: 'button', class: 'link', onclick: () => editor.goTo(line) }, `line ${line}`), line > 0 && ': ',
     shown(excerpt ? `${what}, in ${excerpt}` : what), hint !== '' && h('span', { class: 'null' }, ' ', shown(hint)))))
@@ -238,7 +237,7 @@ async function setKind(kind) {
   delete state.scenario
   delete state[kind === 'sql' ? 'yaml' : 'sql']
   state[/** @type {"sql" | "yaml"} */ (kind)] = drafts[kind]
-  editor.setText(drafts[kind], false)
+  editor.show({ text: drafts[kind], language: kind === 'sql' ? 'sql' : 'yaml', readOnly: false })
   set({})
 }
 
@@ -250,7 +249,7 @@ async function setScenario(name) {
   try {
     const text = await (await request(`/v1/scenarios/${encodeURIComponent(name)}`)).text()
     if (state.scenario !== name) return  // another one has been chosen, or none
-    editor.setText(text, true)
+    editor.show({ text, language: languageOf(name), readOnly: true })
     drafts[languageOf(name)] = text
   } catch (error) {
     if (state.scenario !== name) return
@@ -306,7 +305,7 @@ async function restore(hash) {
     await setKind(kind)
     return
   }
-  editor.setText(state.sql ?? '', false)
+  editor.show({ text: state.sql ?? '', language: 'sql', readOnly: false })
   settings()
   schedule(0)
 }
