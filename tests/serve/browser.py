@@ -100,8 +100,8 @@ class Browser:
     def editor(self, script: str, *arguments: object) -> Any:
         """Return the value of a script about ``content``, the element of CodeMirror that has the text."""
         self.until("return document.querySelector('.highlighted') !== null")
-        find = "const content = document.querySelector('.highlighted').shadowRoot.querySelector('.cm-content');"
-        return self.script(find + script, *arguments)
+        root = "document.querySelector('.highlighted').shadowRoot"
+        return self.script(f"const content = {root}.querySelector('.cm-content'); {script}", *arguments)
 
     def editor_text(self) -> str:
         """Return the lines of the editor that are displayed."""
@@ -114,7 +114,8 @@ class Browser:
         self.keys("control", "a")
         self.editor(
             "const clipboardData = new DataTransfer(); clipboardData.setData('text/plain', arguments[0]);"
-            "content.dispatchEvent(new ClipboardEvent('paste', {clipboardData, bubbles: true, cancelable: true}))",
+            "const how = {clipboardData, bubbles: true, cancelable: true};"
+            "content.dispatchEvent(new ClipboardEvent('paste', how))",
             text,
         )
 

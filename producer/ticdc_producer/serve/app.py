@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from ticdc_producer.serve.service import Service
+    from ticdc_producer.serve.settings import Limits
     from ticdc_producer.serve.tasks.task import Task
 
 _MOST_SECONDS = 600
@@ -61,6 +62,8 @@ class CommandAnswer:
 
 AnswerCommand: TypeAlias = "Callable[[Service, bytes], Awaitable[CommandAnswer]]"
 """Runs the command line of a request."""
+FindTask: TypeAlias = "Callable[[str], Task]"
+"""Returns the task of a number in a path."""
 
 
 def create_app(service: Service, answer_command: AnswerCommand) -> ASGIApp:
@@ -253,8 +256,12 @@ async def _events(task: Task) -> AsyncIterator[str]:
 
 
 def _add_results(app: FastAPI, service: Service) -> None:
-    task = service.worker.task
+    _add_reports(app, service.worker.task)
+    _add_contents(app, service.worker.task, service.settings.limits)
+    _add_expected(app, service.worker.task)
 
+
+def _add_reports(app: FastAPI, task: FindTask) -> None:
     @app.get("/v1/runs/{number}/report")
     def report(number: str) -> dict[str, Any]:
         """Return the report of a run, or the verdict of a verification, as --json prints it."""
@@ -272,6 +279,8 @@ def _add_results(app: FastAPI, service: Service) -> None:
         of_run: Any = content.get("verdict")
         return content if task(number).kind == "verification" else of_run
 
+
+def _add_contents(app: FastAPI, task: FindTask, limits: Limits) -> None:
     @app.get("/v1/runs/{number}/messages", response_class=PlainTextResponse)
     def messages(number: str) -> Response:
         """Return the messages, as JSON lines."""
@@ -280,9 +289,18 @@ def _add_results(app: FastAPI, service: Service) -> None:
     @app.get("/v1/runs/{number}/decoded", response_class=PlainTextResponse)
     def decoded(number: str) -> Response:
         """Return the events that the messages decode to, as JSON lines."""
-        lines, _ = results.decoded_of(task(number), service.settings.limits)
+        lines, _ = results.decoded_of(task(number), limits)
         return _joined(lines)
 
+    @app.get("/v1/runs/{number}/archive", response_class=FileResponse)
+    def archive(number: str) -> Response:
+        """Return the golden folder as a zip file."""
+        return FileResponse(
+            results.archive_of(task(number)), media_type="application/zip", filename="golden.zip"
+        )
+
+
+def _add_expected(app: FastAPI, task: FindTask) -> None:
     @app.get("/v1/runs/{number}/events", response_class=PlainTextResponse)
     def events(number: str) -> Response:
         """Return the expected events, as JSON lines."""
@@ -302,13 +320,6 @@ def _add_results(app: FastAPI, service: Service) -> None:
     def comparison(number: str, request: TablesRequest) -> dict[str, Any]:
         """Compare the rows of a consumer with the expected ones."""
         return results.comparison_of(task(number), request.tables)
-
-    @app.get("/v1/runs/{number}/archive", response_class=FileResponse)
-    def archive(number: str) -> Response:
-        """Return the golden folder as a zip file."""
-        return FileResponse(
-            results.archive_of(task(number)), media_type="application/zip", filename="golden.zip"
-        )
 
 
 def _add_page(app: FastAPI) -> None:

@@ -24,6 +24,7 @@ from ticdc_producer.serve.submission import StreamRequest
 
 if TYPE_CHECKING:
     from ticdc_producer.serve.service import Service
+    from ticdc_producer.serve.streams import Streams
 
 _Text = Annotated[str, Query(max_length=300)]
 _Number = Annotated[int, Query(ge=0, lt=1 << 63)]
@@ -32,6 +33,13 @@ _Partition = Annotated[int, Query(ge=0, lt=1 << 31)]
 
 def add_streams(app: FastAPI, service: Service) -> None:
     """Add the requests for opened streams."""
+    _add_opening(app, service)
+    _add_messages(app, service.streams)
+    _add_rows(app, service.streams)
+    _add_summaries(app, service.streams)
+
+
+def _add_opening(app: FastAPI, service: Service) -> None:
     streams = service.streams
 
     @app.get("/v1/attachments")
@@ -61,6 +69,8 @@ def add_streams(app: FastAPI, service: Service) -> None:
         """Close a stream."""
         streams.close(number)
 
+
+def _add_messages(app: FastAPI, streams: Streams) -> None:
     @app.get("/v1/streams/{number}/messages")
     def messages(
         number: str,
@@ -92,6 +102,8 @@ def add_streams(app: FastAPI, service: Service) -> None:
         stream = streams.opened(number)
         return streams.read(ReadMessage(stream=stream, topic=topic, partition=partition, offset=offset))
 
+
+def _add_rows(app: FastAPI, streams: Streams) -> None:
     @app.get("/v1/streams/{number}/row")
     def row(number: str, row: Annotated[str, Query(max_length=20_000)]) -> dict[str, Any]:
         """Return the changes of one row, by the name that its events have."""
@@ -102,6 +114,8 @@ def add_streams(app: FastAPI, service: Service) -> None:
         """Return the first rows of all tables as of a TSO."""
         return streams.read(ReadTables(stream=streams.opened(number), at=at))
 
+
+def _add_summaries(app: FastAPI, streams: Streams) -> None:
     @app.get("/v1/streams/{number}/timeline")
     def timeline(number: str) -> dict[str, Any]:
         """Return commit-ts against offset: a chart of each partition."""
