@@ -192,3 +192,21 @@ def test_json_scalars_have_their_paths_and_positions() -> None:
         (0, ("cA",)): b'"x, \\"y\\""',
         (1, ("e",)): b"true",
     }
+
+
+def test_objects_and_lists_that_are_not_wanted_are_passed_over() -> None:
+    text = '{"é": {"x": ["}", 1]}, "a": {"b": [9], "c": 2}, "d": [[3]]} {"a": {"c": 4}}'.encode()
+    scalars = [
+        (number, path, text[start:end])
+        for number, path, start, end in json_scalars(text, 0, len(text), {(), ("a",)}.__contains__)
+    ]
+    assert scalars == [(0, ("a", "c"), b"2"), (1, ("a", "c"), b"4")]
+
+
+@pytest.mark.parametrize(
+    "hostile", [b"[" * 100_000, b'{"x":' * 100_000, b"9" * 10_000, b'"' + b"x" * 9, b"NaN{"]
+)
+def test_what_is_passed_over_may_be_hostile(hostile: bytes) -> None:
+    text = b'{"a": 1, "b": {"c": ' + hostile + b'}, "d": 2}'
+    paths = [path for _, path, _, _ in json_scalars(text, 0, len(text), {()}.__contains__)]
+    assert paths == ([("a",), ("d",)] if hostile.isdigit() else [("a",)])

@@ -20,6 +20,8 @@ MOST_MESSAGE_BYTES = 64 << 10
 _MOST_VALUE = 2000
 """Characters of a column's value in an event."""
 _MOST_EXACT = 1 << 53
+_EXACT = frozenset({str, type(None), bool, float})
+"""The types of most values, which need no call."""
 _ERROR = ("error", "error_byte", "error_expected")
 
 SpansOf: TypeAlias = Callable[[bytes | None, bytes | None], Sequence[ByteSpan]]
@@ -28,19 +30,17 @@ SpansOf: TypeAlias = Callable[[bytes | None, bytes | None], Sequence[ByteSpan]]
 
 def exact(members: Mapping[str, object]) -> dict[str, object]:
     """Return a JSON object in which numbers that JavaScript would round are texts."""
-    return {name: _exact(member) for name, member in members.items()}
+    return {name: member if type(member) in _EXACT else _exact(member) for name, member in members.items()}
 
 
 def _exact(value: object) -> object:
     """Return JSON in which numbers that JavaScript would round are texts."""
-    if value is None or isinstance(value, str):  # most values
-        return value
+    if isinstance(value, int):
+        return value if -_MOST_EXACT <= value <= _MOST_EXACT else str(value)
     if isinstance(value, Mapping):
-        return {str(name): _exact(member) for name, member in value.items()}
+        return exact(value)
     if isinstance(value, list | tuple):
-        return [_exact(member) for member in value]
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _MOST_EXACT:
-        return str(value)
+        return [member if type(member) in _EXACT else _exact(member) for member in value]
     return value
 
 
@@ -81,10 +81,6 @@ def _cut(value: object, most: int = _MOST_VALUE) -> object:
     return {kind: text[:most], "length": len(text)}
 
 
-def _span(span: ByteSpan) -> dict[str, object]:
-    return {name: getattr(span, name) for name in ByteSpan.__slots__}
-
-
 class HeaderRow(TypedDict):
     """A header of a message."""
 
@@ -110,7 +106,7 @@ def message_objects(
     spans_of: SpansOf,
     extra: Callable[[DecodedRow], Mapping[str, object]] = lambda _row: {},
 ) -> Iterator[dict[str, object]]:
-    """Yield messages with their events.
+    """Yield messages with their events, in which numbers that JavaScript would round are texts.
 
     :param messages: shape ``MESSAGES``, in the order of topic, partition and offset.
     :param events: shape ``DECODED``, in the same order; those of other messages are left out.
@@ -136,8 +132,8 @@ def message_objects(
                 {"key": header["key"], "value": bytes_content(header["value"])}
                 for header in message["headers"] or ()
             ],
-            "events": [{**event_object(row), **extra(row)} for row in of_message],
-            "spans": [_span(span) for span in spans_of(key, value)] if small else [],
+            "events": [exact({**event_object(row), **extra(row)}) for row in of_message],
+            "spans": [span._asdict() for span in spans_of(key, value)] if small else [],
         }
 
 

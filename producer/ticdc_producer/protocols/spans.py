@@ -9,16 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 ImageName: TypeAlias = Literal["before", "after", ""]
 ColumnPath: TypeAlias = tuple[ImageName, str]
 """The image and the column of a value."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ByteSpan:
+class ByteSpan(NamedTuple):
     """A range of the bytes of a key or value.
 
     :param part: ``key`` or ``value``.
@@ -43,18 +41,34 @@ _TOKEN = re.compile(rb'[ \t\r\n]*(?:([{}\[\],:])|("(?:[^"\\]|\\.)*+")|([^\s{}\[\
 _MOST_DEPTH = 50
 
 
-def json_scalars(data: bytes, start: int, end: int) -> Iterator[tuple[int, Path, int, int]]:
+_DECODER = json.JSONDecoder(strict=False, parse_int=float)
+"""Finds the end of a value. As a float, a long number is no error."""
+
+
+def json_scalars(
+    data: bytes, start: int, end: int, enters: Callable[[Path], bool] = lambda _path: True
+) -> Iterator[tuple[int, Path, int, int]]:
     """Yield the scalars of JSON values that follow each other, up to an error.
 
+    :param enters: whether the scalars in the object or list at a path are wanted; others are passed over,
+        which is much faster: a message of Debezium is mostly its schema.
     :return: number of the value, path in it, first byte and end of each scalar.
     """
+    text = data[start:end].decode("latin-1")  # a character for each byte
     path: list[str | int] = []
     kinds: list[bytes] = []
     number, position, name = 0, start, False
     while (match := _TOKEN.match(data, position, end)) is not None:
         position = match.end()
-        mark, text, other = match.groups()
+        mark, quoted, other = match.groups()
         if mark in (b"{", b"["):
+            if not enters(tuple(path)):
+                try:
+                    position = start + _DECODER.raw_decode(text, position - 1 - start)[1]
+                except (ValueError, RecursionError):
+                    return
+                number += not kinds
+                continue
             if len(kinds) == _MOST_DEPTH:
                 return
             kinds.append(mark)
@@ -72,10 +86,10 @@ def json_scalars(data: bytes, start: int, end: int) -> Iterator[tuple[int, Path,
                 path[-1] += 1
         elif mark == b":":
             name = False
-        elif name and text is not None:
-            path[-1] = _text(text)
+        elif name and quoted is not None:
+            path[-1] = _text(quoted)
         else:
-            content = text if text is not None else other
+            content = quoted if quoted is not None else other
             yield number, tuple(path), position - len(content), position
             number += not kinds
 
@@ -87,7 +101,8 @@ def scalar_at(data: bytes | None, *paths: Path) -> bytes:
     b'"u"'
     """
     data = data or b""
-    scalars = json_scalars(data, 0, len(data))
+    above = {path[:length] for path in paths for length in range(len(path))}
+    scalars = json_scalars(data, 0, len(data), above.__contains__)
     return next((data[start:end] for _, path, start, end in scalars if path in paths), b"")
 
 
@@ -101,10 +116,36 @@ def _text(quoted: bytes) -> str:
         return quoted[1:-1].decode("utf-8", "replace")
 
 
+class ColumnPaths:
+    """The paths of the values of columns: members of objects at fixed paths.
+
+    :param images: the image at each path.
+    :param after: the names that may follow the name of a column.
+    """
+
+    def __init__(self, images: Mapping[Path, ImageName], *after: Path) -> None:
+        self._images, self._after = images, after or ((),)
+        self._above = {image[:length] for image in images for length in range(len(image) + 1)}
+        self._longest = max(map(len, self._after))
+
+    def lead_through(self, path: Path) -> bool:
+        """Return whether a column's value may be in the object or list at a path."""
+        above = self._above
+        return path in above or any(path[:-length] in self._images for length in range(1, self._longest + 1))
+
+    def column_at(self, path: Path) -> ColumnPath | None:
+        """Return the image and the column of the value at a path; None for other values."""
+        for after in self._after:
+            end = len(path) - len(after)
+            if end > 0 and path[end:] == after and (image := self._images.get(path[: end - 1])) is not None:
+                return image, str(path[end - 1])
+        return None
+
+
 def json_spans(
     part: Literal["key", "value"],
     data: bytes | None,
-    column_at: Callable[[Path], ColumnPath | None],
+    paths: ColumnPaths,
     *,
     start: int = 0,
     end: int | None = None,
@@ -112,12 +153,12 @@ def json_spans(
 ) -> Iterator[ByteSpan]:
     """Yield the ranges of the columns' values in JSON.
 
-    :param column_at: the image and the column at a path; None for other values.
     :param event: index of the event; None: that of the JSON value.
     """
     data = data or b""
-    for number, path, first, last in json_scalars(data, start, len(data) if end is None else end):
-        if (column := column_at(path)) is not None:
+    end = len(data) if end is None else end
+    for number, path, first, last in json_scalars(data, start, end, paths.lead_through):
+        if (column := paths.column_at(path)) is not None:
             image, name = column
             yield ByteSpan(
                 part=part,
@@ -128,18 +169,3 @@ def json_spans(
                 image=image,
                 column=name,
             )
-
-
-def member_of(images: Mapping[Path, ImageName], *after: str) -> Callable[[Path], ColumnPath | None]:
-    """Return the function for values that are members of objects at fixed paths.
-
-    :param images: the image at each path.
-    :param after: names that follow the name of the column.
-    """
-
-    def column_at(path: Path) -> ColumnPath | None:
-        end = len(path) - len(after)
-        image = images.get(path[: end - 1]) if end > 0 and path[end:] == after else None
-        return None if image is None else (image, str(path[end - 1]))
-
-    return column_at

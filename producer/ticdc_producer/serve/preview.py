@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import islice
 from time import perf_counter
 from typing import Any
@@ -54,7 +55,7 @@ class Preview:
         except (ScenarioError, ScenarioProblems) as error:
             content = {"problems": [*_problems(error)]}
         content["seconds"] = round(perf_counter() - started, 4)
-        return Result("problems" not in content, exact(content), _NO_TEXTS)
+        return Result("problems" not in content, content, _NO_TEXTS)
 
     def _content(self) -> dict[str, object]:
         scenario = self.scenario.parsed(self.settings)
@@ -165,6 +166,7 @@ def preview_content(preview: StreamPreview, limits: Limits) -> dict[str, object]
     report, verdict = preview.report.to_json(), preview.report.verdict
     job = preview.job
 
+    @cache  # resolved events have the same bytes in each partition
     def spans_of(key: bytes | None, value: bytes | None) -> list[ByteSpan]:
         return annotate(job.changefeed.protocol, key, value, preview.options)
 
@@ -174,10 +176,9 @@ def preview_content(preview: StreamPreview, limits: Limits) -> dict[str, object]
             return {}
         return {"lines": cause.lines, "change": cause.change, "rows": cause.rows}
 
-    return {
+    content = {
         "protocol": job.changefeed.protocol,
         "total": preview.total,
-        "messages": [*message_objects(messages, preview.events, spans_of, extra)],
         "times": _times(job, preview.resolved),
         "resolved": bool(preview.resolved),
         "faults": preview.faults,
@@ -185,6 +186,10 @@ def preview_content(preview: StreamPreview, limits: Limits) -> dict[str, object]
         "not_injected": preview.report.not_injected,
         "verdict": None if verdict is None else verdict_content(verdict, preview.report.requested_faults),
         **{name: report[name] for name in ("warnings", "discarded", "skipped")},
+    }
+    return {
+        **exact(content),
+        "messages": [*message_objects(messages, preview.events, spans_of, extra)],
     }
 
 

@@ -11,7 +11,7 @@ from ticdc_producer.model.option_type import Boolean
 from ticdc_producer.model.parameter import Parameter, SinkKind, own_parameter
 from ticdc_producer.protocols.base import BatchDecoder, Decoder, Encoder
 from ticdc_producer.protocols.row_options import CanalJSONOptions
-from ticdc_producer.protocols.spans import ByteSpan, ImageName, Path, json_spans, member_of, scalar_at
+from ticdc_producer.protocols.spans import ByteSpan, ColumnPaths, ImageName, Path, json_spans, scalar_at
 from ticdc_producer.protocols.spec import (
     BenchmarkLine,
     ConformanceOptions,
@@ -88,7 +88,7 @@ def _sorted_types(types: bytes) -> bytes:
 def _annotate(_key: bytes | None, value: bytes | None, _options: Options) -> Iterator[ByteSpan]:
     data: ImageName = "before" if scalar_at(value, ("type",)) == b'"DELETE"' else "after"
     images: dict[Path, ImageName] = {("data", 0): data, ("old", 0): "before"}
-    yield from json_spans("value", value, member_of(images))
+    yield from json_spans("value", value, ColumnPaths(images))
 
 
 SPEC = ProtocolSpec(

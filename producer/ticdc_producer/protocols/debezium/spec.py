@@ -11,7 +11,7 @@ from ticdc_producer.model.option_type import Boolean, Choice, Plain, Text
 from ticdc_producer.model.parameter import Parameter, own_parameter
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.row_options import DebeziumOptions
-from ticdc_producer.protocols.spans import ByteSpan, ImageName, Path, json_spans, member_of, scalar_at
+from ticdc_producer.protocols.spans import ByteSpan, ColumnPaths, ImageName, Path, json_spans, scalar_at
 from ticdc_producer.protocols.spec import BenchmarkLine, ConformanceOptions, Options, ProtocolSpec, Signature
 from ticdc_producer.protocols.wire import WireFormat, without_number
 
@@ -59,13 +59,17 @@ def _without_start_ts(value: bytes) -> bytes:
     return _without_ts_ms(without_number(b',"start_ts":', value))
 
 
+_IMAGES: dict[Path, ImageName] = {("after",): "after", ("before",): "before"}
+_VALUE_COLUMNS = ColumnPaths({
+    **_IMAGES, **{("payload", *path): image for path, image in _IMAGES.items()},
+})  # fmt: skip
+
+
 def _annotate(key: bytes | None, value: bytes | None, _options: Options) -> Iterator[ByteSpan]:
-    after: dict[Path, ImageName] = {("after",): "after", ("before",): "before"}
-    images = {**after, **{("payload", *path): image for path, image in after.items()}}
     op = scalar_at(value, ("payload", "op"), ("op",))
     of_key: ImageName = "before" if op == b'"d"' else "after"
-    yield from json_spans("key", key, member_of({(): of_key, ("payload",): of_key}))
-    yield from json_spans("value", value, member_of(images))
+    yield from json_spans("key", key, ColumnPaths({(): of_key, ("payload",): of_key}))
+    yield from json_spans("value", value, _VALUE_COLUMNS)
 
 
 CLUSTER_ID = own_parameter("cluster-id", Text(), "default", "TiCDC's cluster id (TiCDC: a server setting).")

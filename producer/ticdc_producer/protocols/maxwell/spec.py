@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.batch_options import MAX_ROWS, WorkerOptions
-from ticdc_producer.protocols.spans import ByteSpan, json_spans, member_of
+from ticdc_producer.protocols.spans import ByteSpan, ColumnPaths, json_spans
 from ticdc_producer.protocols.spec import BenchmarkLine, ConformanceOptions, Options, ProtocolSpec, Signature
 from ticdc_producer.protocols.wire import EventBytes, WireFormat
 
@@ -46,7 +46,7 @@ def _minimal(_key: bytes, value: bytes) -> list[tuple[object, ...]]:
 
 
 def _annotate(_key: bytes | None, value: bytes | None, _options: Options) -> Iterator[ByteSpan]:
-    yield from json_spans("value", value, member_of({("data",): "after", ("old",): "before"}))
+    yield from json_spans("value", value, ColumnPaths({("data",): "after", ("old",): "before"}))
 
 
 SPEC = ProtocolSpec(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from ticdc_producer.model.option_type import Boolean
 from ticdc_producer.model.parameter import own_parameter
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.batch_options import OpenOptions
-from ticdc_producer.protocols.spans import ByteSpan, ImageName, Path, json_spans, member_of
+from ticdc_producer.protocols.spans import ByteSpan, ColumnPaths, json_spans
 from ticdc_producer.protocols.spec import BenchmarkLine, ConformanceOptions, Options, ProtocolSpec, Signature
 from ticdc_producer.protocols.wire import EventBytes, WireFormat
 
@@ -74,7 +74,7 @@ def _minimal(key: bytes, value: bytes) -> list[tuple[object, ...]]:
     return events
 
 
-_IMAGES: Mapping[Path, ImageName] = {("u",): "after", ("p",): "before", ("d",): "before"}
+_COLUMNS = ColumnPaths({("u",): "after", ("p",): "before", ("d",): "before"}, ("v",))
 
 
 def _annotate(key: bytes | None, value: bytes | None, _options: Options) -> Iterator[ByteSpan]:
@@ -89,8 +89,7 @@ def _annotate(key: bytes | None, value: bytes | None, _options: Options) -> Iter
         yield ByteSpan(
             part="value", start=start - _LENGTH, end=start, name=f"length of event {event}", event=-1
         )
-        column_at = member_of(_IMAGES, "v")
-        yield from json_spans("value", value, column_at, start=start, end=end, event=event)
+        yield from json_spans("value", value, _COLUMNS, start=start, end=end, event=event)
 
 
 def _frames(data: bytes, position: int) -> Iterator[tuple[int, int]]:

@@ -12,7 +12,7 @@ from ticdc_producer.model.option_type import Boolean, Choice, IntRange, Plain
 from ticdc_producer.model.parameter import CODEC, Parameter
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.row_options import SimpleOptions
-from ticdc_producer.protocols.spans import ByteSpan, ImageName, Path, json_spans, member_of
+from ticdc_producer.protocols.spans import ByteSpan, ColumnPaths, json_spans
 from ticdc_producer.protocols.spec import (
     BenchmarkLine,
     ConformanceOptions,
@@ -138,15 +138,17 @@ def _avro_spans(value: bytes) -> Iterator[ByteSpan]:
             )
 
 
+_COLUMNS = ColumnPaths({("data",): "after", ("old",): "before"}, (), ("value",))
+"""A TIMESTAMP is an object, which has its value and its time zone."""
+
+
 def _annotate(_key: bytes | None, value: bytes | None, _options: Options) -> Iterator[ByteSpan]:
     from ticdc_producer.protocols.simple.avro_envelope import is_avro
 
     if value is not None and is_avro(value):
         yield from _avro_spans(value)
         return
-    images: dict[Path, ImageName] = {("data",): "after", ("old",): "before"}
-    member, of_timestamp = member_of(images), member_of(images, "value")
-    yield from json_spans("value", value, lambda path: member(path) or of_timestamp(path))
+    yield from json_spans("value", value, _COLUMNS)
 
 
 SPEC = ProtocolSpec(
