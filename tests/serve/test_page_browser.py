@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 from collections.abc import Iterator
 
 import pytest
-import uvicorn
 
 from tests.serve.browser import MISSING, Browser, browser
-from tests.serve.service_app import application
+from tests.serve.service_page import served
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=MISSING)]
 
@@ -24,14 +21,8 @@ DELETE FROM orders WHERE id = 1;
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """The address of a service without a Kafka."""
-    with application() as app, socket.socket() as listener:
-        server = uvicorn.Server(uvicorn.Config(app.asgi, log_config=None, access_log=False))
-        listener.bind(("127.0.0.1", 0))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        server.should_exit = True
-        thread.join(60)
+    with served() as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import socket
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import uvicorn
 
 from tests.serve.browser import MISSING, Browser, browser
-from tests.serve.service_app import application
+from tests.serve.service_page import served, write_dump
 from ticdc_producer import api
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.serve.settings import Limits, ServeSettings
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=MISSING)]
-COUNT = 100_000
 _PAGE = 500
-
-
-def write_dump(path: Path) -> None:
-    """Write what kcat -J prints of a topic of Canal-JSON: a row per message, which is inserted or updated."""
-    with path.open("w") as file:
-        for number in range(COUNT):
-            row, time = number % 30_000, 1_600_000_000_000 + number
-            is_first = number < 30_000
-            value = {
-                "id": 0, "database": "shop", "table": "orders", "pkNames": ["id"], "isDdl": False,
-                "type": "INSERT" if is_first else "UPDATE", "es": time, "ts": time, "sql": "",
-                "sqlType": {"id": 4, "v": 4}, "mysqlType": {"id": "int", "v": "int"},
-                "old": None if is_first else [{"id": str(row), "v": str(number - 30_000)}],
-                "data": [{"id": str(row), "v": str(number)}], "_tidb": {"commitTs": time << 18},
-            }  # fmt: skip
-            line = {"topic": "orders", "partition": row % 3, "offset": number // 3, "ts": time, "key": None}
-            file.write(json.dumps({**line, "payload": json.dumps(value)}) + "\n")
 
 
 @pytest.fixture(scope="module")
@@ -53,19 +30,6 @@ def url(dump: Path) -> Iterator[str]:
     """The address of a service with one stream, and without a Kafka."""
     with served(ServeSettings(attachments={"orders": str(dump)})) as address:
         yield address
-
-
-@contextmanager
-def served(settings: ServeSettings) -> Iterator[str]:
-    """Serve requests on a free port; yields the address."""
-    with application(settings) as app, socket.socket() as listener:
-        server = uvicorn.Server(uvicorn.Config(app.asgi, log_config=None, access_log=False))
-        listener.bind(("127.0.0.1", 0))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        server.should_exit = True
-        thread.join(60)
 
 
 @pytest.fixture(scope="module")
