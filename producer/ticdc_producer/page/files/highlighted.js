@@ -34,6 +34,7 @@ const THEME = EditorView.theme({
   '.cm-panels': { background: 'var(--panel)', color: 'var(--text)', borderColor: 'var(--line)' },
   '.cm-textfield, .cm-button': { background: 'var(--page)', color: 'var(--text)', border: '1px solid var(--line)', borderRadius: '5px' },
   '.cm-panel.cm-search [name=close]': { color: 'var(--text)' },
+  '.cm-panel :focus-visible': { outline: '2px solid var(--accent)', outlineOffset: '1px' },
 })
 
 class LineMark extends GutterMarker {
