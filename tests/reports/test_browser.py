@@ -98,7 +98,7 @@ def test_a_verified_stream_with_its_messages_and_its_timeline(chromium: Browser,
     chromium.click(".event .link")
     chromium.until("return document.querySelectorAll('.history li').length > 0")
     chromium.click("#tab-tables")
-    last = chromium.until_text(".states[aria-busy=false]", "1 row")
+    last = chromium.until_text(".states[aria-busy=false]", "2 rows")
     chromium.click('[aria-label="Earlier"]')
     chromium.until("return document.querySelector('.states').innerText !== arguments[0]", last)
     chromium.click("#tab-timeline")
