@@ -1,6 +1,8 @@
-"""Times previews of 50 statements in the process that makes them: ``python -m benchmarks.previews``.
+"""Times previews of 50 statements: ``python -m benchmarks.previews``.
 
-Prints the median of the processor time and of the elapsed time, after some previews that fill the caches.
+Prints the median of the processor time and of the elapsed time in a process that makes them, after some
+previews that fill the caches; then the elapsed time of requests to a service, of which two processes make
+previews of several protocols.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from statistics import median
 from time import perf_counter, process_time
 from typing import Any
 
+from tests.serve.service_app import application
 from ticdc_producer.serve.preview import Preview
 from ticdc_producer.serve.settings import ServeSettings
 from ticdc_producer.serve.submission import PreviewRequest
@@ -30,11 +33,16 @@ def statements() -> str:
     return "".join((table, *inserts, *updates, *deletes))
 
 
+def request_of(
+    protocols: tuple[str, ...], *, verify: bool = False, change: str | None = None
+) -> PreviewRequest:
+    """Return the request of a preview."""
+    return PreviewRequest(sql=statements(), protocols=protocols, partitions=3, verify=verify, change=change)
+
+
 def preview_of(protocols: tuple[str, ...], *, verify: bool = False, change: str | None = None) -> Result:
     """Return a preview."""
-    request = PreviewRequest(
-        sql=statements(), protocols=protocols, partitions=3, verify=verify, change=change
-    )
+    request = request_of(protocols, verify=verify, change=change)
     scenario = PostedScenario(file="scenario.sql", text=statements().encode())
     return Preview(request=request, scenario=scenario, settings=ServeSettings())(lambda _news: None)
 
@@ -53,6 +61,24 @@ def measured(protocols: tuple[str, ...], *, verify: bool, change: str | None) ->
     return 1000 * (process_time() - processor), 1000 * (perf_counter() - elapsed)
 
 
+def print_service() -> None:
+    """Print the elapsed times of requests to a service."""
+    with application() as app:
+        service = app.service
+        service.preview(request_of(SIX))  # both processes start
+        for protocols, change, text in (
+            (SIX[:1], None, "messages"),
+            (SIX, None, "messages"),
+            (SIX, a_change(), "one change"),
+        ):
+            times = []
+            for _ in range(3 * REPEATS):
+                started = perf_counter()
+                service.preview(request_of(protocols, change=change))
+                times.append(1000 * (perf_counter() - started))
+            print(f"{len(protocols):9}  {text:13}  {'':12}  {median(times[REPEATS:]):10.0f}", flush=True)
+
+
 def main() -> None:
     """Print a line for each kind of preview."""
     print("protocols  of             processor ms  elapsed ms")
@@ -65,6 +91,8 @@ def main() -> None:
             times = [measured(protocols, verify=verify, change=change) for _ in range(REPEATS)][3:]
             processor, elapsed = (median(column) for column in zip(*times, strict=True))
             print(f"{len(protocols):9}  {text:13}  {processor:12.0f}  {elapsed:10.0f}", flush=True)
+    print("by the service")
+    print_service()
 
 
 if __name__ == "__main__":

@@ -213,6 +213,19 @@ def test_one_change_has_the_messages_that_it_has_in_the_whole_stream(app: App) -
         assert alone["total"] == of_protocol["total"]
 
 
+def test_two_processes_make_what_one_makes() -> None:
+    with application() as started:
+        protocols = (*SIX, "nothing")
+        of_one = preview(started, sql=SQL, protocols=protocols, verify=True)
+        second = started.service._previews[1]
+        second.start()
+        assert second.is_ready
+        of_two = preview(started, sql=SQL, protocols=protocols, verify=True)
+        assert {**of_two, "seconds": 0} == {**of_one, "seconds": 0}
+        (problem,) = preview(started, sql="CREATE TABEL t", protocols=SIX)["problems"]
+        assert problem["line"] == 1
+
+
 def test_a_preview_that_does_not_end_delays_no_other_one() -> None:
     with application(ServeSettings(limits=Limits(check_seconds=600))) as started:
         hangs = threading.Thread(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import islice
+from itertools import islice, zip_longest
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import EnvironmentFailure, ProducerError, ScenarioError, ScenarioProblems
@@ -57,6 +57,15 @@ class Preview:
         content["seconds"] = round(perf_counter() - started, 4)
         return Result("problems" not in content, content, _NO_TEXTS)
 
+    def halves(self) -> tuple[Preview, Preview]:
+        """Return the previews of every second protocol, and of the others; ``joined`` makes one of them."""
+        names = self.request.protocols
+        first, second = (
+            replace(self, request=self.request.model_copy(update={"protocols": half}))
+            for half in (names[::2], names[1::2])
+        )
+        return first, second
+
     def _content(self) -> dict[str, object]:
         scenario = self.scenario.parsed(self.settings)
         histories = _Histories(self.request, scenario, self.settings)
@@ -83,6 +92,20 @@ class Preview:
         except ProducerError as error:
             return {"protocol": protocol, "error": error_content(error)}
         return content
+
+
+def joined(first: dict[str, object], second: dict[str, object]) -> dict[str, object]:
+    """Return the content of a preview from those of its halves. Each has the problems of the scenario."""
+    for content in (first, second):
+        if "problems" in content:
+            return content
+    halves = (cast("list[object]", content["previews"]) for content in (first, second))
+    both = [preview for pair in zip_longest(*halves) for preview in pair if preview is not None]
+    return {
+        **first,
+        "previews": both,
+        "seconds": max(cast(float, content["seconds"]) for content in (first, second)),
+    }
 
 
 _LONGEST_STATEMENT = 2000

@@ -84,6 +84,12 @@ class RequestProcess:
         """Whether it does a work."""
         return self._turn.locked()
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether it runs and does no work, so that a work begins at once."""
+        child = self._child
+        return child is not None and not child.ended and not self.is_busy
+
     def start(self) -> None:
         """Start the process before the first work."""
         with suppress(ProducerError), self._turn:  # the first work reports it

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 from ticdc_producer.errors import ProducerError, RefusedRequest
 from ticdc_producer.kafka.embedded.broker import StartingKafka
 from ticdc_producer.serve.posted import PostedFiles, allowed_cluster, with_variables
-from ticdc_producer.serve.preview import Preview
+from ticdc_producer.serve.preview import Preview, joined
 from ticdc_producer.serve.request_process import (
     CheckRun,
     CheckScenario,
@@ -76,7 +77,8 @@ class Service:
         self._decodes = RequestProcess(
             self._folder, limits.seconds, limits.memory_bytes, "decoding the topic"
         )
-        # The second one starts if a preview is requested while the first one makes another.
+        # The second one starts if a preview is requested while the first one makes another, or has several
+        # protocols.
         self._previews = [
             RequestProcess(self._folder, limits.check_seconds, limits.memory_bytes, "the preview", warm_up)
             for warm_up in (texts, None)
@@ -172,8 +174,21 @@ class Service:
         if scenario is None:
             raise RefusedRequest("a preview requires a scenario", status=422)
         work = Preview(request=request, scenario=scenario, settings=self._own_settings)
-        process = next((process for process in self._previews if not process.is_busy), self._previews[0])
+        first, second = self._previews
+        if len(request.protocols) > 1 and not first.is_busy:
+            if second.is_ready:
+                return self._halved(work, is_abandoned)
+            if not second.is_busy:  # it is there for the next one
+                threading.Thread(target=second.start, name="previews", daemon=True).start()
+        process = next((process for process in self._previews if not process.is_busy), first)
         return process.do(work, is_abandoned).content
+
+    def _halved(self, work: Preview, is_abandoned: Callable[[], bool]) -> dict[str, object]:
+        """Return a preview of which each process makes half of the protocols."""
+        with ThreadPoolExecutor(1) as pool:
+            first, second = work.halves()
+            of_second = pool.submit(self._previews[1].do, second, is_abandoned)
+            return joined(self._previews[0].do(first, is_abandoned).content, of_second.result().content)
 
     def upload(self, name: str, text: bytes) -> None:
         """Store a scenario, with the errors of ``run``.
