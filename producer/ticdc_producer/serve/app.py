@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+import msgspec
 from fastapi import Depends, FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
@@ -350,10 +351,13 @@ def _add_previews(app: FastAPI, service: Service) -> None:
     @app.post("/v1/previews")
     async def preview(connection: Request, request: PreviewRequest) -> Response:
         """Return the messages of a small scenario in several protocols, which no Kafka gets."""
+
         # A page that is typed in asks again.
-        return await abandonable(
-            connection, lambda is_abandoned: JSONResponse(service.preview(request, is_abandoned))
-        )
+        def answer(is_abandoned: Callable[[], bool]) -> Response:
+            content = msgspec.json.encode(service.preview(request, is_abandoned))
+            return Response(content, media_type="application/json")
+
+        return await abandonable(connection, answer)
 
 
 def _add_reading(app: FastAPI, service: Service) -> None:

@@ -109,8 +109,11 @@ def failure_of(error: ProducerError) -> TaskFailure:
 
 
 def write_message(message: Message) -> bytes:
-    """Encode a message. Lone surrogates are escaped, which msgspec cannot do."""
-    return json.dumps(msgspec.to_builtins(message)).encode()
+    """Encode a message."""
+    try:
+        return msgspec.json.encode(message)
+    except UnicodeEncodeError:  # lone surrogates, which msgspec cannot escape
+        return json.dumps(msgspec.to_builtins(message)).encode()
 
 
 def read_message(data: bytes) -> Message:
@@ -118,8 +121,12 @@ def read_message(data: bytes) -> Message:
 
     :raises NotAMessage: for other data.
     """
+    message: Message
     try:
-        message: Message = msgspec.convert(json.loads(data), Message)
-    except (ValueError, RecursionError):
-        raise NotAMessage from None
+        message = msgspec.json.decode(data, type=Message)
+    except (ValueError, RecursionError):  # lone surrogates, or no message
+        try:
+            message = msgspec.convert(json.loads(data), Message)
+        except (ValueError, RecursionError):
+            raise NotAMessage from None
     return message
