@@ -1,4 +1,4 @@
-"""The files that the ``SOURCE`` commands of a scenario's SQL read.
+"""The files that ``SOURCE`` commands and ``LOAD DATA`` statements of a scenario's SQL read.
 
 A file is named relative to the folder of the scenario, also in a file that is itself sourced: as by a mysql
 client that runs in this folder. All files are read before the first statement runs.
@@ -6,13 +6,15 @@ client that runs in this folder. All files are read before the first statement r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.sql.text.lexer import is_utf8_outside_of_strings, sections
+from ticdc_producer.scenario.sql.text.dialect import string_text
+from ticdc_producer.scenario.sql.text.lexer import LITERAL_PATTERNS, is_utf8_outside_of_strings, sections
 
 MAX_BYTES = 64 << 20
 """Bytes of a scenario, with the files that it sources."""
@@ -21,10 +23,10 @@ _MAX_DEPTH, _MAX_COMMANDS = 16, 1_000
 
 @dataclass(frozen=True, slots=True)
 class SourcedFile:
-    """A file that a ``SOURCE`` command reads.
+    """A file that a ``SOURCE`` command, or a ``LOAD DATA``, reads.
 
     :param file: its path, as errors name it.
-    :param text: its SQL.
+    :param text: its content.
     """
 
     file: str
@@ -32,7 +34,13 @@ class SourcedFile:
 
 
 SourcedFiles: TypeAlias = Mapping[tuple[str, int], SourcedFile]
-"""The sourced files by file and line of their ``SOURCE`` commands."""
+"""The sourced files by file and line of their ``SOURCE`` commands; those of LOAD DATA, see ``loaded_by``."""
+_LOAD = re.compile(rf"\bLOAD\s+DATA\b[^;'\"]*?\bINFILE\s*({LITERAL_PATTERNS['string']})", re.IGNORECASE)
+
+
+def loaded_by(name: str) -> tuple[str, int]:
+    """Return the key of a file that ``LOAD DATA`` reads, in place of those of ``SOURCE`` commands."""
+    return name, 0
 
 
 @dataclass
@@ -78,6 +86,23 @@ class SourceReader:
             except ScenarioError as error:
                 raise error.at(file, at) from None
             self._read(sourced.text, sourced.file, 1, (*above, path))
+        for match in _LOAD.finditer(text):
+            try:
+                self._load(string_text(match[1]))
+            except ScenarioError as error:
+                raise error.at(file, line + text.count("\n", 0, match.start())) from None
+
+    def _load(self, name: str) -> None:
+        """Read a file of ``LOAD DATA``. One that cannot be read is an error only if the statement runs."""
+        try:
+            path = self._path(name)
+        except ScenarioError:
+            return
+        self.paths.add(str(self.folder / name))
+        if path.is_file() and loaded_by(name) not in self.files:
+            text = read_content(path).decode("utf-8", "surrogateescape")
+            self._count(loaded := SourcedFile(str(self.folder / name), text))
+            self.files[loaded_by(name)] = loaded
 
     def _path(self, name: str) -> Path:
         """Return the path of a file without symbolic links.

@@ -15,7 +15,7 @@ class Refusal(NamedTuple):
 
 REFUSED: dict[str, tuple[Refusal, ...]] = {
     "statements": (
-        Refusal("LOAD", "load data infile 'x' into table t"),
+        Refusal("WITH in LOAD DATA", "load data local infile 'x' into table t with detached"),
         Refusal("IMPORT", "import into t from 'x'"),
         Refusal("BATCH", "batch on id limit 1 delete from t"),
         Refusal("FLASHBACK TABLE", "flashback table t to x"),
@@ -55,6 +55,7 @@ REJECTED_BY_TIDB: tuple[Refusal, ...] = (
         "create procedure p() begin delete from t; end",
     ),
     Refusal("CALL", "call p()"),
+    Refusal("LOAD DATA without LOCAL", "load data infile 'x' into table t"),
     Refusal("SELECT … INTO a variable", "select max(id) into @n from t"),
     Refusal("START TRANSACTION READ ONLY", "start transaction read only"),
     Refusal("SET TRANSACTION", "set transaction read only"),

@@ -12,6 +12,7 @@ from ticdc_producer.scenario.sql.text.statements import Statement, stored_progra
 GENERAL = "docs/sql.md lists the SQL that runs: write it with statements of that list, or leave it out"
 _ADVICE: tuple[tuple[str, str], ...] = (
     ("CALL", "write the statements of the procedure: TiDB has no stored procedures"),
+    ("LOAD DATA without", "write LOAD DATA LOCAL INFILE, with a file in the folder of the scenario"),
     ("LOAD", "use a data step with format csv, or INSERT statements"),
     ("IMPORT", "use a data step, or INSERT statements"),
     ("XA", "write BEGIN … COMMIT: TiDB has no XA transactions"),

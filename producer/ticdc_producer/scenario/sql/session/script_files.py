@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.catalog import DDLJob
-from ticdc_producer.scenario.sourced_files import SourcedFiles
+from ticdc_producer.scenario.sourced_files import SourcedFiles, loaded_by
 from ticdc_producer.scenario.sql.session.refusals import located
 from ticdc_producer.scenario.sql.text.statements import SOURCE, Statement
 
@@ -18,7 +18,7 @@ class ScriptFiles:
     """The file whose statements run.
 
     :param file: as errors name it.
-    :param sourced: the files that ``SOURCE`` commands read.
+    :param sourced: the files that ``SOURCE`` commands and ``LOAD DATA`` read.
     """
 
     file: str
@@ -32,6 +32,16 @@ class ScriptFiles:
     def with_line(self, job: DDLJob) -> DDLJob:
         """Return a DDL job with the line of its statement in the scenario file."""
         return replace(job, line=self._sourced_at) if self._sourced_at else job
+
+    def loaded(self, name: str) -> str:
+        """Return the content of a file that ``LOAD DATA`` reads.
+
+        :raises ScenarioError: if the folder of the scenario does not have it, or the scenario is no file.
+        """
+        if (read := self.sourced.get(loaded_by(name))) is None:
+            what = f"LOAD DATA reads files of the folder of the scenario, which has no {name!r}"
+            raise ScenarioError(what, hint="copy the file there")
+        return read.text
 
     @contextmanager
     def opened(self, command: Statement) -> Iterator[str]:

@@ -13,6 +13,9 @@ from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.history import PassedOver
 from ticdc_producer.scenario.sql.ddl import is_ddl
 from ticdc_producer.scenario.sql.dml.dml import run_dml
+from ticdc_producer.scenario.sql.dml.load_data import read_load_data
+from ticdc_producer.scenario.sql.dml.parsed_statement import ParsedStatement
+from ticdc_producer.scenario.sql.dml.references import ForeignKeys
 from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.expression.scope import Scope
@@ -111,6 +114,8 @@ class StatementRunner:
             self._query(statement)
         elif word == "WITH":
             self._with(statement)
+        elif word == "LOAD" and statement.word(1) == "DATA":
+            self._load_data(statement)
         elif word in ("LOCK", "UNLOCK") and statement.word(1) in ("TABLES", "TABLE"):
             self.transaction.commit()
             self.passed_over.count(f"{word} TABLES")
@@ -191,15 +196,30 @@ class StatementRunner:
         self.values.end_statement(0)
 
     def _dml(self, statement: Statement) -> None:
-        parsed, keys = self.statements.parsed(statement), self.tables.foreign_keys
+        keys = self.tables.foreign_keys if self._mode.foreign_key_checks else None
+        self._run_dml(self.statements.parsed(statement), keys, statement)
+
+    def _load_data(self, statement: Statement) -> None:
+        """Run LOAD DATA. Source of its variables: tidb ``encodeWorker.parserData2TableData``."""
+        load = read_load_data(statement)
+        table = self.target(*load.table).info
+        parsed, variables = load.insert(self.files.loaded(load.file), table, strict=self._mode.strict)
+        self._run_dml(parsed, None, statement)
+        for name, value in variables.items():
+            self.values.assign(name, value)
+
+    def _run_dml(self, parsed: ParsedStatement, keys: ForeignKeys | None, statement: Statement) -> None:
+        """Run a parsed statement.
+
+        :param keys: the foreign keys; None if they are not checked.
+        """
 
         def run(open_: OpenTransaction, before: int) -> None:
             self.values.begin_statement(open_.commit_seq)
-            run_dml(
-                parsed, self._context(parsed.tree), open_, keys if self._mode.foreign_key_checks else None
-            )
+            run_dml(parsed, self._context(parsed.tree), open_, keys)
             rows = open_.affected_rows(before, updates_count_twice=bool(parsed.tree.args.get("conflict")))
-            keys.enforce(open_, before, self._mode)
+            if keys is not None:
+                keys.enforce(open_, before, self._mode)
             self.values.end_statement(rows)
 
         self.transaction.run_statement(self.files.line_of(statement), run, autocommit=self._mode.autocommit)
