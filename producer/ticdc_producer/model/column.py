@@ -106,6 +106,7 @@ class IndexInfo:
     :param lengths: prefix length per column, in characters or bytes; -1 for the whole column.
     :param clustered: for a primary key: whether it is the key of the stored rows.
     :param implicit: created by CREATE TABLE for a foreign key; TiDB sets no column flags for it.
+    :param is_global: whether one index has the rows of all partitions of the table.
     """
 
     id: int
@@ -116,6 +117,7 @@ class IndexInfo:
     primary: bool = False
     clustered: bool = False
     implicit: bool = False
+    is_global: bool = False
 
 
 class ColumnFlag(IntFlag):

@@ -388,8 +388,20 @@ ALTER_PARTS: dict[str, tuple[Example, ...]] = {
             "alter table r exchange partition p0 with table x without validation",
             before=RANGE + "create table x (id int primary key, v int);",
         ),
+        Example(
+            "FIRST PARTITION, LAST PARTITION (of equal distances)",
+            "alter table e last partition less than (40); alter table e first partition less than (20)",
+            2,
+            "create table e (id int primary key) partition by range (id) interval (10) "
+            "first partition less than (10) last partition less than (30);",
+        ),
         Example("REMOVE PARTITIONING", "alter table r remove partitioning", before=RANGE),
         Example("PARTITION BY", "alter table t partition by hash (id) partitions 4", before=T),
+        Example(
+            "UPDATE INDEXES (… GLOBAL | LOCAL)",
+            "alter table u partition by hash (id) partitions 2 update indexes (k global)",
+            before="create table u (id int primary key, v int, unique key k (v));",
+        ),
     ),
 }
 
@@ -438,6 +450,10 @@ DEFINITIONS: dict[str, tuple[Example, ...]] = {
             "expression indexes", "create table x (a int primary key, b varchar(9), index k ((upper(b))))"
         ),
         Example(
+            "GLOBAL",
+            "create table x (a int primary key, b int, unique key (b) global) partition by hash (a)",
+        ),
+        Example(
             "FULLTEXT KEY (not created, as in TiDB)",
             "create table x (a int primary key, b text, fulltext key w (b) with parser ngram)",
         ),
@@ -473,6 +489,11 @@ DEFINITIONS: dict[str, tuple[Example, ...]] = {
             "SUBPARTITION (ignored, as in TiDB)",
             "create table x (a int, b int) partition by range (a) subpartition by hash (b) "
             "(partition p values less than (5))",
+        ),
+        Example(
+            "RANGE … INTERVAL",
+            "create table x (a date) partition by range columns (a) interval (1 month) first partition less "
+            "than ('2024-01-01') last partition less than ('2024-06-01') maxvalue partition",
         ),
         Example(
             "LINEAR (ignored, as in TiDB)",

@@ -34,13 +34,12 @@ REFUSED: dict[str, tuple[Refusal, ...]] = {
     "definitions": (
         Refusal("a VECTOR index", "create table x (a vector(3), vector index ((vec_l2_distance(a))))"),
         Refusal(
-            "a GLOBAL index", "create table x (a int, b int, unique key (a) global) partition by hash (b)"
-        ),
-        Refusal(
-            "INTERVAL in PARTITION BY",
+            "INTERVAL in PARTITION BY with partitions",
             "create table x (a int) partition by range (a) interval (5) first partition less than (5) "
-            "last partition less than (20)",
+            "last partition less than (5) (partition p values less than (5))",
         ),
+        Refusal("ALTER TABLE … MERGE FIRST", "alter table t merge first partition less than (20)"),
+        Refusal("ALTER TABLE … SPLIT MAXVALUE", "alter table t split maxvalue partition less than (90)"),
         Refusal("REAL under REAL_AS_FLOAT", "create table x (a real)", "set sql_mode = 'REAL_AS_FLOAT'"),
     ),
     "variables": (

@@ -12,6 +12,7 @@ from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.definition.describe import defined_columns
 from ticdc_producer.scenario.sql.store.cluster import TiDBCluster
 from ticdc_producer.scenario.sql.syntax.statement import DDL
+from ticdc_producer.scenario.sql.text.cursor import SourceText
 from ticdc_producer.scenario.sql.text.spelling import quoted_name
 from ticdc_producer.scenario.sql.text.statements import Statement
 
@@ -68,6 +69,12 @@ class DDLContext:
         self.action = action
         event = self.event(action, action, before, after, query=query)
         self.record([event if event.schema else replace(event, schema=schema, table=table)])
+
+    def query_with(self, replaced: SourceText, text: str) -> str:
+        """Return the statement's text with another text for some of its words."""
+        first, last = (self.statement.tokens[index] for index in (replaced.start, replaced.end - 1))
+        typed = self.statement.text
+        return f"{typed[: first.start]}{text}{typed[last.end + 1 :]}"
 
     def event(
         self,

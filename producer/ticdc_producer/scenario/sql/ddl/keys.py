@@ -43,8 +43,7 @@ def add_index(alteration: Alteration, key: KeyDraft, *, lenient: bool = False) -
         info = replace(info, columns=tuple(never_null(info.columns, key)))
     before = len(info.columns)
     info, alteration.next_index_id = add_keys(info, [key], alteration.next_index_id, clustered=False)
-    if alteration.table.partitioning is not None:
-        check_keys(alteration.table.partitioning, info, key.line)
+    check_keys(alteration.table.partitioning, info, key.line)
     alteration.info = info
     alteration.fills += [lambda _: None] * (len(info.columns) - before)
     alteration.actions.append(Action.ADD_PRIMARY_KEY if primary else Action.ADD_INDEX)

@@ -14,7 +14,9 @@ from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.table import PartitionInfo, TableInfo
 from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted
 from ticdc_producer.scenario.sql.ddl.hash_partitions import add_hash_partitions, coalesce_partitions
-from ticdc_producer.scenario.sql.ddl.table import partitioned
+from ticdc_producer.scenario.sql.ddl.table import interval_query, partitioned
+from ticdc_producer.scenario.sql.definition.create_text import partitions_text
+from ticdc_producer.scenario.sql.definition.interval_partitions import added_partitions, dropped_partitions
 from ticdc_producer.scenario.sql.definition.partition_bounds import bounds_of, validate_bounds
 from ticdc_producer.scenario.sql.definition.partition_definition import (
     PartitionDraft,
@@ -46,12 +48,38 @@ def _add(node: ChangePartitions, context: DDLContext, table: Table) -> None:
     partitioning = _partitioning(table)
     if partitioning.kind in ("HASH", "KEY"):
         add_hash_partitions(node, context, table, partitioning)
-        return
-    drafts = draft_partitions(node.parts)
+    else:
+        _add_drafts(draft_partitions(node.parts), context, table)
+
+
+def _add_drafts(drafts: Sequence[PartitionDraft], context: DDLContext, table: Table, query: str = "") -> None:
+    partitioning = _partitioning(table)
     added = [PartitionInfo(id=context.cluster.ids.take(), name=draft.name) for draft in drafts]
     bounds = (*partitioning.bounds, *_bounds(drafts, table, context))
     before = _set_partitions(table, (*table.info.partitions, *added), bounds, drafts, context)
-    context.job(Action.ADD_TABLE_PARTITION, before=before, after=table.info)
+    context.job(Action.ADD_TABLE_PARTITION, before=before, after=table.info, query=query)
+
+
+def _add_last(node: ChangePartitions, context: DDLContext, table: Table) -> None:
+    """Run ``LAST PARTITION LESS THAN (…)``. Source of its text: tidb ``executor.AddTablePartitions``."""
+    partitioning, bound = _interval_bound(node, table)
+    drafts = added_partitions(table.info, partitioning, bound, context.mode, context.line)
+    parts = partitions_text([draft.name for draft in drafts], [draft.values_text for draft in drafts])
+    _add_drafts(drafts, context, table, context.query_with(node.source, f"ADD PARTITION ({parts})"))
+
+
+def _drop_first(node: ChangePartitions, context: DDLContext, table: Table) -> None:
+    """Run ``FIRST PARTITION LESS THAN (…)``. Source of its text: tidb ``executor.DropTablePartition``."""
+    partitioning, bound = _interval_bound(node, table)
+    names = dropped_partitions(table.info, partitioning, bound, context.mode, context.line)
+    listed = ", ".join(map(quoted_name, names))
+    _drop_named(names, context, table, context.query_with(node.source, f"DROP PARTITION {listed}"))
+
+
+def _interval_bound(node: ChangePartitions, table: Table) -> tuple[Partitioning, str]:
+    if node.bound is None:
+        raise node.source.error("expected PARTITION LESS THAN")
+    return _partitioning(table), node.bound.text
 
 
 def _coalesce(node: ChangePartitions, context: DDLContext, table: Table) -> None:
@@ -59,7 +87,11 @@ def _coalesce(node: ChangePartitions, context: DDLContext, table: Table) -> None
 
 
 def _drop(node: ChangePartitions, context: DDLContext, table: Table) -> None:
-    offsets = _offsets(table, node.names)
+    _drop_named(node.names, context, table)
+
+
+def _drop_named(names: Sequence[str], context: DDLContext, table: Table, query: str = "") -> None:
+    offsets = _offsets(table, names)
     _check_has_bounds(table, "DROP", context)
     if len(offsets) == len(table.info.partitions):
         raise ScenarioError("Cannot remove all partitions, use DROP TABLE instead", line=context.line)
@@ -69,7 +101,7 @@ def _drop(node: ChangePartitions, context: DDLContext, table: Table) -> None:
     before = _set_partitions(
         table, [table.info.partitions[offset] for offset in remaining], bounds, (), context
     )
-    context.job(Action.DROP_TABLE_PARTITION, before=before, after=table.info)
+    context.job(Action.DROP_TABLE_PARTITION, before=before, after=table.info, query=query)
 
 
 def _truncate(node: ChangePartitions, context: DDLContext, table: Table) -> None:
@@ -163,6 +195,8 @@ def _swap(context: DDLContext, table: Table, other: Table, offset: int) -> None:
 
 
 def _check_same_definition(info: TableInfo, other: Table, line: int) -> None:
+    if any(index.is_global for index in info.indexes):
+        raise ScenarioError("Non matching attribute 'global index' between partition and table", line=line)
     columns = [(c.name.lower(), c.type, c.length, c.decimal, c.unsigned, c.charset) for c in info.columns]
     other_columns = [
         (c.name.lower(), c.type, c.length, c.decimal, c.unsigned, c.charset) for c in other.info.columns
@@ -178,23 +212,35 @@ def _check_rows(table: Table, other: Table, offset: int, line: int) -> None:
 
 
 def _remove(_: ChangePartitions, context: DDLContext, table: Table) -> None:
-    """Run ``REMOVE PARTITIONING``: the table gets a new id."""
+    """Run ``REMOVE PARTITIONING``: the table gets a new id, and no index is GLOBAL any more."""
     _partitioning(table)
     before = table.info
-    info = replace(before, table_id=context.cluster.ids.take(), partitions=())
+    indexes = tuple(replace(index, is_global=False) for index in before.indexes)
+    info = replace(before, table_id=context.cluster.ids.take(), partitions=(), indexes=indexes)
     _rebuild(context, table, info, None)
     context.job(Action.REMOVE_PARTITIONING, before=before, after=table.info)
 
 
 def _partition_by(node: PartitionBy, context: DDLContext, table: Table) -> None:
-    """Run ``PARTITION BY``: first the partitions get new ids, then the table."""
+    """Run ``PARTITION BY``: first the partitions get new ids, then the table.
+
+    UPDATE INDEXES makes indexes GLOBAL or LOCAL.
+    """
     draft = draft_partitioning(node)
     before = table.info
-    info, partitioning = partitioned(draft, replace(before, partitions=()), context)
+    scopes = {name.lower(): scope for name, scope in node.indexes}
+    if unknown := scopes.keys() - {index.name.lower() for index in before.indexes}:
+        raise ScenarioError(f"Key {min(unknown)!r} doesn't exist in table {before.name!r}", line=context.line)
+    indexes = tuple(
+        replace(index, is_global=scopes.get(index.name.lower(), "GLOBAL" * index.is_global) == "GLOBAL")
+        for index in before.indexes
+    )
+    info, partitioning = partitioned(draft, replace(before, partitions=(), indexes=indexes), context)
     partitions = tuple(replace(part, id=context.cluster.ids.take()) for part in info.partitions)
     info = replace(info, partitions=partitions, table_id=context.cluster.ids.take())
     _rebuild(context, table, info, partitioning)
-    context.job(Action.ALTER_TABLE_PARTITIONING, before=before, after=table.info)
+    query = interval_query(node, table, context)
+    context.job(Action.ALTER_TABLE_PARTITIONING, before=before, after=table.info, query=query)
 
 
 def _rebuild(context: DDLContext, table: Table, info: TableInfo, partitioning: Partitioning | None) -> None:
@@ -290,6 +336,8 @@ def _move_rows(table: Table, ids: set[int]) -> None:
 
 CHANGES: dict[str, Callable[[ChangePartitions, DDLContext, Table], None]] = {
     "ADD PARTITION": _add,
+    "LAST": _add_last,
+    "FIRST": _drop_first,
     "COALESCE PARTITION": _coalesce,
     "DROP PARTITION": _drop,
     "TRUNCATE PARTITION": _truncate,

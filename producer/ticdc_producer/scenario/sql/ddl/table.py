@@ -16,8 +16,10 @@ from ticdc_producer.scenario.sql.ddl.foreign_keys import (
 )
 from ticdc_producer.scenario.sql.ddl.temporary import check_table
 from ticdc_producer.scenario.sql.definition.column_default import in_database
+from ticdc_producer.scenario.sql.definition.create_text import partitions_text
 from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo, free_name
-from ticdc_producer.scenario.sql.definition.partition_bounds import make_partitioning
+from ticdc_producer.scenario.sql.definition.interval_partitions import with_interval_partitions
+from ticdc_producer.scenario.sql.definition.partition_bounds import check_keys, make_partitioning
 from ticdc_producer.scenario.sql.definition.partition_definition import PartitioningDraft
 from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
 from ticdc_producer.scenario.sql.definition.table_definition import (
@@ -28,6 +30,7 @@ from ticdc_producer.scenario.sql.definition.table_definition import (
 )
 from ticdc_producer.scenario.sql.store.allocator import row_ids
 from ticdc_producer.scenario.sql.store.storage import Table
+from ticdc_producer.scenario.sql.syntax.partition import PartitionBy
 from ticdc_producer.scenario.sql.syntax.statement import (
     CreateTable,
     DropObjects,
@@ -52,7 +55,20 @@ def create_table(node: CreateTable, context: DDLContext) -> None:
     table.info = context.cluster.new_version(with_new_ids(info, context))
     check_new(context, table, table.foreign_keys)
     context.cluster.add(table)
-    context.job(Action.CREATE_TABLE, after=table.info)
+    query = interval_query(node.partition_by, table, context)
+    context.job(Action.CREATE_TABLE, after=table.info, query=query)
+
+
+def interval_query(node: PartitionBy | None, table: Table, context: DDLContext) -> str:
+    """Return the text of a statement with the partitions in place of their INTERVAL; empty without one.
+
+    Source: tidb ``rewritePartitionQueryString``.
+    """
+    partitioning = table.partitioning
+    if node is None or node.method.intervals is None or partitioning is None:
+        return ""
+    parts = partitions_text([part.name for part in table.info.partitions], partitioning.texts)
+    return context.query_with(node.method.intervals.source, f"({parts})")
 
 
 def with_new_ids(info: TableInfo, context: DDLContext) -> TableInfo:
@@ -73,7 +89,11 @@ def new_table(node: CreateTable, context: DDLContext, schema: str) -> Table:
     info = replace(info, columns=tuple(in_database(column, context.database) for column in info.columns))
     check_shard_bits(draft.shard_bits, info)
     partitioning = None
-    if draft.partitioning is not None:
+    if draft.partitioning is None:
+        check_keys(None, info, context.line)
+    elif node.partition_by is not None and node.partition_by.indexes:
+        raise node.partition_by.source.unsupported("UPDATE INDEXES in CREATE TABLE")
+    else:
         info, partitioning = partitioned(draft.partitioning, info, context)
     return Table(
         info,
@@ -88,6 +108,7 @@ def partitioned(
     draft: PartitioningDraft, info: TableInfo, context: DDLContext
 ) -> tuple[TableInfo, Partitioning]:
     """Return the table with partitions, whose ids are still 0."""
+    draft = with_interval_partitions(draft, info, context.mode)
     partitioning = make_partitioning(draft, info, context.mode)
     return replace(
         info, partitions=tuple(PartitionInfo(id=0, name=name) for name in draft.names)

@@ -45,6 +45,7 @@ class ColumnDraft:
     :param nullable: None if the definition has neither NULL nor NOT NULL.
     :param on_update_now: fractional digits of ``ON UPDATE CURRENT_TIMESTAMP``; -1 without it.
     :param keys: ``primary`` or ``unique`` for each inline key.
+    :param global_keys: those of them that are GLOBAL.
     :param clustered: CLUSTERED or NONCLUSTERED of an inline PRIMARY KEY; None if neither is given.
     """
 
@@ -60,6 +61,7 @@ class ColumnDraft:
     auto_increment: bool = False
     comment: str = ""
     keys: list[str] = field(default_factory=list)
+    global_keys: set[str] = field(default_factory=set)
     clustered: bool | None = None
     generated: Generated = ""
     expression: str = ""
@@ -95,9 +97,8 @@ def _add_attribute(attribute: Attribute, draft: ColumnDraft) -> None:
         case OnUpdate(now=now):
             draft.on_update_now = now.digits
         case InlineKey():
-            if attribute.is_global:
-                raise attribute.source.unsupported("a GLOBAL index")
             draft.keys.append("primary" if attribute.primary else "unique")
+            draft.global_keys |= {draft.keys[-1]} if attribute.is_global else set()
             if attribute.primary:
                 draft.clustered = attribute.clustered == "CLUSTERED" if attribute.clustered else None
         case GeneratedAs(expression=expression, stored=stored):

@@ -157,8 +157,10 @@ def _index(index: IndexInfo, table: TableInfo) -> str:
     )
     if index.primary:
         clustered = "CLUSTERED" if index.clustered else "NONCLUSTERED"
-        return f"PRIMARY KEY ({parts}) /*T![clustered_index] {clustered} */"
-    return f"{'UNIQUE ' * index.unique}KEY {quoted_name(index.name)} ({parts})"
+        text = f"PRIMARY KEY ({parts}) /*T![clustered_index] {clustered} */"
+    else:
+        text = f"{'UNIQUE ' * index.unique}KEY {quoted_name(index.name)} ({parts})"
+    return text + " /*T![global_index] GLOBAL */" * index.is_global
 
 
 def _part(column: ColumnInfo, length: int) -> str:
@@ -190,8 +192,15 @@ def _partition_by(table: TableInfo, partitioning: Partitioning | None) -> str:
     text = f"\nPARTITION BY {method} ({key})"
     if not partitioning.bounds and names == [f"p{number}" for number in range(len(names))]:
         return f"{text} PARTITIONS {len(names)}"
-    values = partitioning.texts or ("",) * len(names)
-    parts = (
-        f"PARTITION {quoted_name(name)} {value}".rstrip() for name, value in zip(names, values, strict=True)
+    return f"{text}\n({partitions_text(names, partitioning.texts)})"
+
+
+def partitions_text(names: Sequence[str], values: Sequence[str]) -> str:
+    """Return the definitions of partitions.
+
+    :param values: the VALUES clause of each; empty for HASH and KEY.
+    """
+    return ", ".join(
+        f"PARTITION {quoted_name(name)} {value}".rstrip()
+        for name, value in zip(names, values or ("",) * len(names), strict=True)
     )
-    return f"{text}\n({', '.join(parts)})"

@@ -44,6 +44,7 @@ class KeyDraft:
     :param kind: ``primary``, ``unique`` or ``index``.
     :param clustered: CLUSTERED or NONCLUSTERED of a primary key; None if neither is given.
     :param implicit: whether TiDB adds the index itself, for a foreign key.
+    :param is_global: whether one index has the rows of all partitions.
     """
 
     kind: str
@@ -52,6 +53,7 @@ class KeyDraft:
     line: int
     clustered: bool | None = None
     implicit: bool = False
+    is_global: bool = False
 
 
 def draft_key(key: Key) -> KeyDraft:
@@ -62,8 +64,6 @@ def draft_key(key: Key) -> KeyDraft:
     if key.kind not in _KINDS:
         raise key.source.unsupported(f"a {key.kind} index")
     for option in key.options:
-        if option.value == "GLOBAL" and option.kind == "GLOBAL":
-            raise option.source.unsupported("a GLOBAL index")
         if option.kind in ("WHERE", "PARSER", "PRE_SPLIT_REGIONS", "SECONDARY_ENGINE_ATTRIBUTE"):
             raise option.source.unsupported(f"the index option {option.kind}")
     clustered = key.option("CLUSTERED")
@@ -73,6 +73,7 @@ def draft_key(key: Key) -> KeyDraft:
         parts=tuple(_part(part) for part in key.parts),
         line=key.source.line,
         clustered=clustered == "CLUSTERED" if clustered else None,
+        is_global=key.option("GLOBAL") == "GLOBAL",
     )
 
 
@@ -91,6 +92,7 @@ def inline_keys(columns: Sequence[ColumnDraft]) -> list[KeyDraft]:
             parts=(KeyPartDraft(column.name),),
             line=column.line,
             clustered=column.clustered if kind == "primary" else None,
+            is_global=kind in column.global_keys,
         )
         for column in columns
         for kind in column.keys
@@ -137,6 +139,9 @@ def _add_key(
         raise ScenarioError(what, line=key.line, column=virtual[0])
     _check_length([table.columns[offset] for offset in offsets], lengths, key.line)
     clustered = primary and may_cluster and key.clustered is not False
+    if clustered and key.is_global:
+        what = "Unsupported create an index that is both a global index and a clustered index"
+        raise ScenarioError(what, line=key.line, hint="add NONCLUSTERED")
     is_handle = clustered and len(offsets) == 1 and table.columns[offsets[0]].type in INTEGERS
     index = IndexInfo(
         id=0 if is_handle else next_id,
@@ -147,6 +152,7 @@ def _add_key(
         primary=primary,
         clustered=clustered,
         implicit=key.implicit,
+        is_global=key.is_global,
     )
     return replace(table, indexes=(*table.indexes, index)), next_id + (not is_handle)
 

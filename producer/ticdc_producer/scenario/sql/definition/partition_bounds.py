@@ -190,15 +190,19 @@ def _check_names(names: Sequence[str], line: int) -> None:
         raise ScenarioError("Duplicate partition name", line=line)
 
 
-def check_keys(partitioning: Partitioning, table: TableInfo, line: int) -> None:
-    """Check that each unique key has all columns of the partition function.
+def check_keys(partitioning: Partitioning | None, table: TableInfo, line: int) -> None:
+    """Check that each unique key that is not GLOBAL has all columns of the partition function.
 
-    :raises ScenarioError: if one lacks a column.
+    :raises ScenarioError: if one lacks a column, and for a GLOBAL index of a table without partitions.
     """
+    if partitioning is None:
+        if any(index.is_global for index in table.indexes):
+            raise ScenarioError("Unsupported Global Index on non-partitioned table", line=line)
+        return
     needed = partitioning.uses()
     for index in table.indexes:
         has = {table.columns[offset].name.lower() for offset in index.offsets}
-        if index.unique and not needed <= has:
+        if index.unique and not index.is_global and not needed <= has:
             kind = "PRIMARY KEY" if index.primary else f"UNIQUE INDEX {index.name!r}"
             raise ScenarioError(
                 f"A {kind} must include all columns in the table's partitioning function", line=line

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.sql.syntax.partition import Partition, PartitionBy, PartitionKind
+from ticdc_producer.scenario.sql.syntax.partition import Intervals, Partition, PartitionBy, PartitionKind
 from ticdc_producer.scenario.sql.text.cursor import SourceText
 
 BY_VALUES: dict[str, str] = {"RANGE": "LESS THAN", "LIST": "IN"}
@@ -46,7 +46,10 @@ class PartitionDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitioningDraft:
-    """A parsed PARTITION BY."""
+    """A parsed PARTITION BY.
+
+    :param intervals: generates the partitions, see ``interval_partitions``; None if they are given.
+    """
 
     kind: PartitionKind
     columns: tuple[str, ...]
@@ -54,6 +57,7 @@ class PartitioningDraft:
     count: int
     parts: tuple[PartitionDraft, ...]
     line: int
+    intervals: Intervals | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -69,7 +73,7 @@ def draft_partitioning(node: PartitionBy) -> PartitioningDraft:
     method, source = node.method, node.source
     _check_method(node)
     parts = draft_partitions(node.parts, divided=node.inner is not None)
-    if method.kind in ("RANGE", "LIST") and not parts:
+    if method.kind in ("RANGE", "LIST") and not parts and method.intervals is None:
         raise source.error(f"expected the partitions of {method.kind}")
     count = checked_count(node.count, source.line) or len(parts) or 1
     if parts and len(parts) != count:
@@ -81,6 +85,7 @@ def draft_partitioning(node: PartitionBy) -> PartitioningDraft:
         count=count,
         parts=parts,
         line=source.line,
+        intervals=method.intervals,
     )
 
 
@@ -93,13 +98,11 @@ def _check_method(node: PartitionBy) -> None:
     method, source = node.method, node.source
     if method.algorithm >= 0:
         raise source.unsupported("ALGORITHM in PARTITION BY")
-    if method.intervals is not None:
-        raise method.intervals.unsupported("INTERVAL in PARTITION BY")
+    if method.intervals is not None and (node.parts or node.inner is not None):
+        raise method.intervals.source.unsupported("INTERVAL in PARTITION BY with partitions")
     if node.inner is not None and method.kind in ("HASH", "KEY"):
         what = "It is only possible to mix RANGE/LIST partitioning with HASH/KEY partitioning"
         raise ScenarioError(f"{what} for subpartitioning", line=source.line)
-    if node.indexes:
-        raise source.unsupported("UPDATE INDEXES in PARTITION BY")
 
 
 def checked_count(count: int, line: int) -> int:

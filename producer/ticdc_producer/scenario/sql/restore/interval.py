@@ -6,26 +6,20 @@ Rules: tidb ``pkg/parser/ast/functions.go`` (``TimeUnitExpr``); ``parser.y`` (``
 from __future__ import annotations
 
 from ticdc_producer.scenario.sql.restore import grammar
+from ticdc_producer.scenario.sql.syntax.names import TIME_UNITS, TSI_PREFIX
 from ticdc_producer.scenario.sql.text.cursor import Cursor
-
-_SIMPLE_UNITS = ("MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
-_UNITS = frozenset({
-    *_SIMPLE_UNITS, "SECOND_MICROSECOND", "MINUTE_MICROSECOND", "MINUTE_SECOND", "HOUR_MICROSECOND",
-    "HOUR_SECOND", "HOUR_MINUTE", "DAY_MICROSECOND", "DAY_SECOND", "DAY_MINUTE", "DAY_HOUR", "YEAR_MONTH",
-})  # fmt: skip
-_TSI_PREFIX = "SQL_TSI_"
 
 
 def is_unit(cursor: Cursor) -> bool:
     """Return whether a unit of time comes next."""
-    return cursor.word().removeprefix(_TSI_PREFIX) in _UNITS
+    return cursor.word() in TIME_UNITS
 
 
 def read_unit(cursor: Cursor) -> str:
     """Read a unit of time, without the prefix ``SQL_TSI_``."""
     if not is_unit(cursor):
         raise cursor.error("expected a unit of time")
-    unit = cursor.word().removeprefix(_TSI_PREFIX)
+    unit = cursor.word().removeprefix(TSI_PREFIX)
     cursor.position += 1
     return unit
 

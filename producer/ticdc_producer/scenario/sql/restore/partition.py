@@ -9,11 +9,10 @@ from collections.abc import Iterable
 
 from ticdc_producer.scenario.sql.restore.expression import read_arithmetic, read_expression
 from ticdc_producer.scenario.sql.restore.grammar import printed
-from ticdc_producer.scenario.sql.restore.interval import is_unit, read_unit
 from ticdc_producer.scenario.sql.restore.names import column_text
 from ticdc_producer.scenario.sql.restore.option import print_option
-from ticdc_producer.scenario.sql.syntax.partition import Partition, PartitionBy, PartitionMethod
-from ticdc_producer.scenario.sql.text.cursor import Cursor, SourceText
+from ticdc_producer.scenario.sql.syntax.partition import Intervals, Partition, PartitionBy, PartitionMethod
+from ticdc_producer.scenario.sql.text.cursor import SourceText
 from ticdc_producer.scenario.sql.text.spelling import quoted_name
 
 
@@ -47,21 +46,14 @@ def _method(method: PartitionMethod) -> str:
         text += f"{columns} ({','.join(map(column_text, method.columns))})"
     else:
         text += f" ({printed(method.expression, read_arithmetic)})"
-    return text + (printed(method.intervals, _intervals) if method.intervals else "")
+    return text + (_intervals(method.intervals) if method.intervals else "")
 
 
-def _intervals(cursor: Cursor) -> str:
-    cursor.expect("INTERVAL", "(")
-    text = f" INTERVAL ({read_arithmetic(cursor)}"
-    text += f" {read_unit(cursor)})" if is_unit(cursor) else ")"
-    cursor.expect(")")
-    for end in ("FIRST", "LAST"):
-        if cursor.accept(end, "PARTITION", "LESS", "THAN", "("):
-            text += f" {end} PARTITION LESS THAN ({read_arithmetic(cursor)})"
-            cursor.expect(")")
-    for end in ("NULL", "MAXVALUE"):
-        text += f" {end} PARTITION" * cursor.accept(end, "PARTITION")
-    return text
+def _intervals(intervals: Intervals) -> str:
+    text = f" INTERVAL ({printed(intervals.amount, read_arithmetic)} {intervals.unit}".rstrip() + ")"
+    for end, bound in (("FIRST", intervals.first), ("LAST", intervals.last)):
+        text += f" {end} {print_less_than(bound)}" if bound is not None else ""
+    return text + " NULL PARTITION" * intervals.null + " MAXVALUE PARTITION" * intervals.maxvalue
 
 
 def print_less_than(bound: SourceText) -> str:

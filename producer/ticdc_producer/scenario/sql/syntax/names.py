@@ -13,6 +13,13 @@ _T = TypeVar("_T")
 
 ColumnName: TypeAlias = tuple[str, ...]
 """``[[database.]table.]column``."""
+_SIMPLE_UNITS = ("MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
+TSI_PREFIX = "SQL_TSI_"
+TIME_UNITS = frozenset({
+    *_SIMPLE_UNITS, *(TSI_PREFIX + unit for unit in _SIMPLE_UNITS), "SECOND_MICROSECOND",
+    "MINUTE_MICROSECOND", "MINUTE_SECOND", "HOUR_MICROSECOND", "HOUR_SECOND", "HOUR_MINUTE",
+    "DAY_MICROSECOND", "DAY_SECOND", "DAY_MINUTE", "DAY_HOUR", "YEAR_MONTH",
+})  # fmt: skip
 Temporary: TypeAlias = Literal["", "GLOBAL", "LOCAL"]
 """The kind of a temporary table; empty for other tables."""
 

@@ -8,11 +8,35 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from ticdc_producer.scenario.sql.syntax.names import ColumnName, read_bracketed_list, read_column_name
+from ticdc_producer.scenario.sql.syntax.names import (
+    TIME_UNITS,
+    TSI_PREFIX,
+    ColumnName,
+    read_bracketed_list,
+    read_column_name,
+)
 from ticdc_producer.scenario.sql.syntax.table_option import TableOption, read_table_option
 from ticdc_producer.scenario.sql.text.cursor import Cursor, SourceText
 
 PartitionKind: TypeAlias = Literal["RANGE", "LIST", "HASH", "KEY"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intervals:
+    """``INTERVAL (amount unit)``, by which TiDB creates RANGE partitions.
+
+    :param unit: of time; empty for numbers.
+    :param first: the bound of the first partition; None without it, as ``last``.
+    :param null: whether ``NULL PARTITION`` is written, as ``maxvalue``.
+    """
+
+    amount: SourceText
+    unit: str
+    first: SourceText | None
+    last: SourceText | None
+    null: bool
+    maxvalue: bool
+    source: SourceText = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +45,6 @@ class PartitionMethod:
 
     :param expression: the partition function; None if columns distribute the rows.
     :param algorithm: of KEY; -1 without it.
-    :param intervals: the text from the word INTERVAL on. TiDB creates RANGE partitions by it.
     """
 
     kind: PartitionKind
@@ -29,7 +52,7 @@ class PartitionMethod:
     columns: tuple[ColumnName, ...] = ()
     expression: SourceText | None = None
     algorithm: int = -1
-    intervals: SourceText | None = None
+    intervals: Intervals | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,16 +149,24 @@ def _in_brackets(cursor: Cursor) -> SourceText:
     return expression
 
 
-def _intervals(cursor: Cursor) -> SourceText:
+def _intervals(cursor: Cursor) -> Intervals:
     start = cursor.position
-    cursor.expect("INTERVAL")
-    _in_brackets(cursor)
-    for end in ("FIRST", "LAST"):
-        if cursor.accept(end):
-            read_less_than(cursor)
-    for end in ("NULL", "MAXVALUE"):
-        cursor.accept(end, "PARTITION")
-    return cursor.since(start)
+    cursor.expect("INTERVAL", "(")
+    amount = cursor.expression(until=TIME_UNITS)
+    unit = cursor.accept_any(*TIME_UNITS).removeprefix(TSI_PREFIX)
+    cursor.expect(")")
+    first = read_less_than(cursor) if cursor.accept("FIRST") else None
+    last = read_less_than(cursor) if cursor.accept("LAST") else None
+    null, maxvalue = (cursor.accept(word, "PARTITION") for word in ("NULL", "MAXVALUE"))
+    return Intervals(
+        amount=amount,
+        unit=unit,
+        first=first,
+        last=last,
+        null=null,
+        maxvalue=maxvalue,
+        source=cursor.since(start),
+    )
 
 
 def read_less_than(cursor: Cursor) -> SourceText:
