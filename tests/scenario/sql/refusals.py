@@ -40,7 +40,6 @@ REFUSED: dict[str, tuple[Refusal, ...]] = {
         ),
         Refusal("ALTER TABLE … MERGE FIRST", "alter table t merge first partition less than (20)"),
         Refusal("ALTER TABLE … SPLIT MAXVALUE", "alter table t split maxvalue partition less than (90)"),
-        Refusal("REAL under REAL_AS_FLOAT", "create table x (a real)", "set sql_mode = 'REAL_AS_FLOAT'"),
     ),
     "variables": (
         Refusal("the variable div_precision_increment", "set div_precision_increment = 6"),

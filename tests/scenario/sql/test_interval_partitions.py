@@ -9,6 +9,10 @@ from ticdc_producer.errors import ScenarioError
 
 INT = "create table t (a int) partition by range (a) interval"
 TENS = f"{INT} (10) first partition less than (10) last partition less than (30);"
+UNEVEN = (
+    "create table t (a int) partition by range (a) (partition p values less than (1), "
+    "partition q values less than (2), partition r values less than (9));"
+)
 
 
 def names_of(script: str) -> list[str]:
@@ -88,13 +92,13 @@ def test_partitions_for_null_and_for_large_values(script: str, lowest: str) -> N
 @pytest.mark.parametrize(
     ("script", "what"),
     [
-        (f"{INT} (5) first partition less than (5) last partition less than (12)", r"expr \(12\) not matching"),
+        (f"{INT} (5) first partition less than (5) last partition less than (12)", r"expr \(12\) not match"),
         (f"{INT} (5) first partition less than (5) last partition less than (4)", r"expr \(4\) not matching"),
         (f"{INT} (0) first partition less than (5) last partition less than (9)", "should be a positive"),
         (f"{INT} (-1) first partition less than (5) last partition less than (9)", "should be a positive"),
         (f"{INT} (1) first partition less than (1) last partition less than (9999)", "Too many partitions"),
         (f"{INT} (1) last partition less than (9999)", "requires FIRST and LAST"),
-        (columns("varchar(9)", "(1) first partition less than ('a') last partition less than ('b')"), "INT types"),
+        (columns("varchar(9)", "(1) first partition less than ('a') last partition less than ('b')"), "INT"),
         (columns("date", "(1 microsecond) first partition less than ('2024-01-01') last partition less than "
                  "('2024-01-02')"), "as time unit"),
         (columns("tinyint", "(100) first partition less than (0) last partition less than (300)"), "ange"),
@@ -122,8 +126,9 @@ def test_last_partition_adds_and_first_partition_drops() -> None:
 def test_the_interval_is_that_of_the_bounds() -> None:
     """TiDB stores no interval: partitions that were written one by one have one, too."""
     script = (
-        "create table t (a date) partition by range columns (a) (partition n values less than ('0000-01-01'), "
-        "partition x values less than ('2024-01-01'), partition y values less than ('2024-02-01'), "
+        "create table t (a date) partition by range columns (a) ("
+        "partition n values less than ('0000-01-01'), partition x values less than ('2024-01-01'), "
+        "partition y values less than ('2024-02-01'), "
         "partition z values less than ('2024-03-01')); alter table t last partition less than ('2024-05-01');"
     )
     assert names_of(script) == ["n", "x", "y", "z", "P_LT_2024-04-01", "P_LT_2024-05-01"]
@@ -142,8 +147,7 @@ def test_the_interval_is_that_of_the_bounds() -> None:
             "seem like",
         ),
         (
-            "create table t (a int) partition by range (a) (partition p values less than (1), partition q values "
-            "less than (2), partition r values less than (9)); alter table t last partition less than (20)",
+            f"{UNEVEN} alter table t last partition less than (20)",
             "does not seem like an INTERVAL partitioned table",
         ),
         ("create table t (a int); alter table t last partition less than (3)", "not partitioned"),

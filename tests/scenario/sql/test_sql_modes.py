@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.scenario.sql.script_results import jobs_of, rows_of
+from tests.scenario.sql.script_results import history_of, jobs_of, rows_of, table_of
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 
 TABLE = "create table r (v varchar(40));\n"
@@ -49,6 +49,20 @@ def stored(mode: str, *expressions: str) -> list[str | None]:
 )
 def test_expressions(mode: str, expression: str, expected: str | None) -> None:
     assert stored(mode, expression, expression) == [expected, expected]
+
+
+def test_real_is_float_only_under_its_mode() -> None:
+    script = """
+        set sql_mode = 'REAL_AS_FLOAT';
+        create table t (a real primary key, `real` Real(7, 2) default 1, b varchar(9) default 'real'); -- real
+        insert into t (a) values (cast(1.23456789012 as real)); update t set t.real = 2.5;
+        set sql_mode = default; create table u (a real)
+    """
+    history = history_of(script)
+    assert [column.type.name for column in table_of(history).columns] == ["FLOAT", "FLOAT", "VARCHAR"]
+    assert history.state["test", "t"].rows[0][1:] == (b"2.50", b"real")
+    assert "(a FLOAT primary key, `real` FLOAT(7, 2) default" in history.catalog.ddls[0].query
+    assert table_of(history, "u").columns[0].type.name == "DOUBLE"
 
 
 def test_names_in_double_quotes() -> None:

@@ -103,9 +103,6 @@ class SessionTables:
             raise ScenarioError("a DDL has bytes that are not UTF-8")
         if f"/*{CONCATENATION}*/" in statement.sql:
             raise UnsupportedSQL("DDL with || as CONCAT is not supported", hint="write CONCAT")
-        words = map(statement.word, range(len(statement.tokens)))
-        if "REAL_AS_FLOAT" in mode.sql_mode and "REAL" in words:
-            raise UnsupportedSQL("REAL under REAL_AS_FLOAT is not supported", hint="write FLOAT")
         node = parse_ddl(Cursor(statement))
         context = DDLContext(
             statement, node, self.cluster, mode, self.database, self._force_replicate, add_job

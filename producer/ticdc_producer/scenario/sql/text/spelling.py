@@ -23,12 +23,14 @@ class Spelling:
     :param backslash_escapes: NO_BACKSLASH_ESCAPES is off.
     :param pipes_concat: PIPES_AS_CONCAT: ``||`` is CONCAT.
     :param high_not: HIGH_NOT_PRECEDENCE: NOT binds as ``!``.
+    :param real_as_float: REAL_AS_FLOAT: REAL is FLOAT.
     """
 
     ansi_quotes: bool = False
     backslash_escapes: bool = True
     pipes_concat: bool = False
     high_not: bool = False
+    real_as_float: bool = False
 
     @classmethod
     def of(cls, sql_mode: str) -> Spelling:
@@ -39,6 +41,7 @@ class Spelling:
             "NO_BACKSLASH_ESCAPES" not in flags,
             "PIPES_AS_CONCAT" in flags,
             "HIGH_NOT_PRECEDENCE" in flags,
+            "REAL_AS_FLOAT" in flags,
         )
 
 
@@ -99,7 +102,8 @@ def next_statement(text: str, start: int, end: int, line: int, spelling: Spellin
             raise ScenarioError(
                 f"SQL does not parse: {lexeme} is missing after the {lexeme} of this line", line=line
             )
-        parts.append(_respelled(kind, lexeme, spelling))
+        is_part_of_name = text[max(match.start() - 1, start) : match.start()] in (".", "@")
+        parts.append(lexeme if is_part_of_name else _respelled(kind, lexeme, spelling))
     return "".join(parts), end
 
 
@@ -108,6 +112,8 @@ def _respelled(kind: str | None, lexeme: str, spelling: Spelling) -> str:
         return f"||/*{CONCATENATION}*/"
     if kind == "word" and spelling.high_not and lexeme.upper() == "NOT":
         return f"{lexeme}/*{HIGH_NOT}*/"
+    if kind == "word" and spelling.real_as_float and lexeme.upper() == "REAL":
+        return "FLOAT"
     if kind != "string":
         return lexeme
     if spelling.ansi_quotes and lexeme[0] == '"':
