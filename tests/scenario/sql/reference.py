@@ -130,6 +130,12 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
             commits=2,
         ),
         Example(
+            "BATCH [ON column] LIMIT n [DRY RUN]",
+            "batch on id limit 2 update t set n = n + 1; batch limit 9 dry run delete from t",
+            2,
+            T + "insert into t values (2, 'b', 2), (3, 'c', 3);",
+        ),
+        Example(
             "WITH … UPDATE, WITH … DELETE",
             "with c (id) as (select 1) delete from t where id in (select id from c)",
             before=TWO,

@@ -17,7 +17,8 @@ REFUSED: dict[str, tuple[Refusal, ...]] = {
     "statements": (
         Refusal("WITH in LOAD DATA", "load data local infile 'x' into table t with detached"),
         Refusal("IMPORT", "import into t from 'x'"),
-        Refusal("BATCH", "batch on id limit 1 delete from t"),
+        Refusal("BATCH of several tables", "batch on test.t.id limit 1 delete t from t join u using (id)"),
+        Refusal("BATCH by _tidb_rowid", "batch limit 1 delete from x", "create table x (a int)"),
         Refusal("FLASHBACK TABLE", "flashback table t to x"),
         Refusal("RECOVER TABLE", "recover table t"),
         Refusal("COMMIT RELEASE", "commit release"),

@@ -60,7 +60,7 @@ def test_real_is_float_only_under_its_mode() -> None:
     """
     history = history_of(script)
     assert [column.type.name for column in table_of(history).columns] == ["FLOAT", "FLOAT", "VARCHAR"]
-    assert history.state["test", "t"].rows[0][1:] == (b"2.50", b"real")
+    assert history.state["test", "t"].rows[0][1:] == (b"2.5", b"real")
     assert "(a FLOAT primary key, `real` FLOAT(7, 2) default" in history.catalog.ddls[0].query
     assert table_of(history, "u").columns[0].type.name == "DOUBLE"
 

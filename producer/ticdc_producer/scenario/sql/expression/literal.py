@@ -10,7 +10,9 @@ from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.values.coerce_scalar import as_datetime, as_duration
+from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.sql_value import BinaryLiteral, SQLMode, SQLValue, Unsigned
+from ticdc_producer.scenario.sql.text.spelling import quoted_text
 
 _MAX_UNSIGNED = (1 << 64) - 1
 _ASCII_COMPATIBLE = ("ascii", "latin1", "gbk")
@@ -135,3 +137,25 @@ LITERALS: dict[type[exp.Expr], Callable[[exp.Expr, SQLMode], SQLValue]] = {
     exp.Boolean: _boolean,
     exp.Concat: _concatenated,
 }
+
+
+def literal_text(value: SQLValue) -> str:
+    """Return the SQL literal of a value: of the same type, or the text of a date or a time."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bytes):
+        return f"CAST(x'{value.hex()}' AS BINARY)"
+    if isinstance(value, Decimal):
+        digits = f"{value:f}"
+        return _signed(digits if "." in digits else f"{digits}.")
+    if isinstance(value, float):
+        digits = repr(value)
+        return _signed(digits if "e" in digits else f"{digits}e0")
+    if isinstance(value, int):
+        return _signed(str(int(value)))
+    return quoted_text(to_text(value))
+
+
+def _signed(digits: str) -> str:
+    """Put a blank before a sign, so that two signs do not begin a comment."""
+    return f" {digits}" if digits.startswith("-") else digits

@@ -20,7 +20,7 @@ READ_ONLY = frozenset({
 _QUERIES = frozenset({"SELECT", "WITH", "TABLE"})
 KNOWN_VERBS = frozenset({
     "CHECKSUM", "DELIMITER", "PLAN", "QUERY", "RECOMMEND", "SOURCE", "TRAFFIC", "CALL",
-    "LOAD", "IMPORT", "XA", "KILL", "BATCH", "VALUES",
+    "LOAD", "IMPORT", "XA", "KILL", "VALUES",
     "HANDLER", "CHECK", "OPTIMIZE", "REPAIR", "RESET", "PURGE", "INSTALL", "UNINSTALL", "BACKUP",
     "RESTORE", "START", "STOP", "TRACE", "BINLOG", "HELP", "CANCEL",
 })  # fmt: skip
@@ -35,7 +35,7 @@ _ANALYZED = frozenset({*DML, "SELECT", "TABLE", "WITH", "("})
 PREPARED = ("PREPARE", "EXECUTE", "DEALLOCATE")
 _EXECUTED = frozenset({
     *DML, *PREPARED, *ddl.VERBS, *transaction.VERBS, *(words[0] for words in _ADMINISTRATION), "WITH", "SET",
-    "USE", "LOCK", "UNLOCK",
+    "USE", "LOCK", "UNLOCK", "BATCH",
 })  # fmt: skip
 """Statements that change rows, tables, the transaction or the session."""
 VERBS = READ_ONLY | KNOWN_VERBS | _EXECUTED
@@ -94,15 +94,16 @@ def analyzed(statement: Statement) -> str:
         return ""
     if cursor.word() not in _ANALYZED:
         raise cursor.error("expected INSERT, REPLACE, UPDATE, DELETE or a query")
-    return _text_from(cursor)
+    return text_from(cursor)
 
 
 def query_of_do(statement: Statement) -> str:
     """Return a SELECT of the expressions of ``DO``."""
-    return f"SELECT {_text_from(Cursor(statement, 1))}"
+    return f"SELECT {text_from(Cursor(statement, 1))}"
 
 
-def _text_from(cursor: Cursor) -> str:
+def text_from(cursor: Cursor) -> str:
+    """Return the rest of a statement as it is typed."""
     return cursor.statement.text[cursor.statement.tokens[cursor.position].start :]
 
 

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.sql_value import SQLValue
 from ticdc_producer.scenario.sql.ddl import is_ddl
+from ticdc_producer.scenario.sql.expression.literal import literal_text
 from ticdc_producer.scenario.sql.session.other_statements import DML, PREPARED, VERBS, no_statement, reads
 from ticdc_producer.scenario.sql.session.session_settings import SessionValues
 from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.dialect import Token, TokenType
-from ticdc_producer.scenario.sql.text.spelling import Spelling, quoted_text
+from ticdc_producer.scenario.sql.text.spelling import Spelling
 from ticdc_producer.scenario.sql.text.statements import Statement, split_statements
 
 _NEVER_PREPARED = ("LOAD", "IMPORT", "BATCH")
@@ -37,7 +37,7 @@ class _Prepared:
         """
         sql, parts, end = self.statement.sql, [], 0
         for token, value in zip(self.parameters, values, strict=True):
-            parts += [sql[end : token.start], _literal(value)]
+            parts += [sql[end : token.start], literal_text(value)]
             end = token.end + 1
         return next(split_statements("".join([*parts, sql[end:]]), line))
 
@@ -150,25 +150,3 @@ def _text(value: SQLValue) -> str:
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
     return "NULL" if value is None else str(value)
-
-
-def _literal(value: SQLValue) -> str:
-    """Return the literal of a user variable's value, of the same type."""
-    if value is None:
-        return "NULL"
-    if isinstance(value, bytes):
-        return f"CAST(x'{value.hex()}' AS BINARY)"
-    if isinstance(value, Decimal):
-        digits = f"{value:f}"
-        return _number(digits if "." in digits else f"{digits}.")
-    if isinstance(value, float):
-        digits = repr(value)
-        return _number(digits if "e" in digits else f"{digits}e0")
-    if isinstance(value, int):
-        return _number(str(int(value)))
-    return quoted_text(str(value))
-
-
-def _number(digits: str) -> str:
-    """Put a blank before a sign, so that two signs do not begin a comment."""
-    return f" {digits}" if digits.startswith("-") else digits

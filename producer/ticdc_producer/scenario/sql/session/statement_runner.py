@@ -12,10 +12,10 @@ from ticdc_producer.model.catalog import DDLJob
 from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.history import PassedOver
 from ticdc_producer.scenario.sql.ddl import is_ddl
+from ticdc_producer.scenario.sql.dml.batch import read_batch
 from ticdc_producer.scenario.sql.dml.dml import run_dml
 from ticdc_producer.scenario.sql.dml.load_data import read_load_data
 from ticdc_producer.scenario.sql.dml.parsed_statement import ParsedStatement
-from ticdc_producer.scenario.sql.dml.references import ForeignKeys
 from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.expression.scope import Scope
@@ -34,6 +34,7 @@ from ticdc_producer.scenario.sql.session.other_statements import (
     query_of_do,
     reads,
     refuse_into,
+    text_from,
 )
 from ticdc_producer.scenario.sql.session.prepared_statements import PreparedStatements, concerns_prepared
 from ticdc_producer.scenario.sql.session.script_files import ScriptFiles
@@ -116,6 +117,8 @@ class StatementRunner:
             self._with(statement)
         elif word == "LOAD" and statement.word(1) == "DATA":
             self._load_data(statement)
+        elif word == "BATCH":
+            self._batch(statement)
         elif word in ("LOCK", "UNLOCK") and statement.word(1) in ("TABLES", "TABLE"):
             self.transaction.commit()
             self.passed_over.count(f"{word} TABLES")
@@ -196,29 +199,47 @@ class StatementRunner:
         self.values.end_statement(0)
 
     def _dml(self, statement: Statement) -> None:
-        keys = self.tables.foreign_keys if self._mode.foreign_key_checks else None
-        self._run_dml(self.statements.parsed(statement), keys, statement)
+        self._run_dml(self.statements.parsed(statement), statement)
+
+    def _batch(self, statement: Statement) -> None:
+        """Run BATCH: the parts of a DML statement, each in a transaction.
+
+        :raises ScenarioError: in an open transaction, and without autocommit.
+        """
+        cursor = Cursor(statement)
+        batch = read_batch(cursor)
+        if self.transaction.open is not None or not self._mode.autocommit:
+            raise ScenarioError("non-transactional DML can only run in auto-commit mode")
+        if cursor.word() not in DML:
+            raise cursor.error("expected INSERT, REPLACE, UPDATE or DELETE")
+        parsed = self.statements.parsed(self._statement(text_from(cursor), statement))
+        for part in batch.parts(parsed, self._context(parsed.tree)):
+            if batch.runs:
+                self._run_dml(part, statement)
+        self.values.end_statement(-1)
 
     def _load_data(self, statement: Statement) -> None:
         """Run LOAD DATA. Source of its variables: tidb ``encodeWorker.parserData2TableData``."""
         load = read_load_data(statement)
         table = self.target(*load.table).info
         parsed, variables = load.insert(self.files.loaded(load.file), table, strict=self._mode.strict)
-        self._run_dml(parsed, None, statement)
+        self._run_dml(parsed, statement, checks_keys=False)
         for name, value in variables.items():
             self.values.assign(name, value)
 
-    def _run_dml(self, parsed: ParsedStatement, keys: ForeignKeys | None, statement: Statement) -> None:
+    def _run_dml(self, parsed: ParsedStatement, statement: Statement, *, checks_keys: bool = True) -> None:
         """Run a parsed statement.
 
-        :param keys: the foreign keys; None if they are not checked.
+        :param checks_keys: whether it checks foreign keys, if the session does.
         """
+        keys = self.tables.foreign_keys
+        checked = keys if checks_keys and self._mode.foreign_key_checks else None
 
         def run(open_: OpenTransaction, before: int) -> None:
             self.values.begin_statement(open_.commit_seq)
-            run_dml(parsed, self._context(parsed.tree), open_, keys)
+            run_dml(parsed, self._context(parsed.tree), open_, checked)
             rows = open_.affected_rows(before, updates_count_twice=bool(parsed.tree.args.get("conflict")))
-            if keys is not None:
+            if checks_keys:
                 keys.enforce(open_, before, self._mode)
             self.values.end_statement(rows)
 
