@@ -144,3 +144,43 @@ def test_without_strict_mode_an_explicit_id_beyond_its_column_becomes_the_larges
     assert rows_of(f"{script} insert into t values (5000000000, 1)") == [(b"4294967295", b"1")]
     updated = rows_of(f"{script} insert into t values (1, 1); update t set id = 5000000000")
     assert updated == [(b"4294967295", b"1")]
+
+
+@pytest.mark.parametrize(
+    ("insert", "ids"),
+    [
+        ("values (null), (null), (null)", [11, 12, 13]),
+        ("values (null), (null)", [9, 10]),
+        ("values (null), (4), (null), (null)", [9, 4, 11, 12]),
+        ("values (null), (0), (9), (null)", [9, 10, 9, 11]),
+        ("select null union all select null union all select null", [9, 10, 11]),
+        (f"values {', '.join(['(null)'] * 12)}", [*range(11, 23)]),
+    ],
+)
+def test_ids_of_a_statement_come_from_one_cached_range(insert: str, ids: list[int]) -> None:
+    """TiDB leaves out the rest of its cached ids if it is not enough for rows that follow one another."""
+    table = "create table t (k int primary key default (nextval(s)), id int auto_increment, key (id))"
+    script = f"create sequence s; {table} auto_id_cache = 10; insert into t (id) values (1), (8);"
+    script = script.replace("values (1), (8)", "values (null), (8)")
+    rows = rows_of(f"{script} insert into t (id) {insert}")
+    assert [int(row[1] or 0) for row in rows][2:] == ids
+
+
+def test_a_cache_of_one_id_has_no_ranges() -> None:
+    table = "create table t (id int auto_increment primary key) auto_id_cache = 1;"
+    script = f"{table} insert into t values (null), (null), (null); alter table t add column x int;"
+    assert [row[0] for row in rows_of(f"{script} insert into t (id) values (null)")] == [
+        b"1",
+        b"2",
+        b"3",
+        b"4",
+    ]
+
+
+def test_ids_before_and_after_the_first_range() -> None:
+    table = "create table t (id int auto_increment primary key); insert into t values (29998); delete from t;"
+    seven = "insert into t values (null), (null), (null)"
+    assert [row[0] for row in rows_of(f"{table} {seven}")] == [b"29999", b"30000", b"30001"]
+    first = "create table t (id int auto_increment primary key); insert into t values (null), (29998);"
+    ids = [row[0] for row in rows_of(f"{first} {seven}")]
+    assert ids == [b"1", b"29998", b"30001", b"30002", b"30003"]

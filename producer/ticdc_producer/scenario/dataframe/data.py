@@ -76,7 +76,7 @@ class _FileIds(RowIds):
 
     table: TableInfo | None = None
 
-    def take(self, _increment: int = 1, _offset: int = 1) -> int:
+    def take(self, _increment: int = 1, _offset: int = 1, _count: int = 1, /) -> int:
         if self.table is not None and any(column.auto_increment for column in self.table.columns):
             what = "an INSERT of a large dump without a value for its AUTO_INCREMENT column is not supported"
             raise UnsupportedSQL(what, hint="write the values, and a clustered primary key")

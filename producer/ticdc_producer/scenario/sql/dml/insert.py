@@ -28,6 +28,7 @@ from ticdc_producer.scenario.sql.dml.stored_rows import (
     Cell,
     InsertColumns,
     evaluated_row,
+    fill_auto_increment,
     new_row,
     update_row,
 )
@@ -70,13 +71,13 @@ class InsertPlan:
         :raises ScenarioError: for wrong column counts, and a value for a generated column.
         """
         if self._tuples is not None:
-            return _Source(self._tuples)
+            return _Source(self._tuples, is_values=True)
         rows, count = self._tree.expression, len(self.columns.assigned)
         if isinstance(rows, LiteralRows):
-            source = _Source(rows.args["rows"])
+            source = _Source(rows.args["rows"], is_values=not rows.args.get("of_file"))
         elif isinstance(rows, exp.Values):
             self._tuples = [list(row_items(row)) for row in rows.expressions]
-            source = _Source(self._tuples)
+            source = _Source(self._tuples, is_values=True)
         else:
             source = _selected(rows, self.columns, context)
         if self._is_checked:
@@ -133,13 +134,12 @@ def run_insert(
     limit_ids = bool(plan.updates) and not mode.strict
     rows = transaction.size.weighed(
         (
-            evaluated_row(
-                table, plan.columns if cells else plan.no_columns, cells, context, lenient, limit_ids
-            )
+            evaluated_row(table, plan.columns if cells else plan.no_columns, cells, context, lenient)
             for cells in source.tuples
         ),
         transaction.line,
     )
+    fill_auto_increment(table, rows, context, limit_ids=limit_ids, at_once=source.is_values)
     scope = Scope(mode, table.info, context=context, outer=source.scope) if plan.updates else None
     updates = [] if scope is None else plan.assignments(scope)
     if ignore and not updates and has_parents is not None:
@@ -173,11 +173,13 @@ class _Source:
 
     :param scope: the names of a SELECT, which ON DUPLICATE KEY UPDATE can use; None if it has none.
     :param combinations: per row, the rows of the sources that the SELECT computed it from.
+    :param is_values: whether they are in the statement, and not those of a SELECT or a file.
     """
 
     tuples: Sequence[Sequence[Cell]]
     scope: QueryScope | None = None
     combinations: Sequence[Combination] = ()
+    is_values: bool = False
 
     def scope_of(self, number: int, scope: Scope) -> Scope:
         """Return the scope of ON DUPLICATE KEY UPDATE for a row."""

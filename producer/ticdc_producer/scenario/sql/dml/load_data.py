@@ -99,7 +99,7 @@ class LoadData:
         listed = ", ".join(map(quoted_name, [*names, *(name for name, _ in self.assignments)]))
         target = ".".join(quoted_name(name) for name in self.table if name)
         verb, tree = parse_dml(f"{verb} INTO {target} ({listed}) VALUES (NULL)", 1)
-        tree.set("expression", LiteralRows(rows=rows))
+        tree.set("expression", LiteralRows(rows=rows, of_file=True))
         return ParsedStatement(verb, tree)
 
 

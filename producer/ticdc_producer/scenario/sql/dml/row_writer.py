@@ -16,7 +16,13 @@ from ticdc_producer.model.row_key import columns_key, index_key
 from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.model.values.sql_value import SQLValue, display_value
 from ticdc_producer.scenario.sql.dml.assign import stored_value
-from ticdc_producer.scenario.sql.dml.stored_rows import InsertColumns, evaluated_row, new_row, update_row
+from ticdc_producer.scenario.sql.dml.stored_rows import (
+    InsertColumns,
+    evaluated_row,
+    fill_auto_increment,
+    new_row,
+    update_row,
+)
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.store.storage import Row, RowLocation, Table
@@ -50,7 +56,8 @@ class RowWriter:
         """
         assigned = _without_generated(table, given)
         columns, cells = InsertColumns.of(table.info, [*assigned]), [*assigned.values()]
-        values = evaluated_row(table, columns, cells, self.context, lenient=False, limit_ids=False)
+        values = evaluated_row(table, columns, cells, self.context, lenient=False)
+        fill_auto_increment(table, [values], self.context, limit_ids=False, at_once=True)
         self._check_generated(table, given, values)
         row = new_row(table, values, self.context)
         try:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -15,7 +16,7 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import coerce
-from ticdc_producer.model.values.sql_value import SQLValue
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.definition.generated import fill_generated
 from ticdc_producer.scenario.sql.dml.assign import (
     assigned_value,
@@ -69,13 +70,13 @@ def evaluated_row(
     cells: Sequence[Cell],
     context: StatementContext,
     lenient: bool,
-    limit_ids: bool,
 ) -> list[Value]:
     """Evaluate the values of one row; expressions see the columns to their left.
 
+    ``fill_auto_increment`` sets ids after that.
+
     :param columns: the columns that the cells assign.
     :param lenient: whether NULL in a NOT NULL column becomes its zero value.
-    :param limit_ids: see ``_auto_increment``.
     """
     scope = Scope(context.mode, table.info, [None] * len(table.info.columns), None, lenient, context)
     for offset, column in columns.defaults:
@@ -87,8 +88,6 @@ def evaluated_row(
             scope.row[offset] = stored_value(cell, column, scope)
     fill_generated(scope)
     for offset, column in columns.ids:
-        if column.auto_increment:
-            scope.row[offset] = _auto_increment(table, column, scope.row[offset], context, limit_ids)
         if column.auto_random:
             scope.row[offset] = _auto_random(table, column, scope.row[offset], context)
     return scope.row
@@ -96,7 +95,7 @@ def evaluated_row(
 
 def _auto_random(table: Table, column: ColumnInfo, value: Value, context: StatementContext) -> Value:
     """Return the value of an AUTO_RANDOM column; the shard is that of the transaction."""
-    if value is not None and (int(value) != 0 or not context.mode.auto_value_on_zero):
+    if value is not None and not _needs_id(value, context.mode):
         table.ids.advance_sharded(int(value))
         return value
     taken = table.ids.take_sharded(context.values.shard)
@@ -104,23 +103,41 @@ def _auto_random(table: Table, column: ColumnInfo, value: Value, context: Statem
     return coerce(column, taken, context.mode)
 
 
-def _auto_increment(
-    table: Table, column: ColumnInfo, value: Value, context: StatementContext, limit_ids: bool
-) -> Value:
-    """Return the value of an AUTO_INCREMENT column: the next id for NULL, and for 0 by default.
+def fill_auto_increment(
+    table: Table, rows: Sequence[list[Value]], context: StatementContext, *, limit_ids: bool, at_once: bool
+) -> None:
+    """Set the AUTO_INCREMENT column of rows: to the next id for NULL, and for 0 by default.
 
-    Other values advance the counter.
+    Other values advance the counter. Source: tidb ``InsertValues.lazyAdjustAutoIncrementDatum``.
 
     :param limit_ids: whether an id beyond the column's range becomes its largest value. Without strict mode
         TiDB does so for ON DUPLICATE KEY UPDATE alone; elsewhere the id could be that of an unrelated row.
         Source: tidb ``setDatumAutoIDAndCast``.
+    :param at_once: whether rows without a value that follow one another take their ids together, as those of
+        VALUES do.
     :raises ScenarioError: if the counter leaves the column's range.
     """
-    if value is not None and (int(value) != 0 or not context.mode.auto_value_on_zero):
-        table.ids.advance(int(value))
-        return value
-    mode = context.mode
-    taken = table.ids.take(mode.auto_increment_increment, mode.auto_increment_offset)
+    if not table.info.auto_increment:
+        return
+    (offset,), mode = table.info.auto_increment, context.mode
+    column, increment = table.info.columns[offset], mode.auto_increment_increment
+    for needs_ids, group in groupby(rows, lambda row: _needs_id(row[offset], mode)):
+        same = [*group]
+        if not needs_ids:
+            for row in same:
+                table.ids.advance(int(row[offset] or 0))
+            continue
+        for part in (same,) if at_once else ([row] for row in same):
+            first = table.ids.take(increment, mode.auto_increment_offset, len(part))
+            for number, row in enumerate(part):
+                row[offset] = _stored_id(column, first + number * increment, context, limit_ids)
+
+
+def _needs_id(value: Value, mode: SQLMode) -> bool:
+    return value is None or (int(value) == 0 and mode.auto_value_on_zero)
+
+
+def _stored_id(column: ColumnInfo, taken: int, context: StatementContext, limit_ids: bool) -> Value:
     stored = coerce(column, taken, context.mode)
     if not limit_ids and stored is not None and int(stored) < taken:
         raise ids_exhausted(column)
