@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
@@ -16,11 +18,10 @@ from tests.kafka_topic import read_topic
 from ticdc_producer.errors import ArgumentError, ScenarioError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.model import tso
+from ticdc_producer.runs.pace import DueEvents, HistoryPace, paced_slices
 from ticdc_producer.runs.rate import (
     Slice,
     first_realtime_commit,
-    pace_of,
-    paced_slices,
     read_rate,
     realtime_job,
     slices,
@@ -175,13 +176,28 @@ def test_a_run_in_real_time_writes_what_a_plain_one_does(
     assert read_topic(kafka.bootstrap, "realtime") == read_topic(kafka.bootstrap, "plain")
 
 
+def paced(at: list[int], clock: FakeClock, speed: float = 10.0) -> list[int]:
+    """The ends of the slices of a history with events after the given milliseconds."""
+    ts = np.array([tso.compose(tso.physical(START) + ms) for ms in at])
+    pace = HistoryPace(int(ts[0]), int(ts[-1]), speed)
+    halves = (DueEvents.of(ts[half::2], pace) for half in (0, 1))
+    return _seconds([*paced_slices(pace, DueEvents.merged(halves, pace), clock)])
+
+
 def test_a_slice_of_a_history_ends_when_its_time_has_come() -> None:
-    pace, last = pace_of(START, 10.0), tso.compose(tso.physical(START) + 2500)
-    assert _seconds([*paced_slices(pace, last, FakeClock())]) == [0, 1000, 2000, 2500]
-    assert _seconds([*paced_slices(pace, last, FakeClock(each=200))]) == [2000, 2500]
-    assert _seconds([*paced_slices(pace, last, FakeClock(ends=100))]) == [0, 1000]
-    assert _seconds([*paced_slices(pace_of(START, float("inf")), last, FakeClock())]) == [2500]
-    assert pace_of(START, 1e308)(100) == tso.MAX_TS
+    busy = [*range(0, 2501, 100)]
+    assert paced(busy, FakeClock()) == [0, 1000, 2000, 2500]
+    assert paced(busy, FakeClock(each=200)) == [2000, 2500]
+    assert paced(busy, FakeClock(ends=100)) == [0, 1000]
+    assert paced(busy, FakeClock(), math.inf) == [2500]
+    assert HistoryPace(START, START, 1e308).due(100) == tso.MAX_TS
+    assert HistoryPace(START, START, 5e-324).elapsed_ms(tso.MAX_TS) == 1 << 42
+
+
+def test_no_slice_is_written_while_no_event_is_due() -> None:
+    assert paced([0, 7_200_000, 7_200_900, 7_201_200], FakeClock()) == [0, 7_200_000, 7_201_000, 7_201_200]
+    assert paced([0, 0, 36_000_000], FakeClock(ends=1000)) == [0]
+    assert paced([0, 3, 4, 9], FakeClock(), 0.001) == [0, 3, 4, 9]
 
 
 @pytest.mark.parametrize("pace", [{"speed": 4.0}, pytest.param({"rate": "4/s"}, marks=pytest.mark.slow)])

@@ -1,19 +1,18 @@
-"""A scenario in real time: its clock at a rate, or its own time stamps at a pace, and its slices."""
+"""A scenario in real time: its clock at a rate, and its slices."""
 
 from __future__ import annotations
 
-import math
 import re
 import select
 import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from ticdc_producer.config import ConfigSource
 from ticdc_producer.errors import ScenarioError
@@ -166,20 +165,6 @@ def ends_with_generate(job: Job) -> bool:
     return bool(history.generated) and history.generated[-1].commits_after == history.commits
 
 
-def check_paced(job: Job, duration: str | None) -> None:
-    """Check that the messages of a job can be sent at the pace of its time stamps.
-
-    :raises ScenarioError: for traps, and for a ``duration``.
-    """
-    file = job.scenario.file
-    if duration is not None:
-        what = "`duration` requires a scenario that ends with a generate step"
-        raise ScenarioError(what, file=file, hint="`speed` sets the length of another run").about("duration")
-    if job.traps:
-        what = "a run in real time cannot be combined with faults of events and messages"
-        raise ScenarioError(what, file=file, hint=f"leave out {', '.join(job.traps)}").about("rate")
-
-
 def _check(job: Job) -> None:
     history, file = job.history, job.scenario.file
     if not ends_with_generate(job):
@@ -258,54 +243,3 @@ def slices(job: Job, wall_clock: WallClock) -> Iterator[Slice]:
         end_ts = min(tick(ticks), last)
         yield Slice(written_to, end_ts)
         written_to = end_ts
-
-
-_PERIOD_MS = 100
-"""Time between two slices of a history whose time stamps are given."""
-Pace: TypeAlias = Callable[[int], int]
-"""Returns the TSO that is due when a number of milliseconds has passed."""
-
-
-def pace_of(first: int, speed: float) -> Pace:
-    """Return the pace of a history.
-
-    :param first: TSO at which it begins.
-    :param speed: how many times as fast as its time stamps; infinite: everything at once.
-
-    >>> due = pace_of(tso.compose(1000), 10.0)
-    >>> [tso.physical(due(elapsed)) for elapsed in (0, 250)]
-    [1000, 3500]
-    """
-    if math.isinf(speed):
-        return lambda _elapsed_ms: tso.MAX_TS
-    latest = tso.physical(tso.MAX_TS)
-    begin = tso.physical(first)
-    return lambda elapsed_ms: tso.compose(int(min(begin + elapsed_ms * speed, latest)), tso.MAX_LOGICAL)
-
-
-def paced_slices(pace: Pace, last: int, wall_clock: WallClock) -> Iterator[Slice]:
-    """Yield the slices of a history in order, each when its end is due.
-
-    :param last: TSO at which the history ends.
-    :param wall_clock: a started clock.
-    """
-    written_to, due = -1, 0
-    while written_to < last:
-        running = wall_clock.wait_until(due)
-        if not running and written_to >= 0:
-            return
-        end_ts = min(pace(max(due, wall_clock.elapsed_ms())), last)
-        if end_ts > written_to:
-            yield Slice(written_to, end_ts)
-            written_to = end_ts
-        due = max(due + _PERIOD_MS, wall_clock.elapsed_ms())
-
-
-def check_speed(speed: float) -> None:
-    """Check the value of ``speed``.
-
-    :raises ScenarioError: if it is not a positive number.
-    """
-    if not (math.isfinite(speed) and speed > 0):
-        hint = "a number above 0: 1 is the speed of the scenario's clock"
-        raise ScenarioError(f"{speed} is not a speed", hint=hint).about("speed")

@@ -22,16 +22,12 @@ from ticdc_producer.model.event import Kind
 from ticdc_producer.oracle.scenario import ScenarioOracle, expected_messages
 from ticdc_producer.runs.options.commands import FaultsOption
 from ticdc_producer.runs.options.rules import check_options
+from ticdc_producer.runs.pace import DueEvents, HistoryPace, check_paced, check_speed, paced_slices
 from ticdc_producer.runs.rate import (
-    Pace,
     Slice,
     SystemClock,
     WallClock,
-    check_paced,
-    check_speed,
     ends_with_generate,
-    pace_of,
-    paced_slices,
     read_rate,
     realtime_job,
     slices,
@@ -203,12 +199,12 @@ class _Paced:
     """The events of a history with given time stamps, sent at their pace.
 
     :param events: the ordered event stream.
-    :param last: the highest TSO of an event.
+    :param due: when they are due.
     """
 
     events: Dataset
-    pace: Pace
-    last: int
+    pace: HistoryPace
+    due: DueEvents
 
     @classmethod
     def of(cls, simulation: Simulation, stack: ExitStack, rate: str | None, speed: float | None) -> _Paced:
@@ -218,14 +214,15 @@ class _Paced:
         if speed is None:
             seconds = rows / read_rate(rate or "")
             speed = (tso.physical(last) - tso.physical(first)) / 1000 / seconds if rows else math.inf
-        return cls(events, pace_of(first, speed or math.inf), last)
+        pace = HistoryPace(first, last, speed or math.inf)
+        return cls(events, pace, _due_events(events, pace))
 
     def started(self, job: Job, _now_ms: int) -> Job:
         """Return the job, whose time stamps are given."""
         return job
 
     def slices(self, _job: Job, wall_clock: WallClock) -> Iterator[Slice]:
-        return paced_slices(self.pace, self.last, wall_clock)
+        return paced_slices(self.pace, self.due, wall_clock)
 
     def end_text(self, end_ts: int) -> str:
         """Return the end of a slice for the status line: a time that is due, which no event need have."""
@@ -250,6 +247,16 @@ def _span(events: Dataset) -> tuple[int, int, int]:
     parts = events.select("deliver_after_ts", "kind").results(of_part)
     counts, firsts, lasts = zip(*parts, strict=True) if parts else ((0,), (0,), (0,))
     return sum(counts), min(firsts), max(lasts)
+
+
+def _due_events(events: Dataset, pace: HistoryPace) -> DueEvents:
+    """Return when events are due, in memory that does not grow with them."""
+
+    def of_part(_part: Part, batches: Batches) -> DueEvents:
+        times = (batch.column("deliver_after_ts").to_numpy() for batch in batches)
+        return DueEvents.merged((DueEvents.of(ts, pace) for ts in times), pace)
+
+    return DueEvents.merged(events.select("deliver_after_ts").results(of_part), pace)
 
 
 @dataclass(frozen=True)
