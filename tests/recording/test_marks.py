@@ -20,7 +20,7 @@ def test_the_different_events_of_a_time_are_counted_across_batches() -> None:
             "commit_ts": ts[rows],
         })  # fmt: skip
         none, every = np.zeros(len(rows), bool), np.ones(len(rows), bool)
-        counts += marks.advance(batch, none, digests[rows], every).position_count.tolist()
+        counts += marks.advance(batch, none, none, digests[rows], every).position_count.tolist()
     before = [ts[:number] for number in range(600)]
     assert counts == [
         len({*digests[:number][times == times.max(initial=0)].tolist()})

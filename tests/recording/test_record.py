@@ -272,7 +272,9 @@ def test_damaged_messages_are_left_out_on_request(tmp_path: Path, lines: list[di
     report = record(sink_uri=uri, messages=file, out=tmp_path / "recording", skip_damaged=True)
     assert report.damaged == 1
     assert "1 messages are damaged" in "\n".join(report.lines())
-    assert messages(replayed(tmp_path / "recording", tmp_path / "again")) == lines
+    again = messages(replayed(tmp_path / "recording", tmp_path / "again"))
+    assert [line["value"] for line in again] == [line["value"] for line in [*lines, broken]]
+    assert messages(replayed(tmp_path / "recording", tmp_path / "once", faults="none")) == lines
 
 
 def test_a_folder_that_exists_is_not_replaced(tmp_path: Path, lines: list[dict[str, Any]]) -> None:

@@ -69,7 +69,7 @@ class IllegalFault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedFaults:
-    """The events that are delivered again as in a recorded topic.
+    """The events that are delivered again as in a recorded topic, and its damaged messages.
 
     :param location: path or URI of these events (shape ``RECORDED_FAULTS``).
     :param file: the scenario file, for errors.

@@ -64,6 +64,11 @@ class Kind(IntEnum):
 ROW_ELSEWHERE = 4
 """In the event stream of a partition: the place of a row that another partition of the topic has. No message
 carries it (``pipeline.delivery.rows_elsewhere``)."""
+DAMAGE = 5
+"""In the event stream: a message of a recorded topic that does not decode. ``before`` has its key, and
+``after`` its value, each as the only element."""
+DAMAGE_LABEL = "recorded-damage"
+"""The type of such a message; it contains no event."""
 
 
 class EventColumn(msgspec.Struct, frozen=True):

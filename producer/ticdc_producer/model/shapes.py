@@ -188,11 +188,14 @@ RECORDED_FAULTS = pa.schema([
     ("index", pa.int32()), ("delivered_ts", pa.int64()), ("delivered_count", pa.int32()),
     ("commit_ts", pa.int64()), ("op", pa.string()), ("schema", pa.string()), ("table", pa.string()),
     ("before", EVENT_IMAGE), ("after", EVENT_IMAGE), ("row_id", pa.int64()), ("statement", pa.string()),
+    ("key", pa.binary()), ("value", pa.binary()), ("error", pa.string()),
 ])  # fmt: skip
-"""The events that came again in a recorded topic, each with its position there.
+"""The events that came again in a recorded topic, and its damaged messages, each with its position there.
 
-``kind`` is ``row``, ``ddl`` or ``resolved``; ``commit_ts`` is that of the recording. Before the event its
-partition had events up to the time ``delivered_ts``, and ``delivered_count`` events of this time; −1: all."""
+``kind`` is ``row``, ``ddl``, ``resolved`` or ``damage``; ``commit_ts`` is that of the recording. ``error``
+is the code of the decode error of a damaged message, whose key and value are NULL in a masked recording.
+Before the event its partition had events up to the time ``delivered_ts``, and ``delivered_count`` events of
+this time; −1: all."""
 
 DECODED = pa.schema(
     [

@@ -19,7 +19,7 @@ from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.column_functions import of_partitions
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import EVENT_IMAGE, DecodedBatch
-from ticdc_producer.recording.marks import Marked, Marks
+from ticdc_producer.recording.marks import Marked, Marks, maxima
 from ticdc_producer.recording.selection import Selection
 from ticdc_producer.recording.summary import Summary
 from ticdc_producer.rows.columns import damage_error, rejected_value
@@ -53,6 +53,11 @@ RESOLVED = pa.schema([
 ])  # fmt: skip
 """Resolved events. ``commit_ts`` is the TSO after whose commits the event was delivered; the last two columns
 are as in ``CHANGES``."""
+DAMAGES = pa.schema([
+    ("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64()), ("delivered_ts", pa.int64()),
+    ("delivered_count", pa.int32()), ("key", pa.binary()), ("value", pa.binary()), ("error", pa.string()),
+])  # fmt: skip
+"""Messages that do not decode; the columns are those of ``shapes.RECORDED_FAULTS``."""
 DELETED, CHANGED, DDL = range(3)
 """The ranks of the events with one commit-ts: rows before DDLs, as TiCDC sends them, and deletes before
 others, because a transaction may give the unique keys of deleted rows to others."""
@@ -64,13 +69,14 @@ _NO_TIME = "the event has no commit-ts"
 
 @dataclass(frozen=True, kw_only=True)
 class EventReader:
-    """The function from messages to the rows of a recording, tagged ``changes`` and ``resolved``.
+    """The function from messages to the rows of a recording: ``changes``, ``resolved`` and ``damages``.
 
     :param decode: from messages to events with the ids of their rows.
     :param selection: the events that are recorded.
     :param exact: whether the time stamps of rows and DDLs are exact. If not, the order of the events in their
         partition says more than the time stamps.
-    :param skip_damaged: count messages that cannot be recorded; otherwise the first one is an error.
+    :param skip_damaged: count messages that cannot be recorded, and keep those of topics that do not decode;
+        otherwise the first one is an error.
     :param mask: masks the events, before anything is stored; None: they stay.
     :param times_deletes: whether a delete without a commit-ts gets the first one after the event before it in
         its partition.
@@ -90,45 +96,63 @@ class EventReader:
 
         :raises ProducerError: for a message that cannot be recorded.
         """
-        summary, marks = Summary(), Marks()
+        summary, marks, highest = Summary(), Marks(), dict[tuple[str, int], int]()
         last: dict[tuple[str, int], int] = {}
         for events in self.decode(messages):
             batch = _with_times(events.batch, last) if self.times_deletes else events.batch
             if not self.in_files:
                 summary.see_messages(events.messages, batch, self.selection)
-            batch, row_ids = self._recorded(batch, _row_ids(events), summary)
+            is_recorded = self._recorded(batch, highest, summary)
+            numbers = np.repeat(np.arange(len(events.counts)), events.counts)[is_recorded]
+            batch, row_ids = self._masked(batch.filter(pa.array(is_recorded)), _row_ids(events)[is_recorded])
             if not batch.num_rows:
                 continue
             summary.see_recorded(batch)
             kinds = batch.column("kind").to_numpy(zero_copy_only=False)
-            is_resolved = kinds == "resolved"
+            is_resolved, is_damage = kinds == "resolved", kinds == "error"
             keys, digests = _keys(batch, summary), _digests(batch, row_ids)
             keyless = (kinds == "row") & (keys[0] == 0) & (keys[1] == 0)
             if keyless.any():
                 summary.see_keyless(batch, keyless)
             has_key = ~keyless | (row_ids != 0)
-            marked = marks.advance(batch, is_resolved, digests, has_key)
+            marked = marks.advance(batch, is_resolved, is_damage, digests, has_key)
             if is_resolved.any():
                 yield "resolved", _resolved(batch, is_resolved, marked)
-            if not is_resolved.all():
+            if is_damage.any():
+                of_rows = events.messages.take(pa.array(numbers[is_damage]))
+                yield "damages", _damages(batch, is_damage, marked, of_rows, masked=self.mask is not None)
+            is_change = ~(is_resolved | is_damage)
+            if is_change.any():
                 changes = _changes(batch, row_ids, has_key, marked, keys, digests, exact=self.exact)
-                yield "changes", changes.filter(pa.array(~is_resolved))
+                yield "changes", changes.filter(pa.array(is_change))
         return summary
 
-    def _recorded(
-        self, batch: DecodedBatch, row_ids: Numbers, summary: Summary
-    ) -> tuple[DecodedBatch, Numbers]:
-        """Return the events that are recorded, and the ids of their rows."""
-        damaged = self._damaged(batch)
-        summary.damaged += int(damaged.sum())
-        recorded = self.selection.events(batch) & ~damaged
-        chosen, row_ids = batch.filter(pa.array(recorded)), row_ids[recorded]
-        if self.mask is None:
-            return chosen, row_ids
-        return self.mask(chosen), np.where(self.mask.hides_row_id(chosen), 0, row_ids)
+    def _recorded(self, batch: DecodedBatch, highest: dict[tuple[str, int], int], summary: Summary) -> Flags:
+        """Return which events are recorded.
 
-    def _damaged(self, batch: DecodedBatch) -> Flags:
-        """Return which events cannot be recorded.
+        A damaged message is, unless an event before it in its partition commits after ``until``.
+
+        :param highest: the highest commit-ts of each partition so far; it is updated.
+        """
+        damaged, error = self._damaged(batch)
+        summary.damaged += int(damaged.sum())
+        recorded: Flags = self.selection.events(batch) & ~damaged
+        if self.in_files:
+            return recorded
+        ts = pc.fill_null(batch.column("commit_ts"), 0).to_numpy()
+        for name, rows in of_partitions(batch):
+            early = maxima(ts[rows], highest, name) <= self.selection.until
+            recorded[rows] |= error[rows] & early
+        return recorded
+
+    def _masked(self, batch: DecodedBatch, row_ids: Numbers) -> tuple[DecodedBatch, Numbers]:
+        """Return events and the ids of their rows, masked if they are to be."""
+        if self.mask is None:
+            return batch, row_ids
+        return self.mask(batch), np.where(self.mask.hides_row_id(batch), 0, row_ids)
+
+    def _damaged(self, batch: DecodedBatch) -> tuple[Flags, Flags]:
+        """Return which events cannot be recorded, and which of them are messages that do not decode.
 
         :raises ProducerError: for the first one, if they are not to be left out.
         """
@@ -151,7 +175,7 @@ class EventReader:
                 else (_NO_TIME, "record a topic of a changefeed with enable-tidb-extension=true")
             )
             raise rejected_value(batch, first, what, hint).about("skip_damaged")
-        return damaged
+        return damaged, error
 
 
 def _row_ids(events: DecodedEvents) -> Numbers:
@@ -187,6 +211,23 @@ def _resolved(batch: DecodedBatch, rows: Flags, marked: Marked) -> pa.RecordBatc
     positions = [resolved.column(name) for name in ("topic", "partition", "offset")]
     among = [pa.array(marked.position_ts[rows]), pa.array(marked.position_count[rows].astype(np.int32))]
     return pa.RecordBatch.from_arrays([ts, after, *positions, *among], schema=RESOLVED)
+
+
+def _damages(
+    batch: DecodedBatch, rows: Flags, marked: Marked, messages: pa.RecordBatch, *, masked: bool
+) -> pa.RecordBatch:
+    """Return the damaged messages (shape ``DAMAGES``).
+
+    :param messages: shape ``MESSAGES``.
+    """
+    damaged = batch.filter(pa.array(rows))
+    position = pa.array(marked.position_ts[rows]), pa.array(marked.position_count[rows].astype(np.int32))
+    nulls = pa.nulls(damaged.num_rows, pa.binary())
+    content = (nulls, nulls) if masked else (messages.column("key"), messages.column("value"))
+    columns = [damaged.column(name) for name in ("topic", "partition", "offset")]
+    return pa.RecordBatch.from_arrays(
+        [*columns, *position, *content, damaged.column("error")], schema=DAMAGES
+    )
 
 
 def _changes(

@@ -34,15 +34,17 @@ def _ignored(_rows: pa.RecordBatch) -> None:
 
 @dataclass
 class Deliveries:
-    """The events that were delivered again.
+    """The events that were delivered again, and the damaged messages.
 
     :param write: gets them (shape ``RECORDED_FAULTS``), in no order.
     :ivar repeated: number of row events that are equal to an earlier delivery.
-    :ivar examples: the messages of the first of them, each with that of the first delivery.
+    :ivar damages: number of damaged messages.
+    :ivar examples: the messages of the first repeated events, each with that of the first delivery.
     """
 
     write: Callable[[pa.RecordBatch], None] = _ignored
     repeated: int = 0
+    damages: int = 0
     examples: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -128,9 +130,8 @@ def _see_repetitions(
         pair = origins(batch.take(pa.array([int(rows[number]), int(first[number])]))).to_pylist()
         deliveries.examples.append((pair[0], pair[1]))
     given = {"kind": pa.array(np.where(is_row, "row", "ddl")), "commit_ts": pa.array(ts)}
-    if not exact:  # the position is after all of its unit of time, whose events have times of their own
-        unit = again.column("delivered_ts").to_numpy() | ((1 << tso.LOGICAL_BITS) - 1)
-        given |= {"delivered_ts": pa.array(unit), "delivered_count": pa.repeat(_AT_END, len(rows))}
+    if not exact:
+        given |= _at_end(again.column("delivered_ts"))
     deliveries.write(_with_columns(again, given, RECORDED_FAULTS))
 
 
@@ -159,6 +160,29 @@ def recorded_resolved(
             deliveries.write(_with_columns(repeated, given, RECORDED_FAULTS))
         origin = origins(once)
         yield recorded_rows(once, {"seq": pa.nulls(len(origin), pa.int64()).fill_null(0), "origin": origin})
+
+
+def record_damages(damages: Dataset, deliveries: Deliveries, *, exact: bool, start: int | None) -> None:
+    """Write the messages that do not decode, each with its position.
+
+    :param damages: shape ``events.DAMAGES``.
+    :param start: TSO after which they are recorded; None: all.
+    """
+    for batch in damages.batches():
+        later = batch.filter(pc.greater(batch.column("delivered_ts"), -1 if start is None else start))
+        ts = later.column("delivered_ts")
+        given = {"kind": pa.repeat("damage", later.num_rows), "commit_ts": ts}
+        deliveries.write(_with_columns(later, given if exact else given | _at_end(ts), RECORDED_FAULTS))
+        deliveries.damages += later.num_rows
+
+
+def _at_end(ts: pa.Array) -> dict[str, pa.Array]:
+    """Return positions after all events of units of time, whose events have times of their own.
+
+    :param ts: a TSO of each unit.
+    """
+    unit = ts.to_numpy() | ((1 << tso.LOGICAL_BITS) - 1)
+    return {"delivered_ts": pa.array(unit), "delivered_count": pa.repeat(_AT_END, len(unit))}
 
 
 def _positions(batch: pa.RecordBatch) -> Numbers:

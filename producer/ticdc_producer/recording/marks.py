@@ -67,9 +67,12 @@ class Marks:
         self._frontiers: dict[tuple[str, int], _Frontier] = {}
         self._events = 0
 
-    def advance(self, batch: DecodedBatch, is_resolved: Flags, digests: Numbers, has_key: Flags) -> Marked:
+    def advance(
+        self, batch: DecodedBatch, is_resolved: Flags, is_damage: Flags, digests: Numbers, has_key: Flags
+    ) -> Marked:
         """Return the marks before each event.
 
+        :param is_damage: which are messages that do not decode; no position counts them.
         :param digests: equal for equal events.
         :param has_key: whether equal events are the same event.
         """
@@ -78,12 +81,13 @@ class Marks:
         late = np.zeros(len(ts), np.bool_)
         for name, rows in of_partitions(batch):
             resolved, own = is_resolved[rows], ts[rows]
-            highest[rows] = _maxima(np.where(resolved, 0, own), self._commit_ts, name)
-            resolved_ts = _maxima(np.where(resolved, own, 0), self._resolved, name)
+            highest[rows] = maxima(np.where(resolved, 0, own), self._commit_ts, name)
+            resolved_ts = maxima(np.where(resolved, own, 0), self._resolved, name)
             late[rows] = resolved_ts >= own
             times = np.where(resolved, np.maximum(highest[rows], own), own)
             # A resolved-ts that does not advance is a repetition; rows without a key may be several.
             times[resolved & late[rows]] = 0
+            times[is_damage[rows]] = -1
             codes = np.where(has_key[rows] | late[rows], digests[rows], -1 - self._events - rows)
             frontier = self._frontiers.setdefault(name, _Frontier())
             position_ts[rows], count[rows] = _positions(times, codes, frontier)
@@ -91,11 +95,11 @@ class Marks:
         return Marked(highest, late, position_ts, count)
 
 
-def _maxima(values: Numbers, highest: dict[tuple[str, int], int], name: tuple[str, int]) -> Numbers:
+def maxima(values: Numbers, highest: dict[tuple[str, int], int], name: tuple[str, int]) -> Numbers:
     """Return the highest value before each, and keep the last one for the next values of this name.
 
     >>> highest = {("t", 0): 6}
-    >>> _maxima(np.array([5, 9, 7]), highest, ("t", 0)).tolist(), highest
+    >>> maxima(np.array([5, 9, 7]), highest, ("t", 0)).tolist(), highest
     ([6, 6, 9], {('t', 0): 9})
     """
     maxima: Numbers = np.maximum.accumulate(np.maximum(values, highest.get(name, 0)))

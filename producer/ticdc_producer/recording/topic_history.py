@@ -29,7 +29,13 @@ from ticdc_producer.recording.definitions import (
     described_tables,
     dumped_tables,
 )
-from ticdc_producer.recording.history import RECORDED, Deliveries, recorded_changes, recorded_resolved
+from ticdc_producer.recording.history import (
+    RECORDED,
+    Deliveries,
+    record_damages,
+    recorded_changes,
+    recorded_resolved,
+)
 from ticdc_producer.recording.row_tables import RowTables
 from ticdc_producer.recording.schema_files import file_ddls, file_tables
 from ticdc_producer.recording.selection import Accepts, Selection
@@ -74,6 +80,7 @@ class TopicHistory:
     :param summary: of all messages.
     :param changes: shape ``events.CHANGES``, as their tables have them.
     :param resolved: shape ``events.RESOLVED``.
+    :param damages: shape ``events.DAMAGES``.
     :param definitions: the CREATE TABLE statements of tables that existed before, before all DDLs.
     :param file_ddls: DDLs that are in no message.
     :param versions: of all tables.
@@ -87,6 +94,7 @@ class TopicHistory:
     summary: Summary
     changes: Dataset
     resolved: Dataset
+    damages: Dataset
     fidelity: Fidelity
     definitions: Sequence[StreamDDL]
     file_ddls: Sequence[StreamDDL]
@@ -103,6 +111,7 @@ class TopicHistory:
         summary: Summary,
         changes: Dataset,
         resolved: Dataset,
+        damages: Dataset,
         *,
         source: DefinitionSource,
         selection: Selection,
@@ -145,6 +154,7 @@ class TopicHistory:
             summary=summary,
             changes=changes.map(defined, changes.schema) if defined.is_needed else changes,
             resolved=resolved,
+            damages=damages,
             fidelity=fidelity,
             definitions=definitions,
             file_ddls=in_files,
@@ -193,6 +203,7 @@ class TopicHistory:
                 _check_start(batch, start)
             yield batch
         yield from recorded_resolved(self.resolved, self.deliveries, begin)
+        record_damages(self.damages, self.deliveries, exact=self.exact, start=begin)
 
 
 def is_exact(fidelity: Fidelity) -> bool:

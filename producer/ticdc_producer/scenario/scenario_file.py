@@ -116,7 +116,8 @@ class ScenarioFile:
     :param target_ts: TSO up to which the changefeed sends commits; None: all.
     :param faults: traps to set, by id.
     :param fault_lines: lines of the traps in the file, by id.
-    :param recorded_faults: path or URI of the events that are delivered again (shape ``RECORDED_FAULTS``).
+    :param recorded_faults: path or URI of the events that are delivered again, and of damaged messages (shape
+        ``RECORDED_FAULTS``).
     :param sourced: the files that SQL of the scenario sources.
     :param unread: the files with stored programs in the folder of a dump, and the plural of what they have.
     :param changefeed_lines: lines of the keys of ``changefeed``, spelled as in a changefeed file.

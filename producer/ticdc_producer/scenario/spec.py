@@ -265,7 +265,7 @@ class ScenarioSpec(StrictModel):
     recorded_faults: str | None = Field(
         default=None,
         min_length=1,
-        description="A Parquet file of `record` with the events that are delivered again.",
+        description="A Parquet file of `record`: events that are delivered again, and damaged messages.",
     )
     on_error: Literal["stop", "skip"] = Field(
         default="stop", description="What to do where TiCDC's changefeed would stop."

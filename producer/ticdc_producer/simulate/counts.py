@@ -23,8 +23,11 @@ from ticdc_producer.faults.catalogue import trap
 from ticdc_producer.faults.event_traps import SegmentTrap, integers
 from ticdc_producer.faults.illegal_event import DROPPED
 from ticdc_producer.faults.trap import ChangefeedTrap, Effect
-from ticdc_producer.model.event import ROW_ELSEWHERE, Kind, MessageNote
+from ticdc_producer.faults.traps.messages import Poison
+from ticdc_producer.model.event import DAMAGE, DAMAGE_LABEL, ROW_ELSEWHERE, Kind, MessageNote
 from ticdc_producer.model.shapes import EventBatch, EventOffsetBatch
+from ticdc_producer.protocols.arrow_text import as_int64
+from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.targets.encode import Rejection
 from ticdc_producer.targets.encode_partition import FaultRow, PartitionSummary
@@ -195,6 +198,7 @@ class PartitionFaults:
 
     :ivar _events: by event ordinal, the trap, restart epoch and commit-ts of each event with a fault.
     :ivar _offsets: the offsets of the messages that carry such an event, by event ordinal.
+    :ivar _damages: the damaged messages of a recorded topic.
     """
 
     topic: str
@@ -202,6 +206,7 @@ class PartitionFaults:
     _sent: int = 0
     _events: dict[int, list[tuple[str, int, int]]] = field(default_factory=dict)
     _offsets: dict[int, list[int]] = field(default_factory=dict)
+    _damages: list[MessageNote] = field(default_factory=list)
 
     def sent(self, faulted_events: Iterable[EventBatch]) -> Iterator[EventBatch]:
         """Yield the events without those that faults removed.
@@ -215,10 +220,11 @@ class PartitionFaults:
         """
         for events in faulted_events:
             kinds = integers(events, "kind")
-            in_stream, carried = kinds != DROPPED, ~np.isin(kinds, [DROPPED, ROW_ELSEWHERE])
+            in_stream, carried = kinds != DROPPED, ~np.isin(kinds, [DROPPED, ROW_ELSEWHERE, DAMAGE])
             ordinals = self._sent + np.cumsum(carried) - carried
             self._sent += int(carried.sum())
-            faulty = np.flatnonzero(events.column("fault").is_valid().to_numpy(zero_copy_only=False))
+            has_fault = events.column("fault").is_valid().to_numpy(zero_copy_only=False)
+            faulty = np.flatnonzero(has_fault & (kinds != DAMAGE))  # which messages note
             rows = events.select(["fault", "restart_epoch", "commit_ts"]).take(pa.array(faulty)).to_pylist()
             for row, ordinal in zip(rows, ordinals[faulty].tolist(), strict=True):
                 fault = row["fault"], row["restart_epoch"], row["commit_ts"]
@@ -238,6 +244,17 @@ class PartitionFaults:
         ):
             self._offsets.setdefault(ordinal, []).append(offset)
 
+    def record_messages(self, batch: MessageBatch, first_offset: int) -> None:
+        """Record the damaged messages of a recorded topic."""
+        if batch.types is None or not pc.any(pc.equal(batch.types, DAMAGE_LABEL)).as_py():
+            return
+        rows = np.flatnonzero(pc.equal(batch.types, DAMAGE_LABEL).to_numpy(zero_copy_only=False))
+        times = as_int64(batch.commit_ts)[rows]
+        self._damages += [
+            MessageNote(trap=Poison.id, offset=first_offset + row, commit_ts=ts)
+            for row, ts in zip(rows.tolist(), times.tolist(), strict=True)
+        ]
+
     def occurrences(self, message_faults: Iterable[MessageNote]) -> list[FaultRow]:
         """Return the faults of the partition, in order.
 
@@ -246,7 +263,7 @@ class PartitionFaults:
         redelivered: dict[tuple[str, int], list[tuple[int | None, int]]] = {}
         occurrences = [
             self._occurrence(fault["trap"], [(fault["offset"], fault["commit_ts"])])
-            for fault in message_faults
+            for fault in (*message_faults, *self._damages)
         ]
         for ordinal, faults in self._events.items():
             offsets: list[int | None] = [*self._offsets.get(ordinal, ())] or [None]
@@ -265,7 +282,7 @@ class PartitionFaults:
         identifies a fault of a trap.
         """
         numbers: dict[str, set[int]] = {}
-        for fault in message_faults:
+        for fault in (*message_faults, *self._damages):
             if not trap(fault["trap"]).legal:
                 numbers.setdefault(fault["trap"], set()).add(fault["commit_ts"])
         for name, epoch, commit_ts in (fault for faults in self._events.values() for fault in faults):

@@ -5,7 +5,8 @@
 
 The key of an event is its commit-ts, its table and the key of its row, which depend on no protocol,
 dispatch rule or number of partitions. Under those of the recording a copy follows as many events of its
-time as it did in the recorded topic.
+time as it did in the recorded topic. Damaged messages are at their positions there, too; under another
+topology they have none.
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ import pyarrow.compute as pc
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Sides, Stored, Tagged
 from ticdc_producer.faults.event_traps import integers, is_kind, replaced
 from ticdc_producer.faults.fault_plan import RecordedFaults
+from ticdc_producer.faults.traps.messages import Poison
 from ticdc_producer.faults.traps.redelivery import DuplicateDDL, DuplicateEvent, ResolvedFallback
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.column_functions import first_of_groups, whole_groups, xx_hash
-from ticdc_producer.model.event import ROW_ELSEWHERE, Kind, Op
+from ticdc_producer.model.event import DAMAGE, ROW_ELSEWHERE, Kind, Op
 from ticdc_producer.model.shapes import EVENT_STREAM, RECORDED_FAULTS, EventBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import CommitClock
+from ticdc_producer.pipeline.delivery import TopicPartitions, event_batch
 from ticdc_producer.pipeline.mutations import eight_bytes
 from ticdc_producer.pipeline.row_images import Flags, Numbers, column_values
 from ticdc_producer.scenario.frames.frame import ParquetFrame
@@ -38,7 +41,9 @@ from ticdc_producer.simulate.counts import MAX_UNMET, UnmetFaults
 _EVENT_KEY = "event_key"
 _BY_EVENT_KEY = pa.field(_EVENT_KEY, pa.int64())
 _REQUIRED = pa.field("required", pa.bool_())
-_TRAPS = {"row": DuplicateEvent.id, "ddl": DuplicateDDL.id, "resolved": ResolvedFallback.id}
+_TRAPS = {
+    "row": DuplicateEvent.id, "ddl": DuplicateDDL.id, "resolved": ResolvedFallback.id, "damage": Poison.id
+}  # fmt: skip
 _BEHIND = b"\xff"
 """The order key of a copy begins with it, and that of no other event: table ids and TSOs are positive."""
 _AT_END = (1 << 63) - 1
@@ -46,16 +51,79 @@ _KIND_ORDER = 2
 COPIES = "copies"
 
 
+def recorded_rows(recorded: RecordedFaults, engine: Engine) -> Dataset:
+    """Return the faults of a recording (shape ``RECORDED_FAULTS``)."""
+    frame = ParquetFrame(recorded.location, recorded.file, 0)
+    return frame.dataset(engine, RECORDED_FAULTS.names)
+
+
+@dataclass(frozen=True)
+class RecordedMessages:
+    """The damaged messages of a recorded topic as events of a stream of its topology.
+
+    :param start: TSO before all events, the place of messages that no event of their partition precedes.
+    """
+
+    topic_partitions: TopicPartitions
+    start: int
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Yield the damaged messages (shape ``EVENT_STREAM``).
+
+        :param batches: shape ``RECORDED_FAULTS``.
+        """
+        for batch in batches:
+            damages = batch.filter(pc.and_(pc.equal(batch.column("kind"), "damage"), _has_content(batch)))
+            times = np.maximum(damages.column("delivered_ts").to_numpy(), self.start)
+            topics = [self._topic(topic) for topic in damages.column("topic").to_pylist()]
+            partitions = damages.column("partition").to_pylist()
+            indexes = [
+                self.topic_partitions.of(topic)[partition]
+                for topic, partition in zip(topics, partitions, strict=True)
+            ]
+            columns = {
+                "topic": pa.array(topics, pa.string()),
+                "partition": damages.column("partition"),
+                "partition_index": pa.array(indexes, pa.int32()),
+                "commit_ts": times,
+                "deliver_after_ts": times,
+                "kind": np.full(len(times), DAMAGE),
+                "kind_order": np.full(len(times), _KIND_ORDER),
+                "table_id": np.zeros(len(times), np.int64),
+                "before": _single(damages.column("key")),
+                "after": _single(damages.column("value")),
+                "restart_epoch": np.zeros(len(times), np.int64),
+                "delivery_no": np.ones(len(times), np.int64),
+                "txn_order_key": _order_keys(damages, np.zeros(len(times), np.int64)),
+                "fault": pa.repeat(Poison.id, len(times)),
+            }
+            yield event_batch(columns, len(times))
+
+    def _topic(self, recorded: str) -> str:
+        """Return the topic that has the messages of a recorded one; the first, if none has its name."""
+        return recorded if recorded in self.topic_partitions.topics else self.topic_partitions.topics[0]
+
+
+def _has_content(faults: pa.RecordBatch) -> pa.Array:
+    """Return which damaged messages have their bytes: none of a masked recording."""
+    return pc.or_(faults.column("key").is_valid(), faults.column("value").is_valid())
+
+
+def _single(values: pa.Array) -> pa.Array:
+    """Return lists of one value each."""
+    return pa.ListArray.from_arrays(pa.array(np.arange(len(values) + 1, dtype=np.int32)), values)
+
+
 @contextmanager
 def recorded_copies(
-    events: Dataset, recorded: RecordedFaults, event_keys: EventKeys, engine: Engine
+    faults: Dataset, events: Dataset, event_keys: EventKeys, engine: Engine
 ) -> Iterator[Stored[UnmetFaults]]:
     """Yield the copies of events (shape ``EVENT_STREAM``), in no order, as ``COPIES``.
 
+    :param faults: those of the recording (shape ``RECORDED_FAULTS``).
+
     :param events: shape ``EVENT_STREAM``, in any order, without faults.
     """
-    frame = ParquetFrame(recorded.location, recorded.file, 0)
-    faults = frame.dataset(engine, RECORDED_FAULTS.names)
     sides = {
         "events": events.map(event_keys.of_events, EVENT_STREAM.append(_BY_EVENT_KEY)),
         "faults": faults.map(event_keys.of_faults, _FAULTS),
@@ -69,10 +137,14 @@ _FAULTS = RECORDED_FAULTS.append(_BY_EVENT_KEY).append(_REQUIRED)
 
 @dataclass(frozen=True)
 class EventKeys:
-    """The keys of the events of a stream, and of recorded events."""
+    """The keys of the events of a stream, and of recorded events.
+
+    :param has_messages: whether the stream has the damaged messages.
+    """
 
     catalog: Catalog
     clock: CommitClock
+    has_messages: bool
 
     def of_events(self, batches: Batches) -> Batches:
         """Yield events with their event key."""
@@ -108,6 +180,10 @@ class EventKeys:
                 own = batch.filter(pc.equal(kinds, kind))
                 text = own.column("statement") if kind == "ddl" else kind
                 yield _with_ids(own, _ids(own.column("commit_ts"), text), required=True)
+            damages = batch.filter(pc.equal(kinds, "damage"))
+            if self.has_messages:
+                damages = damages.filter(pc.invert(_has_content(damages)))
+            yield _with_ids(damages, np.zeros(damages.num_rows, np.int64), required=True)
             rows = batch.filter(pc.equal(kinds, "row"))
             names = pc.binary_join_element_wise(rows.column("schema"), rows.column("table"), ".")
             deleted = pc.equal(rows.column("op"), Op.DELETE.label).to_numpy(zero_copy_only=False)
@@ -238,12 +314,7 @@ def _matches(events: pa.RecordBatch, faults: pa.RecordBatch) -> tuple[Numbers, N
 
 def _behind(events: EventBatch, faults: pa.RecordBatch) -> EventBatch:
     """Return copies behind all events of their time, in the order of their recorded messages."""
-    count = faults.column("delivered_count").to_numpy().astype(np.int64)
-    positions = [np.where(count < 0, _AT_END, count)]
-    positions += [faults.column(name).to_numpy().astype(np.int64) for name in ("partition", "offset")]
-    positions.append(pc.fill_null(faults.column("index"), 0).to_numpy().astype(np.int64))
     halves = faults.column("required").to_numpy(zero_copy_only=False).astype(np.int64)
-    key = pc.binary_join_element_wise(_BEHIND, *map(eight_bytes, (*positions, halves)), b"")
     kinds = faults.column("kind").dictionary_encode()
     traps = pa.array([_TRAPS[kind] for kind in kinds.dictionary.to_pylist()]).take(kinds.indices)
     return replaced(
@@ -251,11 +322,20 @@ def _behind(events: EventBatch, faults: pa.RecordBatch) -> EventBatch:
         {
             "deliver_after_ts": faults.column("delivered_ts"),
             "kind_order": _KIND_ORDER,
-            "txn_order_key": key,
+            "txn_order_key": _order_keys(faults, halves),
             "delivery_no": 1,
             "fault": traps,
         },
     )
+
+
+def _order_keys(faults: pa.RecordBatch, halves: Numbers) -> pa.Array:
+    """Return the order keys of recorded faults: their positions, then those of their messages."""
+    count = faults.column("delivered_count").to_numpy().astype(np.int64)
+    positions = [np.where(count < 0, _AT_END, count)]
+    positions += [faults.column(name).to_numpy().astype(np.int64) for name in ("partition", "offset")]
+    positions.append(pc.fill_null(faults.column("index"), 0).to_numpy().astype(np.int64))
+    return pc.binary_join_element_wise(_BEHIND, *map(eight_bytes, (*positions, halves)), b"")
 
 
 def _examples(faults: pa.RecordBatch) -> list[tuple[str, str]]:

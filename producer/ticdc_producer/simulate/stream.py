@@ -61,11 +61,17 @@ def ordered_events(
     if recorded is not None:
         from ticdc_producer.simulate import recorded_faults  # most scenarios are no recordings
 
-        event_keys = recorded_faults.EventKeys(faults.catalog, plan.resolved.clock)
-        copies = stack.enter_context(recorded_faults.recorded_copies(events, recorded, event_keys, engine))
+        rows = recorded_faults.recorded_rows(recorded, engine)
+        clock, same = plan.resolved.clock, recorded.same_topology
+        event_keys = recorded_faults.EventKeys(faults.catalog, clock, has_messages=same)
+        copies = stack.enter_context(recorded_faults.recorded_copies(rows, events, event_keys, engine))
         if unmet is not None:
             unmet.add(copies.results)
         events = events.union(copies[recorded_faults.COPIES])
+        if same:
+            start = max(plan.resolved.start_ts, clock.ts(0))
+            damages = recorded_faults.RecordedMessages(plan.topic_partitions, start)
+            events = events.union(rows.map(damages, EVENT_STREAM))
     faulty = _with_elsewhere(_with_faults(events, faults), plan)
     ordered = _in_order(faulty, plan.topic_partitions, faultless=False)
     if recorded is not None and recorded.same_topology:

@@ -196,6 +196,9 @@ class FaultLog(Protocol):
     def record_offsets(self, offsets: EventOffsetBatch) -> None:
         """Record which messages carry the events that passed (shape ``EVENT_OFFSETS``)."""
 
+    def record_messages(self, batch: MessageBatch, first_offset: int) -> None:
+        """Record the faults that are whole messages."""
+
     def occurrences(self, message_faults: Iterable[MessageNote]) -> Sequence[FaultRow]:
         """Return the faults of the partition, in order."""
 
@@ -329,6 +332,8 @@ class _Loop:
         if EVENT in kinds:
             events = self._pending.passing(events)
         for batch in self._stats.counted(self._encoder.batches(events)):
+            if self._log is not None:
+                self._log.record_messages(batch, self._stats.messages - len(batch))
             if MESSAGE in kinds:
                 yield MESSAGE, self._messages.with_offsets(batch)
             if self._log is not None or EVENT in kinds:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model import tso
-from ticdc_producer.model.event import ROW_ELSEWHERE, Kind
+from ticdc_producer.model.event import DAMAGE, ROW_ELSEWHERE, Kind
 from ticdc_producer.model.shapes import (
     CARRIED,
     EVENT_STREAM,
@@ -203,8 +203,8 @@ class PendingEvents:
 
 
 def _carried(events: EventBatch) -> pa.RecordBatch:
-    """Return the events without the places of rows of other partitions."""
-    elsewhere = pc.is_in(events.column("kind"), pa.array([ROW_ELSEWHERE], pa.int8()))
+    """Return the events without the places of rows of other partitions and without damaged messages."""
+    elsewhere = pc.is_in(events.column("kind"), pa.array([ROW_ELSEWHERE, DAMAGE], pa.int8()))
     return events.filter(pc.invert(elsewhere)) if pc.any(elsewhere).as_py() else events
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.model.catalog import Catalog
-from ticdc_producer.model.event import ROW_ELSEWHERE, Kind, Message, Op
+from ticdc_producer.model.event import DAMAGE, DAMAGE_LABEL, ROW_ELSEWHERE, Kind, Message, Op
 from ticdc_producer.model.shapes import EventBatch
 from ticdc_producer.protocols.arrow_text import Numbers, as_int64
 from ticdc_producer.protocols.base import DescribingEncoder, Encoder, RowBatch
@@ -64,8 +64,8 @@ class EncodedPart:
     """The encoded events of one Arrow batch, without those that the protocol does not send.
 
     :param rows: row changes in order; None if there are none.
-    :param barriers: messages of DDL and resolved events, and those that describe tables of a topic in its
-        partition 0, in order.
+    :param barriers: messages of DDL and resolved events, damaged ones of a recorded topic, and those that
+        describe tables of a topic in its partition 0, in order.
     :param before: number of barriers before each row.
     """
 
@@ -119,9 +119,9 @@ def encoded(
 
 
 def _others(batch: pa.RecordBatch, kinds: Numbers) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield index and content of each DDL and resolved event."""
+    """Yield index and content of each DDL and resolved event, and of each damaged message."""
     indexes = np.flatnonzero((kinds != Kind.ROW) & (kinds != ROW_ELSEWHERE))
-    rows = batch.select(["kind", "commit_ts", "ddl"]).take(pa.array(indexes)).to_pylist()
+    rows = batch.select(["kind", "commit_ts", "ddl", "before", "after"]).take(pa.array(indexes)).to_pylist()
     return zip(indexes.tolist(), rows, strict=True)
 
 
@@ -183,8 +183,17 @@ def _columns(images: pa.ListArray, indexes: Numbers, width: int) -> Sequence[pa.
 
 
 def _barrier(
-    encoder: Encoder, catalog: Catalog, *, kind: int, commit_ts: int, ddl: int | None
+    encoder: Encoder,
+    catalog: Catalog,
+    *,
+    kind: int,
+    commit_ts: int,
+    ddl: int | None,
+    before: Sequence[bytes | None] | None,
+    after: Sequence[bytes | None] | None,
 ) -> Message | None:
+    if kind == DAMAGE and before and after:
+        return Message(before[0], after[0], DAMAGE_LABEL, commit_ts, events=0)
     if kind == Kind.RESOLVED or ddl is None:
         return encoder.resolved(commit_ts)
     job = catalog.ddls[ddl]

@@ -187,7 +187,8 @@ RECORD = (
     Option("schema", str | None, None, "A dump with the CREATE TABLE statements of tables that existed "
         "before the first message, or the URL of a database, mysql://USER:PASSWORD@HOST:PORT/DATABASE.",
         metavar="SQL|URL", functions=("record",)),
-    Option("skip_damaged", bool, False, "Leave out messages that cannot be recorded, and count them.",
+    Option("skip_damaged", bool, False, "Leave out messages that cannot be recorded, and count them. "
+        "Those that do not decode are faults of the recording.",
         functions=("record",)),
     Option("mask", Path | None, None, "A rules file: values of its columns are replaced before anything is "
         "stored.", metavar="YAML", functions=("record",)),

@@ -27,7 +27,7 @@ from ticdc_producer.masks.rules import read_rules
 from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.recording.defined_changes import changes_columns
 from ticdc_producer.recording.definitions import SCHEMA_HINT, DatabaseSchema
-from ticdc_producer.recording.events import CHANGES, RESOLVED, EventReader
+from ticdc_producer.recording.events import CHANGES, DAMAGES, RESOLVED, EventReader
 from ticdc_producer.recording.folder import FaultWriter, write_rows, write_scenario
 from ticdc_producer.recording.masks import event_masks
 from ticdc_producer.recording.selection import Accepts, Selection
@@ -88,7 +88,8 @@ def record(
         them.
     :param schema: a dump with the CREATE TABLE statements of tables that existed before the first message, or
         the URL of a database that has the tables, such as ``mysql://USER:PASSWORD@HOST:4000/shop``.
-    :param skip_damaged: leave out messages that cannot be recorded, and count them.
+    :param skip_damaged: leave out messages that cannot be recorded, and count them. Those of a topic that do
+        not decode are faults of the recording.
     :param mask: a rules file: the values of its columns are replaced before anything is stored. The messages
         are read twice.
     :param engine: ``local`` and ``auto``: in this process, with a bounded number of rows in memory. ``spark``
@@ -183,7 +184,7 @@ def _record(
     changefeed, fidelity = source.origin.changefeed, source.origin.fidelity
     rows = source.origin.messages.merged()
     messages = local(rows if reader.in_files else rows.map(without_gaps, MESSAGES))
-    kinds = {"changes": CHANGES, "resolved": RESOLVED}
+    kinds = {"changes": CHANGES, "resolved": RESOLVED, "damages": DAMAGES}
     with new_folder(out) as folder:
         with messages.stored(reader, kinds, in_order=True) as stored:
             summary = Summary()
@@ -192,6 +193,7 @@ def _record(
                 summary,
                 stored["changes"],
                 stored["resolved"],
+                stored["damages"],
                 source=tables,
                 selection=reader.selection,
                 fidelity=fidelity,
@@ -227,6 +229,7 @@ def _record(
         repeated=history.deliveries.repeated,
         repetitions=tuple(history.deliveries.examples),
         damaged=summary.damaged,
+        damages=history.deliveries.damages,
         notes=tuple(history_notes(changefeed, history)),
     )
 

@@ -27,6 +27,7 @@ class Recording:
     :param repeated: number of row events that were delivered again.
     :param repetitions: the messages of the first of them, each with that of the first delivery.
     :param damaged: number of messages that were left out.
+    :param damages: number of those that do not decode and are faults of the recording.
     :param notes: what the messages do not carry.
     :param source: what was recorded, if it was no topic.
     """
@@ -40,6 +41,7 @@ class Recording:
     repeated: int = 0
     repetitions: tuple[tuple[str, str], ...] = ()
     damaged: int = 0
+    damages: int = 0
     notes: tuple[str, ...] = ()
     source: str = ""
 
@@ -71,7 +73,8 @@ class Recording:
             again, first = self.repetitions[0]
             yield f"{self.repeated:,} row events came again, as faults of the recording: {again} as {first}"
         if self.damaged:
-            yield f"{self.damaged:,} messages are damaged, and were left out"
+            recorded = f"; {self.damages:,} are faults of the recording" if self.damages else ""
+            yield f"{self.damaged:,} messages are damaged, and were left out{recorded}"
         yield from self.notes
 
 
