@@ -363,6 +363,13 @@ def _without(schema: str, old: str, new: str) -> str:
     return schema.replace(old, new)
 
 
+def _named(namespace: str | None) -> str:
+    """Return a schema whose images have the name of a type, which other members have."""
+    image = json.dumps({"name": "string"} | ({} if namespace is None else {"namespace": namespace}))
+    schema = _without(VALUE_SCHEMA, '"name":"t","namespace":"default.s"', image[1:-1])
+    return _without(schema, '["null","default.s.t"]', '["null","string"]')
+
+
 @pytest.mark.parametrize(
     ("schema", "code"),
     [
@@ -377,6 +384,8 @@ def _without(schema: str, old: str, new: str) -> str:
         (_without(VALUE_SCHEMA, '"name":"gtid"', '"name":7'), "SCHEMA"),
         (_without(VALUE_SCHEMA, '"name":"v"', '"name":"v","tidb_type":"geometry"'), "SCHEMA"),
         (_without(VALUE_SCHEMA, '"connect.field":"v"', '"connect.field":"id"'), "SCHEMA"),
+        (_named(""), "SCHEMA"),
+        (_named(None), "SCHEMA"),
     ],
 )
 def test_schemas_that_ticdc_does_not_write(schema: str | None, code: str) -> None:

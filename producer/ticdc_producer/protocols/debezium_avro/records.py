@@ -201,9 +201,12 @@ def _fields(record: object) -> Sequence[Node]:
 
 
 def _full_name(record: object) -> str:
+    """Return the name of a record of images; a namespace keeps it apart from the names of Avro's types."""
     node = _node(record)
-    namespace, name = _text(node, "namespace", ""), _text(node, "name")
-    return f"{namespace}.{name}" if namespace else name
+    namespace, name = _text(node, "namespace"), _text(node, "name")
+    if not namespace:
+        raise BadSchema("a record in a namespace")
+    return f"{namespace}.{name}"
 
 
 def _other_than_null(schema: object) -> object:
