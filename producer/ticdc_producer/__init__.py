@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         suggest_rules,
         tables,
         transcode,
+        transcode_growing,
         verify,
         verify_state,
     )
@@ -69,6 +70,7 @@ __all__ = [
     "suggest_rules",
     "tables",
     "transcode",
+    "transcode_growing",
     "verify",
     "verify_state",
 ]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ticdc_producer.runs.decode import decode
     from ticdc_producer.runs.diff import diff
     from ticdc_producer.runs.following.follow import follow
+    from ticdc_producer.runs.following.transcode import transcode_growing
     from ticdc_producer.runs.recordings.mask import mask, suggest_rules
     from ticdc_producer.runs.recordings.record import record
     from ticdc_producer.runs.recordings.recording_report import Recording
@@ -48,6 +49,7 @@ __all__ = [
     "suggest_rules",
     "tables",
     "transcode",
+    "transcode_growing",
     "verify",
     "verify_state",
 ]
@@ -72,6 +74,7 @@ _MODULES = {
     "suggest_rules": "runs.recordings.mask",
     "tables": "scenario.dataframe",
     "transcode": "runs.recordings.transcode",
+    "transcode_growing": "runs.following.transcode",
     "verify": "runs.verify",
     "verify_state": "runs.verify_state",
 }

@@ -119,6 +119,9 @@ def transcode(**given: object) -> int:
     arguments: dict[str, Any] = arguments_of("transcode", TRANSCODE, options)
     arguments["sink_uri"] = with_registry(options["sink_uri"], options["schema_registry"])
     from ticdc_producer import api
+
+    if options["follow"]:
+        return _follow(options, arguments)
     from ticdc_producer.cli.report_text import show_report
 
     quiet = options["quiet"]
@@ -131,6 +134,29 @@ def transcode(**given: object) -> int:
             typer.echo(line)
         show_report(result.report, quiet=quiet)
     return 0 if result.ok else 1
+
+
+_OF_FOLLOW = (
+    "sink_uri", "to_sink_uri", "config", "table", "schema", "to_config", "append", "kafka_properties",
+    "to_kafka_properties",
+)  # fmt: skip
+
+
+def _follow(options: dict[str, Any], arguments: dict[str, Any]) -> int:
+    """Write a topic while it grows, and print what was written at the end."""
+    from ticdc_producer import api
+
+    result = api.transcode_growing(
+        checkpoint=options["checkpoint"],
+        idle=options["idle"],
+        on_status=partial(typer.echo, err=True) if not options["quiet"] else lambda _line: None,
+        **{name: arguments[name] for name in _OF_FOLLOW},
+    )
+    if options["as_json"]:
+        typer.echo(json.dumps(result.to_json(), ensure_ascii=False))
+    elif not options["quiet"]:
+        typer.echo(result.line())
+    return 0
 
 
 _SOURCE = "A sink URI, a golden folder, a storage folder or a scenario."

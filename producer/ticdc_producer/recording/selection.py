@@ -32,6 +32,7 @@ class Selection:
     :param after: a TSO; what commits up to then is before the recording.
     :param offsets: by partition an offset; what commits up to the last event before it is also before the
         recording.
+    :param ddls_after: a TSO; DDLs up to then are known already.
     :param until: the last commit-ts.
     :param ends: by partition an offset; the last commit is that of the last event before them.
     """
@@ -40,6 +41,7 @@ class Selection:
     keys: Sequence[Mapping[str, bytes]] = ()
     after: int = 0
     offsets: Mapping[int, int] = field(default_factory=dict)
+    ddls_after: int = 0
     until: int = MAX_TS
     ends: Mapping[int, int] = field(default_factory=dict)
 
@@ -72,7 +74,7 @@ class Selection:
         chosen: Flags = np.array([self._accepts(*name) for name in distinct], np.bool_)[codes]
         ts = pc.fill_null(batch.column("commit_ts"), 0).to_numpy()
         is_ddl = pc.equal(batch.column("kind"), "ddl").to_numpy(zero_copy_only=False)
-        chosen &= (ts <= self.until) & (is_ddl | (ts > self.after))
+        chosen &= (ts <= self.until) & (ts > np.where(is_ddl, self.ddls_after, self.after))
         if self.keys and chosen.any():
             chosen &= self._rows(batch, chosen)
         return chosen

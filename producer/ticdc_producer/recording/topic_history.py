@@ -53,12 +53,14 @@ class DefinitionSource:
     :param describe: returns the tables that a message describes; None: no message describes any.
     :param descriptions: the values of the messages that describe tables.
     :param files: the schema files of a storage sink.
+    :param ddls: commit-ts, database, table and text of the DDLs before the messages, in their order.
     """
 
     dump: Path | DatabaseSchema | None = None
     describe: Callable[[bytes], DescribedTables] | None = None
     descriptions: Sequence[bytes] = ()
     files: Sequence[SchemaFile] = ()
+    ddls: Sequence[tuple[int, str, str, str]] = ()
 
     def tables(self, accepts: Accepts, created: CreatedNames) -> list[EarlierTable]:
         """Return the tables that are known without their rows.
@@ -72,6 +74,11 @@ class DefinitionSource:
             return described_tables(self.describe, self.descriptions, accepts, created)
         return file_tables(self.files, accepts, created)
 
+    def earlier_ddls(self) -> Iterator[StreamDDL]:
+        """Yield the DDLs before the messages."""
+        for number, (ts, schema, table, query) in enumerate(self.ddls):
+            yield StreamDDL(commit_ts=ts, order=(number,), schema=schema, table=table, query=query)
+
 
 @dataclass(kw_only=True)
 class TopicHistory:
@@ -82,7 +89,7 @@ class TopicHistory:
     :param resolved: shape ``events.RESOLVED``.
     :param damages: shape ``events.DAMAGES``.
     :param definitions: the CREATE TABLE statements of tables that existed before, before all DDLs.
-    :param file_ddls: DDLs that are in no message.
+    :param other_ddls: DDLs that are in no message.
     :param versions: of all tables.
     :param from_rows: names of the tables whose definition follows from their rows.
     :param begin: TSO after which events are recorded; None: from the beginning.
@@ -97,7 +104,7 @@ class TopicHistory:
     damages: Dataset
     fidelity: Fidelity
     definitions: Sequence[StreamDDL]
-    file_ddls: Sequence[StreamDDL]
+    other_ddls: Sequence[StreamDDL]
     versions: tuple[Version, ...]
     from_rows: tuple[str, ...]
     begin: int | None
@@ -124,8 +131,8 @@ class TopicHistory:
         :param mask: what masked the events; None: nothing did.
         :raises ProducerError: for a dump that cannot be read, and for a table whose definition is not known.
         """
-        in_files = file_ddls(source.files, selection.accepts, selection.until)
-        ddls = sorted([*summary.stream_ddls(), *in_files])
+        earlier = [*source.earlier_ddls(), *file_ddls(source.files, selection.accepts, selection.until)]
+        ddls = sorted([*summary.stream_ddls(), *earlier])
         created = CreatedNames.by(ddls)
         tables = source.tables(selection.accepts, created)
         begin = summary.start_ts(selection)
@@ -157,7 +164,7 @@ class TopicHistory:
             damages=damages,
             fidelity=fidelity,
             definitions=definitions,
-            file_ddls=in_files,
+            other_ddls=earlier,
             versions=versions,
             mask=mask,
             from_rows=tuple(sorted(f"{table.schema}.{table.table}" for table in of_rows)),
@@ -185,7 +192,7 @@ class TopicHistory:
         if self.begin is None:
             return None
         return self.begin + sum(
-            ddl.commit_ts == self.begin for ddl in (*self.summary.stream_ddls(), *self.file_ddls)
+            ddl.commit_ts == self.begin for ddl in (*self.summary.stream_ddls(), *self.other_ddls)
         )
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -194,7 +201,7 @@ class TopicHistory:
         :raises RecordingError: for a change at the start-ts, where it could not be distinguished.
         """
         begin, start = self.begin, self.start_ts
-        yield _statements([*self.definitions, *self.file_ddls])
+        yield _statements([*self.definitions, *self.other_ddls])
         if begin is not None and start is not None:
             earlier = EarlierRows(self.versions, begin, self.exact, computes_generated=self.mask is not None)
             yield from earlier.batches(self.changes, start)

@@ -248,6 +248,11 @@ TRANSCODE = (
     Option("to_kafka_properties", list[str], (),
         "A property of the Kafka clients that write, as librdkafka spells it.", "may be repeated",
         flags=("--to-X",), metavar="NAME=VALUE", functions=_TRANSCODE),
+    Option("follow", bool, False, "Write a topic while it grows, until Ctrl-C, each message once.",
+        functions=_COMMAND),
+    Option("checkpoint", Path | None, None, "A file with what was written, from which `follow` continues.",
+        metavar="FILE", functions=_COMMAND),
+    replace(next(option for option in FOLLOW if option.name == "idle"), local=False),
     AS_JSON, QUIET,
 )
 """In the order of the help of ``transcode``."""

@@ -138,7 +138,7 @@ def record(
         in_files=source.files is not None,
     )
     tables = DefinitionSource(
-        dump=None if schema is None else _dump_of(schema, selection.accepts),
+        dump=None if schema is None else definitions_dump(schema, selection.accepts),
         describe=origin.changefeed.spec.described_tables,
         descriptions=cast("Sequence[bytes]", options.get(TABLE_DESCRIPTIONS, ())),
         files=source.files or (),
@@ -151,7 +151,7 @@ def record(
             profile, accepts = origin.changefeed.profile, reader.selection.accepts
             masks = event_masks(rules, ordered, decode, tables, fidelity, profile, accepts)
             reader = replace(reader, mask=masks)
-        return _record(path, source, reader, tables, on_status)
+        return record_messages(path, source, reader, tables, on_status)
     except DecodeError as error:
         likely = likely_protocol(origin.messages)
         if likely in (None, origin.changefeed.protocol):
@@ -160,7 +160,11 @@ def record(
         raise MessageError(what, topic=error.topic, partition=error.partition, offset=error.offset) from None
 
 
-def _dump_of(schema: str | Path, accepts: Accepts) -> Path | DatabaseSchema:
+def definitions_dump(schema: str | Path, accepts: Accepts) -> Path | DatabaseSchema:
+    """Return the dump or the database that the option ``schema`` names.
+
+    :raises ArgumentError: for a database that cannot be read.
+    """
     if isinstance(schema, str) and "://" in schema:
         return database_schema(schema, accepts)
     return local_path(schema)
@@ -178,9 +182,21 @@ def _check_offsets(selection: Selection, source: MessageSource) -> None:
                 raise ArgumentError(what, argument=option).about(option)
 
 
-def _record(
-    out: Path, source: MessageSource, reader: EventReader, tables: DefinitionSource, on_status: OnStatus
+def record_messages(
+    out: Path,
+    source: MessageSource,
+    reader: EventReader,
+    tables: DefinitionSource,
+    on_status: OnStatus,
+    *,
+    may_be_empty: bool = False,
 ) -> Recording:
+    """Record messages.
+
+    :param out: the folder; must not exist, or be empty.
+    :param may_be_empty: accept messages without a row or DDL.
+    :raises ProducerError: for messages that cannot be recorded; then nothing is written.
+    """
     changefeed, fidelity = source.origin.changefeed, source.origin.fidelity
     rows = source.origin.messages.merged()
     messages = local(rows if reader.in_files else rows.map(without_gaps, MESSAGES))
@@ -204,7 +220,7 @@ def _record(
             with FaultWriter(folder) as faults:
                 history.deliveries.write = faults.write
                 write_rows(folder, _counted(history.batches(), counts, history.start_ts or 0))
-        if not counts["row"] + counts["ddl"]:
+        if not counts["row"] + counts["ddl"] and not may_be_empty:
             what = "the messages have no row and no DDL to record"
             hint = "`table`, `key`, `since` and `until` may leave out all of them"
             raise RecordingError(what, hint=hint).about("table", "key", "since", "until")

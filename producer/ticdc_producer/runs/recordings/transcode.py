@@ -118,12 +118,12 @@ def transcode(
         on_progress=on_progress,
     )
     check_options("transcode", given)
-    with _errors_of_target():
+    with errors_of_target():
         sink = _check_target(given, to_sink_uri, to_config)
     source = None if sink_uri is None or messages is not None else changefeed_of(sink_uri, config)
     if source is not None and sink == BROKER:
         target = changefeed_of(to_sink_uri, to_config, kafka_properties=to_kafka_properties)
-        _check_apart(source, target, (target.sink_uri.topic,))
+        check_apart(source, target, (target.sink_uri.topic,))
     with TemporaryDirectory(prefix="ticdc-producer-transcode-") as temporary:
         recording = record(
             out=Path(temporary) / _NAME,
@@ -141,17 +141,17 @@ def transcode(
             kafka_properties=kafka_properties,
             on_status=on_status,
         )
-        with _errors_of_target():
-            job = _job(
+        with errors_of_target():
+            job = recording_job(
                 recording.folder, to_sink_uri, to_config, to_kafka_properties, recorded=faults == "recorded"
             )
         if source is not None and sink == BROKER:
-            _check_apart(source, job.changefeed, job.stream.topic_partitions.topics)
+            check_apart(source, job.changefeed, job.stream.topic_partitions.topics)
         return Transcoding(recording=recording, report=run_job(job, options))
 
 
 @contextmanager
-def _errors_of_target() -> Iterator[None]:
+def errors_of_target() -> Iterator[None]:
     """Say of errors in a changefeed that it is that of the target."""
     try:
         yield
@@ -177,7 +177,7 @@ def _check_target(
     return sink
 
 
-def _job(
+def recording_job(
     folder: Path,
     sink_uri: str | None,
     config: ConfigSource | None,
@@ -192,7 +192,7 @@ def _job(
     )
 
 
-def _check_apart(source: Changefeed, target: Changefeed, topics: Collection[str]) -> None:
+def check_apart(source: Changefeed, target: Changefeed, topics: Collection[str]) -> None:
     """Refuse to write the topic that is read, of which nothing would be left if writing fails.
 
     :param topics: those that are written.

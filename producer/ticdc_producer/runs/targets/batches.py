@@ -249,12 +249,12 @@ class BatchTopics(KafkaTarget):
             self.job.changefeed, topics, append=self._history.last is not None, replace=self.options.replace
         )
         if self._history.last is not None:
-            _check_ends(self._history.last[1], starts)
+            check_ends(self._history.last[1], starts)
         self._records.save(self._record, starts)
         return starts
 
 
-def _check_ends(expected: Offsets, ends: Mapping[tuple[str, int], int]) -> None:
+def check_ends(expected: Offsets, ends: Mapping[tuple[str, int], int]) -> None:
     """Check that nothing follows the last batch.
 
     :raises ForeignMessageError: for the first partition that another program has written.
