@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.scenario.sql.script_results import history_of, rows_of
-from ticdc_producer.errors import ScenarioError
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.scenario.sql.session.session import Session
 
 T = "create table t (id int primary key auto_increment, n varchar(20));"
@@ -123,3 +123,26 @@ def test_without_autocommit_the_end_needs_a_commit() -> None:
     ) as raised:
         session.run(f"{T}\nset autocommit = 0;\ninsert into t (n) values ('a')")
     assert raised.value.line == 3
+
+
+@pytest.mark.parametrize(
+    ("set_", "value"),
+    [
+        ("@x = @@autocommit", b"1"),
+        ("@x = @@session.foreign_key_checks, foreign_key_checks = 0", b"1"),
+        ("@x := @@session.auto_increment_increment + 4", b"5"),
+        ("@x = @@unique_checks, @x = 'later'", b"later"),
+        ("@x = concat(@@sql_mode, '!'), sql_mode = ''", b"STRICT_TRANS_TABLES!"),
+        ("@x = @@session.timestamp > 0", b"1"),
+    ],
+)
+def test_user_variables_hold_the_values_of_session_variables(set_: str, value: bytes) -> None:
+    script = f"create table t (v varchar(99)); set sql_mode = 'STRICT_TRANS_TABLES'; set {set_};"
+    assert rows_of(f"{script} insert into t values (@x)") == [(value,)]
+
+
+@pytest.mark.parametrize("variable", ["unique_checks", "time_zone", "global.sql_mode"])
+def test_a_saved_value_that_is_not_known_is_refused_in_an_expression(variable: str) -> None:
+    script = f"create table t (v varchar(99)); set @x = @@{variable};"
+    with pytest.raises(UnsupportedSQL, match=f"the variable @x, set to @@{variable.rpartition('.')[2]}"):
+        rows_of(f"{script} insert into t values (@x)")

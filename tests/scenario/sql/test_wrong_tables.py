@@ -51,6 +51,15 @@ WRONG = [
         "create table x (a int, constraint c check (a > 1), constraint c check (a < 5))",
         "Duplicate check constraint name 'c'",
     ),
+    Wrong("create table x (a int primary key default null)", "Invalid default value for 'a': NULL", "a"),
+    Wrong("create table `x ` (a int)", "Incorrect table name 'x '", value="x "),
+    Wrong("create database `d `", "Incorrect database name 'd '", value="d "),
+    Wrong("create table x (`a ` int)", "Incorrect column name 'a '", "a "),
+    Wrong("create table x (a bit(0))", "SQL does not parse: BIT has 1 to 64 bits near 'bit'"),
+    Wrong(
+        "create table x (a float(54))",
+        "SQL does not parse: Incorrect column specifier: FLOAT has at most 53 bits near ')'",
+    ),
     Wrong("create table x (a int not null default null)", "Invalid default value for 'a': NULL", "a"),
     Wrong(
         "create table x (a tinyint default 300)",

@@ -35,6 +35,8 @@ def _create(node: DatabaseStatement, context: DDLContext) -> None:
         if node.conditional:
             return
         raise ScenarioError(f"Can't create database {name!r}; database exists", value=name)
+    if name.endswith(" "):
+        raise ScenarioError(f"Incorrect database name {name!r}", value=name)
     context.cluster.ids.take()
     charset, collation = table_charset_of(charset, collation, _SERVER_CHARSET)
     context.cluster.databases[name.lower()] = cluster.Database(name, charset, collation)

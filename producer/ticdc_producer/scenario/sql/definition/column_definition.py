@@ -171,7 +171,7 @@ def make_column(draft: ColumnDraft, charset: str, collation: str, mode: SQLMode)
         charset=charset,
         collation=collation,
         elements=spec.elements,
-        nullable=draft.nullable is not False,
+        nullable=draft.nullable is not False and "primary" not in draft.keys,
         on_update_now=draft.on_update_now >= 0,
         auto_increment=draft.auto_increment,
         auto_random=draft.auto_random,

@@ -104,9 +104,9 @@ def _decimal(kind: ColumnType) -> SQLType:
 
 
 def _bit(kind: ColumnType) -> SQLType:
-    length = _first(kind, 1) or 1
-    if length > 64:
-        raise kind.source.error("BIT has at most 64 bits")
+    length = _first(kind, 1)
+    if not 0 < length <= 64:
+        raise kind.source.error("BIT has 1 to 64 bits")
     return SQLType(type=T.BIT, length=length, decimal=0, unsigned=True)
 
 

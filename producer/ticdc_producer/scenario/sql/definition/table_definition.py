@@ -252,7 +252,7 @@ def check_names(columns: Sequence[ColumnInfo], line: int) -> None:
     for column in columns:
         if column.name.lower() in seen:
             raise ScenarioError(f"Duplicate column name {column.name!r}", line=line, column=column.name)
-        if column.name.lower() == "_tidb_rowid":
+        if column.name.lower() == "_tidb_rowid" or column.name.endswith(" "):
             raise ScenarioError(f"Incorrect column name {column.name!r}", line=line, column=column.name)
         seen.add(column.name.lower())
 

@@ -2,12 +2,12 @@
 
 Rules: tidb ``pkg/executor/insert_common.go``, ``insert.go``, ``replace.go``. All rows are evaluated and
 get their AUTO_INCREMENT before the first is stored, so hidden row ids come after the AUTO_INCREMENT ids of
-the statement.
+the statement. Those of VALUES get it after all are evaluated, so a statement that fails uses up no id.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -132,14 +132,18 @@ def run_insert(
     # Source: tidb ``ResetContextOfStmt``.
     lenient = ignore or (not mode.strict and len(source.tuples) > 1)
     limit_ids = bool(plan.updates) and not mode.strict
-    rows = transaction.size.weighed(
-        (
-            evaluated_row(table, plan.columns if cells else plan.no_columns, cells, context, lenient)
-            for cells in source.tuples
-        ),
-        transaction.line,
-    )
-    fill_auto_increment(table, rows, context, limit_ids=limit_ids, at_once=source.is_values)
+
+    def evaluated() -> Iterator[list[Value]]:
+        for cells in source.tuples:
+            columns = plan.columns if cells else plan.no_columns
+            row = evaluated_row(table, columns, cells, context, lenient)
+            if not source.is_values:
+                fill_auto_increment(table, [row], context, limit_ids=limit_ids)
+            yield row
+
+    rows = transaction.size.weighed(evaluated(), transaction.line)
+    if source.is_values:
+        fill_auto_increment(table, rows, context, limit_ids=limit_ids)
     scope = Scope(mode, table.info, context=context, outer=source.scope) if plan.updates else None
     updates = [] if scope is None else plan.assignments(scope)
     if ignore and not updates and has_parents is not None:

@@ -57,7 +57,7 @@ class RowWriter:
         assigned = _without_generated(table, given)
         columns, cells = InsertColumns.of(table.info, [*assigned]), [*assigned.values()]
         values = evaluated_row(table, columns, cells, self.context, lenient=False)
-        fill_auto_increment(table, [values], self.context, limit_ids=False, at_once=True)
+        fill_auto_increment(table, [values], self.context, limit_ids=False)
         self._check_generated(table, given, values)
         row = new_row(table, values, self.context)
         try:

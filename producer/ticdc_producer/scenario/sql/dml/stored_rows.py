@@ -104,17 +104,16 @@ def _auto_random(table: Table, column: ColumnInfo, value: Value, context: Statem
 
 
 def fill_auto_increment(
-    table: Table, rows: Sequence[list[Value]], context: StatementContext, *, limit_ids: bool, at_once: bool
+    table: Table, rows: Sequence[list[Value]], context: StatementContext, *, limit_ids: bool
 ) -> None:
     """Set the AUTO_INCREMENT column of rows: to the next id for NULL, and for 0 by default.
 
-    Other values advance the counter. Source: tidb ``InsertValues.lazyAdjustAutoIncrementDatum``.
+    Other values advance the counter. Rows without a value that follow one another take their ids together.
+    Source: tidb ``InsertValues.lazyAdjustAutoIncrementDatum``.
 
     :param limit_ids: whether an id beyond the column's range becomes its largest value. Without strict mode
         TiDB does so for ON DUPLICATE KEY UPDATE alone; elsewhere the id could be that of an unrelated row.
         Source: tidb ``setDatumAutoIDAndCast``.
-    :param at_once: whether rows without a value that follow one another take their ids together, as those of
-        VALUES do.
     :raises ScenarioError: if the counter leaves the column's range.
     """
     if not table.info.auto_increment:
@@ -127,10 +126,9 @@ def fill_auto_increment(
             for row in same:
                 table.ids.advance(int(row[offset] or 0))
             continue
-        for part in (same,) if at_once else ([row] for row in same):
-            first = table.ids.take(increment, mode.auto_increment_offset, len(part))
-            for number, row in enumerate(part):
-                row[offset] = _stored_id(column, first + number * increment, context, limit_ids)
+        first = table.ids.take(increment, mode.auto_increment_offset, len(same))
+        for number, row in enumerate(same):
+            row[offset] = _stored_id(column, first + number * increment, context, limit_ids)
 
 
 def _needs_id(value: Value, mode: SQLMode) -> bool:

@@ -75,6 +75,7 @@ class SessionValues:
         sequence: Callable[[str, str], StoredSequence] | None = None,
     ) -> None:
         self._variables: dict[str, SQLValue] = {}
+        self._unknown: dict[str, str] = {}
         self._seed, self._database, self._sequence = seed, database, sequence
         self._generators: dict[int, tuple[exp.Expr, Generator]] = {}
         self._generated = 0
@@ -103,7 +104,13 @@ class SessionValues:
         return self._sequence(database or self._database(), name)
 
     def variable(self, name: str) -> SQLValue:
-        """Return the value of a user variable; NULL if it was never set."""
+        """Return the value of a user variable; NULL if it was never set.
+
+        :raises UnsupportedSQL: if it is that of a session variable without a value here.
+        """
+        if name.lower() in self._unknown:
+            what = f"the variable @{name}, set to @@{self._unknown[name.lower()]},"
+            raise UnsupportedSQL(f"{what} is not supported in an expression", hint="write its value")
         return self._variables.get(name.lower())
 
     def session_variable(self, name: str, kind: str, mode: SQLMode) -> SQLValue:
@@ -114,7 +121,7 @@ class SessionValues:
         """
         if name in FIXED_VARIABLES:
             return FIXED_VARIABLES[name]
-        read = _READ.get(name) if kind.lower() in ("", "session", "local") else None
+        read = _READ.get(name) if kind.lower() in _OF_SESSION else None
         if read is None:
             raise UnsupportedSQL(f"the variable @@{name} is not supported", hint="write its value")
         return read(self, mode)
@@ -122,7 +129,12 @@ class SessionValues:
     def assign(self, name: str, value: SQLValue) -> SQLValue:
         """Set a user variable, which holds a number or a string; return its value."""
         self._variables[name.lower()] = _plain(value)
+        self._unknown.pop(name.lower(), None)
         return self._variables[name.lower()]
+
+    def save(self, name: str, variable: str) -> None:
+        """Set a user variable to a session variable whose value is not known."""
+        self._unknown[name.lower()] = variable
 
     def note_generated(self, number: int) -> None:
         """Note a generated AUTO_INCREMENT value; the first one of a statement counts."""
@@ -165,6 +177,15 @@ FIXED_VARIABLES: dict[str, SQLValue] = {
 }  # fmt: skip
 """TiDB's defaults of variables that no statement here sets."""
 READ_VARIABLES = sorted([*_READ, *FIXED_VARIABLES])
+
+
+def is_readable(node: exp.SessionParameter) -> bool:
+    """Return whether an expression may contain a session variable."""
+    name, kind = node.name.lower(), str(node.args.get("kind") or "").lower()
+    return name in FIXED_VARIABLES or (name in _READ and kind in _OF_SESSION)
+
+
+_OF_SESSION = ("", "session", "local")
 
 
 def _plain(value: SQLValue) -> SQLValue:

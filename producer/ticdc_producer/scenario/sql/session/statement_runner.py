@@ -38,7 +38,7 @@ from ticdc_producer.scenario.sql.session.other_statements import (
 )
 from ticdc_producer.scenario.sql.session.prepared_statements import PreparedStatements, concerns_prepared
 from ticdc_producer.scenario.sql.session.script_files import ScriptFiles
-from ticdc_producer.scenario.sql.session.session_settings import SessionSettings, SessionValues
+from ticdc_producer.scenario.sql.session.session_settings import SessionSettings, SessionValues, is_readable
 from ticdc_producer.scenario.sql.session.session_tables import SessionTables
 from ticdc_producer.scenario.sql.store.recorded_history import RecordedHistory
 from ticdc_producer.scenario.sql.store.storage import Table
@@ -140,6 +140,9 @@ class StatementRunner:
         self.values.end_statement(0)
 
     def _set_user_variable(self, name: str, value: exp.Expr) -> None:
+        if isinstance(value, exp.SessionParameter) and not is_readable(value):
+            self.values.save(name, value.name)
+            return
         context = self._context(value)
         scope = Scope(replace(self._mode, strict=False), context=context)  # SET only warns
         check_expression(value, scope)

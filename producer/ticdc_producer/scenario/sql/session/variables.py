@@ -96,8 +96,8 @@ def run_set(
     if _skip_isolation_level(cursor):
         return mode, initial
     while True:
-        if cursor.word() == "@" and cursor.word(3) != "@@":
-            _assign_user_variable(cursor, saved, assign)
+        if cursor.word() == "@":
+            _assign_user_variable(cursor, mode, saved, assign)
         else:
             mode, initial = _assign(cursor, mode, initial, saved)
         if not cursor.accept(","):
@@ -117,14 +117,25 @@ def _skip_charset(cursor: Cursor) -> None:
 
 
 def _assign_user_variable(
-    cursor: Cursor, saved: dict[str, SQLMode], assign: Callable[[str, exp.Expr], None]
+    cursor: Cursor, mode: SQLMode, saved: dict[str, SQLMode], assign: Callable[[str, exp.Expr], None]
 ) -> None:
+    """Run ``@name = expression``. Dumps save session variables in this way, and restore them at their end.
+
+    :raises UnsupportedSQL: for a session variable that this tool does not have.
+    """
     cursor.expect("@")
     name = cursor.identifier("a variable name")
     if not cursor.accept(":="):
         cursor.expect("=")
+    start = cursor.position
+    value = parse_expression(cursor.expression_source(), cursor.line)
     saved.pop(name.lower(), None)
-    assign(name, parse_expression(cursor.expression_source(), cursor.line))
+    if isinstance(value, exp.SessionParameter):
+        variable = value.name.lower()
+        if variable not in VARIABLES and variable not in WITHOUT_EFFECT:
+            raise cursor.since(start).unsupported(f"the variable {variable}")
+        saved[name.lower()] = mode
+    assign(name, value)
 
 
 def _skip_isolation_level(cursor: Cursor) -> bool:
@@ -149,9 +160,6 @@ def _assign(
 ) -> tuple[SQLMode, SQLMode]:
     """Assign one session variable; that of the whole cluster concerns this session only as its DEFAULT."""
     is_global = _read_scope(cursor)
-    if cursor.word() == "@":
-        _save(cursor, mode, saved)
-        return mode, initial
     name = cursor.identifier("a variable name").lower()
     if cursor.word() not in ("=", ":="):
         raise cursor.unsupported(f"SET {name.upper()}")
@@ -211,22 +219,6 @@ def _read_scope(cursor: Cursor) -> bool:
         word = cursor.word()
         cursor.position += 2
     return word in ("GLOBAL", "PERSIST")
-
-
-def _save(cursor: Cursor, mode: SQLMode, saved: dict[str, SQLMode]) -> None:
-    """Run ``@name = @@variable``: dumps save a session variable this way, and restore it at their end.
-
-    :raises UnsupportedSQL: for another value.
-    """
-    cursor.expect("@")
-    name = cursor.identifier("a variable name").lower()
-    if not (cursor.accept("=") or cursor.accept(":=")) or cursor.word() != "@@":
-        raise cursor.unsupported("a user variable")
-    _read_scope(cursor)
-    variable = cursor.identifier("a variable name").lower()
-    if variable not in VARIABLES and variable not in WITHOUT_EFFECT:
-        raise cursor.unsupported(f"the variable {variable}")
-    saved[name] = mode
 
 
 def _set_time_zone(mode: SQLMode, value: SQLValue) -> SQLMode:

@@ -120,6 +120,12 @@ class TiDBCluster:
         return versioned
 
     def add(self, table: Table) -> None:
+        """Add a table to its database.
+
+        :raises ScenarioError: for a name that ends with a blank. Source: tidb ``isIncorrectName``.
+        """
+        if table.info.name.endswith(" "):
+            raise ScenarioError(f"Incorrect table name {table.info.name!r}", value=table.info.name)
         self.database(table.info.schema).tables[table.info.name.lower()] = table
 
     def drop(self, table: Table) -> None:

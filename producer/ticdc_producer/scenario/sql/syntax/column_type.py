@@ -43,7 +43,7 @@ _INTEGERS = {
     "MEDIUMINT": "MEDIUMINT", "INT3": "MEDIUMINT", "MIDDLEINT": "MEDIUMINT", "INT": "INT",
     "INTEGER": "INT", "INT4": "INT", "BIGINT": "BIGINT", "INT8": "BIGINT",
 }  # fmt: skip
-_SINGLE_PRECISION_BITS = 24
+_SINGLE_PRECISION_BITS, _DOUBLE_PRECISION_BITS = 24, 53
 
 
 def read_type(cursor: Cursor) -> ColumnType:
@@ -93,6 +93,8 @@ def _decimal(cursor: Cursor, _: str, start: int) -> ColumnType:
 
 def _float(cursor: Cursor, _: str, start: int) -> ColumnType:
     digits = _digits(cursor)
+    if len(digits) == 1 and digits[0] > _DOUBLE_PRECISION_BITS:
+        raise cursor.error(f"Incorrect column specifier: FLOAT has at most {_DOUBLE_PRECISION_BITS} bits")
     if len(digits) == 1:  # bits of precision choose the type and are not stored
         return _number(cursor, "FLOAT" if digits[0] <= _SINGLE_PRECISION_BITS else "DOUBLE", (), start)
     return _number(cursor, "FLOAT", digits[:2], start)

@@ -61,7 +61,8 @@ _ODBC_WORDS = {"D": "DATE", "T": "TIME", "TS": "TIMESTAMP"}
 def _with_literals(tokens: list[Token]) -> list[Token]:
     """Replace ``{d '…'}``, ``{t '…'}`` and ``{ts '…'}`` by literals, ``NEXT VALUE FOR`` by a call.
 
-    The word before the bracket of ``DEFAULT(column)`` becomes a name, and so does a charset in quotes.
+    The word before the bracket of ``DEFAULT(column)`` becomes a name, and so do a charset in quotes and the
+    last word of ``@@session.timestamp``.
     """
     for position in range(len(tokens) - 2, -1, -1):
         token, following = tokens[position], tokens[position + 1]
@@ -69,6 +70,10 @@ def _with_literals(tokens: list[Token]) -> list[Token]:
             tokens[position + 1] = _retyped(following, TokenType.VAR)
         elif token.token_type == TokenType.DEFAULT and following.token_type == TokenType.L_PAREN:
             tokens[position] = _retyped(token, TokenType.VAR)
+        elif [each.text for each in tokens[position : position + 3 : 2]] == ["@@", "."]:
+            tokens[position + 3 : position + 4] = (
+                _retyped(each, TokenType.VAR) for each in tokens[position + 3 : position + 4]
+            )
         elif token.token_type == TokenType.L_BRACE:
             tokens[position : position + 4] = _without_braces(tokens[position : position + 4])
         elif [each.text.upper() for each in tokens[position : position + 3]] == ["NEXT", "VALUE", "FOR"]:
