@@ -236,3 +236,24 @@ def test_a_default_that_tidb_does_not_accept(default: str, what: str) -> None:
     with pytest.raises(ScenarioError, match=what) as caught:
         history_of(f"\ncreate table t (a int primary key, b varchar(9) default {default})")
     assert (caught.value.line, caught.value.column) == (2, "b")
+
+
+@pytest.mark.parametrize(
+    ("type_", "name"),
+    [
+        ("varchar(16383)", "varchar"),
+        ("varchar(16384)", "mediumtext"),
+        ("varchar(70000) charset latin1", "mediumtext"),
+        ("varchar(65535) charset latin1", "varchar"),
+        ("varchar(5000000)", "longtext"),
+        ("varbinary(65536)", "mediumblob"),
+    ],
+)
+def test_a_varchar_that_is_too_long_is_a_text_without_strict_mode(type_: str, name: str) -> None:
+    """Source: tidb ``checkTooBigFieldLengthAndTryAutoConvert``."""
+    for script in (
+        f"create table t (a {type_})",
+        f"create table t (b int); alter table t add a {type_}",
+    ):
+        columns = table_of(history_of(f"set sql_mode = ''; {script}")).columns
+        assert columns[-1].type_name == name

@@ -76,7 +76,20 @@ WRONG = [
         "create table x (a int on update current_timestamp)", "Invalid ON UPDATE clause for 'a' column", "a"
     ),
     Wrong("create table x (a text default 'x')", "BLOB, TEXT and JSON columns have no default: 'a'", "a"),
-    Wrong("create table x (a varchar(16384))", "Column length too big for column 'a' (max = 16383)", "a"),
+    Wrong(
+        "create table x (a varchar(16384))",
+        "Column length too big for column 'a' (max = 16383); use BLOB or TEXT instead",
+        "a",
+    ),
+    Wrong(
+        "create table x (a varbinary(65536))",
+        "Column length too big for column 'a' (max = 65535); use BLOB or TEXT instead",
+        "a",
+    ),
+    Wrong(
+        "create table x (a varchar)",
+        "SQL does not parse: a VARCHAR or VARBINARY needs a length near 'varchar'",
+    ),
     Wrong(
         "create table x (a decimal(66,1))",
         "SQL does not parse: DECIMAL(66,1) is not allowed: at most (65,30) near 'decimal'",

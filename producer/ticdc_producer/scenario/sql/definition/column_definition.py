@@ -15,10 +15,9 @@ from ticdc_producer.model.values.collation import DEFAULT_COLLATIONS, KNOWN, cha
 from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.definition.column_default import with_default
 from ticdc_producer.scenario.sql.definition.column_type import (
-    MAX_VARCHAR,
-    WIDEST,
     SQLType,
     fitted_lob,
+    longest_varchar,
     type_spec,
 )
 from ticdc_producer.scenario.sql.syntax.column import (
@@ -160,7 +159,7 @@ def make_column(draft: ColumnDraft, charset: str, collation: str, mode: SQLMode)
     :raises ScenarioError: for attributes that do not fit the type.
     """
     charset, collation = _charset_of(draft, charset, collation)
-    spec = fitted_lob(draft.spec, charset)
+    spec = fitted_lob(draft.spec, charset, strict=mode.strict)
     column = ColumnInfo(
         name=draft.name,
         type=spec.type,
@@ -206,9 +205,10 @@ def _check(draft: ColumnDraft, column: ColumnInfo) -> None:
     def fail(what: str) -> ScenarioError:
         return ScenarioError(what, line=draft.line, column=column.name)
 
-    longest = MAX_VARCHAR // WIDEST.get(column.charset, 4)
+    longest = longest_varchar(column.charset)
     if column.type == T.VARCHAR and column.length > longest:
-        raise fail(f"Column length too big for column {column.name!r} (max = {longest})")
+        what = f"Column length too big for column {column.name!r} (max = {longest})"
+        raise fail(f"{what}; use BLOB or TEXT instead")
     if column.auto_increment and column.type not in INTEGERS:
         if column.type in (T.FLOAT, T.DOUBLE):
             raise UnsupportedSQL(

@@ -54,7 +54,7 @@ _LOBS = {
 }  # fmt: skip
 _LOB_LENGTH = {T.TINY_BLOB: 255, T.BLOB: 65535, T.MEDIUM_BLOB: 16777215, T.LONG_BLOB: 4294967295}
 WIDEST = {"binary": 1, "ascii": 1, "latin1": 1, "gbk": 2, "utf8": 3, "utf8mb4": 4}
-MAX_VARCHAR = 65535
+_MAX_VARCHAR = 65535
 _MAX_CHAR = 255
 
 
@@ -138,9 +138,9 @@ def _char(kind: ColumnType) -> SQLType:
 
 
 def _varchar(kind: ColumnType) -> SQLType:
-    length = _first(kind, MAX_VARCHAR + 1)
-    if length > MAX_VARCHAR:
-        raise kind.source.error(f"a VARCHAR or VARBINARY needs a length of at most {MAX_VARCHAR}")
+    length = _first(kind, -1)
+    if length < 0:
+        raise kind.source.error("a VARCHAR or VARBINARY needs a length")
     return SQLType(type=T.VARCHAR, length=length, decimal=0, binary=kind.name == "VARBINARY")
 
 
@@ -149,11 +149,19 @@ def _lob(kind: ColumnType, code: MySQLType, binary: bool) -> SQLType:
     return SQLType(type=code, length=_LOB_LENGTH[code], decimal=0, binary=binary, requested_length=requested)
 
 
-def fitted_lob(spec: SQLType, charset: str) -> SQLType:
+def longest_varchar(charset: str) -> int:
+    """Return the number of characters that a VARCHAR column can have."""
+    return _MAX_VARCHAR // WIDEST.get(charset, 4)
+
+
+def fitted_lob(spec: SQLType, charset: str, *, strict: bool) -> SQLType:
     """Return TEXT(n) or BLOB(n) as the smallest type of its family that holds n of the widest characters.
 
-    Source: tidb ``pkg/ddl/add_column.go`` (``adjustBlobTypesFlen``).
+    Without strict mode a VARCHAR that is too long is such a column, too. Source: tidb
+    ``pkg/ddl/add_column.go`` (``adjustBlobTypesFlen``, ``checkTooBigFieldLengthAndTryAutoConvert``).
     """
+    if spec.type == T.VARCHAR and spec.length > longest_varchar(charset) and not strict:
+        spec = replace(spec, requested_length=spec.length)
     if spec.requested_length < 0:
         return spec
     octets = spec.requested_length * WIDEST.get(charset, 4)
