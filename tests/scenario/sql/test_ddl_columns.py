@@ -257,3 +257,38 @@ def test_a_varchar_that_is_too_long_is_a_text_without_strict_mode(type_: str, na
     ):
         columns = table_of(history_of(f"set sql_mode = ''; {script}")).columns
         assert columns[-1].type_name == name
+
+
+@pytest.mark.parametrize(
+    ("part", "what"),
+    [
+        ("add index i (b), drop index i", "Unsupported operate same index 'i'"),
+        ("drop index k, add index k (v)", "Unsupported operate same index 'k'"),
+        ("drop index k, add unique K (b)", "Unsupported operate same index 'K'"),
+        ("rename index k to m, add index k (b)", "Unsupported operate same index 'k'"),
+        ("rename index k to m, drop index m", "Unsupported operate same index 'm'"),
+        ("modify b int as (c)", "'Changing the STORED status' is not supported"),
+        ("modify v int", "'Changing the STORED status' is not supported"),
+        ("modify s int as (c + 1) virtual", "'Changing the STORED status' is not supported"),
+        ("modify s int as (c + 2) stored", "'modifying a stored column' is not supported"),
+        ("modify b int as (c) stored", "'modifying a stored column' is not supported"),
+        ("modify v int as (c + 9)", "'modifying an indexed column' is not supported"),
+    ],
+)
+def test_parts_that_tidb_does_not_run(part: str, what: str) -> None:
+    """Source: tidb ``checkOperateSameColAndIdx``, ``checkModifyGeneratedColumn``."""
+    columns = "b int, c int, v int as (c + 1), s int as (c + 1) stored, key k (b), key (v)"
+    with pytest.raises(ScenarioError, match=what):
+        history_of(f"create table t (a int primary key, {columns}); alter table t {part}")
+
+
+def test_generated_columns_that_change() -> None:
+    table = "create table t (a int primary key, v int as (a + 1), s int as (a + 1) stored);"
+    script = f"{table} insert into t (a) values (1); alter table t modify v bigint as (a + 2);"
+    script += "alter table t modify s bigint as (a+1) stored; alter table t modify s int; update t set s = 9"
+    assert rows_of(script) == [(b"1", b"9")]
+
+
+def test_a_table_that_is_renamed_to_itself_has_no_job() -> None:
+    script = "create table t (a int primary key); alter table t rename to T; alter table t rename as test.t"
+    assert jobs_of(script) == ["CREATE_TABLE"]

@@ -40,7 +40,10 @@ def alter_table(node: AlterTable, context: DDLContext) -> None:
             change_partitions(change, context, table)
             return
         case [RenameTo(table=target)]:
-            before, after = rename(context, name, target.within(context.database))
+            new = target.within(context.database)
+            if [part.lower() for part in new] == [part.lower() for part in name]:
+                return  # no job. Source: tidb ``extractTblInfos``
+            before, after = rename(context, name, new)
             context.job(Action.RENAME_TABLE, before=before, after=after)
             return
     alteration = Alteration(table, context, context.line)

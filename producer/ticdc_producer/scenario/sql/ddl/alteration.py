@@ -56,6 +56,7 @@ class Alteration:
     actions: list[Action] = field(default_factory=list)
     afterwards: list[Callable[[], None]] = field(default_factory=list)
     _touched: dict[str, bool] = field(default_factory=dict)
+    _touched_indexes: set[str] = field(default_factory=set)
     _used: set[str] = field(default_factory=set)
     _positions: set[str] = field(default_factory=set)
     renamed: list[Mapping[str, str]] = field(default_factory=list)
@@ -85,6 +86,16 @@ class Alteration:
             if name.lower() in self._touched:
                 raise self._same_column_error(name)
             self._touched[name.lower()] = modifies
+
+    def touch_index(self, name: str) -> None:
+        """Record an index that a part adds, drops or changes.
+
+        :raises ScenarioError: if another part of the statement does so.
+        """
+        if name.lower() in self._touched_indexes:
+            hint = "two parts of the statement concern this index: write two statements"
+            raise self.error(f"Unsupported operate same index {name!r}", hint=hint)
+        self._touched_indexes.add(name.lower())
 
     def use(self, *names: str) -> None:
         """Record the columns that a new key or a new generated column uses.

@@ -169,8 +169,7 @@ def _change(target: Position | None, alteration: Alteration, offset: int, draft:
     if draft.auto_increment and not old.auto_increment:
         raise alteration.error("Unsupported modify column: can't set auto_increment", old.name)
     new = _make_column(draft, alteration)
-    if (new.generated == "stored") != (old.generated == "stored"):
-        raise alteration.error("changing the STORED status of a column is not supported by TiDB", old.name)
+    _check_generated(offset, new, alteration)
     _check_change(old, new, alteration)
     _check_partition_column(alteration, old, new)
     key = alteration.info.primary_key
@@ -186,6 +185,29 @@ def _change(target: Position | None, alteration: Alteration, offset: int, draft:
     if position is not None:
         alteration.move(offset, position)
     alteration.actions.append(Action.MODIFY_COLUMN)
+
+
+def _check_generated(offset: int, new: ColumnInfo, alteration: Alteration) -> None:
+    """Check that a column which is not virtual remains so, and that no other column gets a new expression.
+
+    Source: tidb ``checkModifyGeneratedColumn``, ``checkIndexOrStored``.
+
+    :raises ScenarioError: for a stored or indexed column with another expression.
+    """
+    old = alteration.info.columns[offset]
+    refused = ""
+    if (new.generated == "virtual") != (old.generated == "virtual"):
+        refused = "Changing the STORED status"
+    elif new.generated and not _same_expression(old, new):
+        is_indexed = any(offset in index.offsets for index in alteration.info.indexes)
+        refused = "modifying a stored column" if new.generated == "stored" else ""
+        refused = refused or "modifying an indexed column" * is_indexed
+    if refused:
+        raise alteration.error(f"'{refused}' is not supported for generated columns", old.name)
+
+
+def _same_expression(old: ColumnInfo, new: ColumnInfo) -> bool:
+    return bool(old.expression) and expression_of(old.expression) == expression_of(new.expression)
 
 
 def _check_change(old: ColumnInfo, new: ColumnInfo, alteration: Alteration) -> None:

@@ -44,6 +44,7 @@ def add_index(alteration: Alteration, key: KeyDraft, *, lenient: bool = False) -
     before = len(info.columns)
     info, alteration.next_index_id = add_keys(info, [key], alteration.next_index_id, clustered=False)
     check_keys(alteration.table.partitioning, info, key.line)
+    alteration.touch_index(info.indexes[-1].name)
     alteration.info = info
     alteration.fills += [lambda _: None] * (len(info.columns) - before)
     alteration.actions.append(Action.ADD_PRIMARY_KEY if primary else Action.ADD_INDEX)
@@ -61,6 +62,7 @@ def drop_index_named(alteration: Alteration, name: str, *, lenient: bool = False
         raise alteration.error("Unsupported drop primary key when the table is using clustered index")
     if any(_is_only_index(alteration, key.columns, index.name) for key in alteration.foreign_keys):
         raise alteration.error(f"Cannot drop index {name!r}: needed in a foreign key constraint")
+    alteration.touch_index(name)
     alteration.drop_index(index)
     alteration.actions.append(Action.DROP_PRIMARY_KEY if index.primary else Action.DROP_INDEX)
 
@@ -82,6 +84,8 @@ def rename_index(old: str, name: str, alteration: Alteration) -> None:
     indexes = tuple(replace(i, name=name) if i is index else i for i in alteration.info.indexes)
     if sum(i.name.lower() == name.lower() for i in indexes) > 1:
         raise alteration.error(f"Duplicate key name {name!r}")
+    for each in dict.fromkeys((old.lower(), name.lower())):
+        alteration.touch_index(each)
     alteration.info = replace(alteration.info, indexes=indexes)
     alteration.actions.append(Action.RENAME_INDEX)
 
