@@ -36,6 +36,7 @@ _EXTRA_OF = {
     **dict.fromkeys(("deltalake", "hudi", "pyiceberg"), "lake"),
     "pypaimon": "paimon",
     "prometheus_client": "metrics",
+    "pulsar": "pulsar",
     "sqlalchemy": "state",
     "pymysqlreplication": "binlog",
 }

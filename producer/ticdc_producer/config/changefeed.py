@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ticdc_producer.config.changefeed_file import DispatchRule
 from ticdc_producer.config.config_section import ColumnSelector, FilterSection, explain
 from ticdc_producer.config.parameters import BY_NAME, MAX_PARTITIONS, OF_MESSAGES
+from ticdc_producer.config.pulsar import PulsarSection
 from ticdc_producer.config.sink_uri import SinkURI, parse_sink_uri
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.kafka.client import Brokers, Cluster, Properties, producer_properties
@@ -37,6 +38,8 @@ class Changefeed(BaseModel):
     :param filter: which tables and events are replicated.
     :param column_selectors: which columns of these tables are replicated.
     :param client: properties of Kafka clients, as librdkafka spells them; they may hold secrets and are
+        never written to a manifest.
+    :param pulsar: settings of Pulsar's client for a Pulsar sink, else None; they may hold secrets and are
         never written to a manifest.
     :param schema_registry: URL of Avro's registry, or empty; it may hold a password and is never written to
         a manifest.
@@ -129,6 +132,7 @@ class Changefeed(BaseModel):
     filter: FilterSection = Field(default_factory=FilterSection, exclude=True)
     column_selectors: tuple[ColumnSelector, ...] = Field(default=(), exclude=True)
     client: Mapping[str, str] = Field(default_factory=dict, exclude=True, repr=False)
+    pulsar: PulsarSection | None = Field(default=None, exclude=True, repr=False)
     schema_registry: str = Field(default="", exclude=True, repr=False)
     plugin_options: Mapping[str, Plain] = Field(default_factory=dict, exclude=True)
     warnings: tuple[str, ...] = ()
@@ -178,13 +182,16 @@ class Changefeed(BaseModel):
     def brokers(self) -> Cluster:
         """The Kafka cluster that the sink URI and the security options name.
 
-        :raises ChangefeedError: if the sink URI names a storage.
+        :raises ChangefeedError: if the sink URI names no Kafka.
         """
-        if self.sink_uri.kind is SinkKind.STORAGE:
+        kind = self.sink_uri.kind
+        if kind is not SinkKind.KAFKA:
             raise ChangefeedError(
-                "this needs topics of Kafka, and the sink URI names a storage",
+                f"this needs topics of Kafka, and the sink URI names a {kind}",
                 parameter="sink-uri",
-                hint="run, verify and decode support storages",
+                hint="run, verify and decode support storages"
+                if kind is SinkKind.STORAGE
+                else "only run supports Pulsar",
             )
         return Cluster(self.sink_uri.bootstrap_servers, self.client)
 

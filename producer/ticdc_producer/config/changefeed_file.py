@@ -255,11 +255,12 @@ class SinkSection(ConfigSection):
             if part is not None:
                 ignored = part.model_fields_set - _OF_ALL_PROTOCOLS
                 overrides[spec.section] = part.model_copy(update=dict.fromkeys(ignored))
-        # Both sections have this key; each applies to its own kind of sink.
-        other = "kafka_config" if kind is SinkKind.STORAGE else "cloud_storage_config"
-        section = getattr(self, other)
-        if section is not None:
-            overrides[other] = section.model_copy(update={"output_raw_change_event": None})
+        # Both sections have this key, and Pulsar's; each applies to its own kind of sink.
+        own = {SinkKind.KAFKA: "kafka_config", SinkKind.STORAGE: "cloud_storage_config"}.get(kind)
+        for other in ("kafka_config", "cloud_storage_config"):
+            section = getattr(self, other)
+            if section is not None and other != own:
+                overrides[other] = section.model_copy(update={"output_raw_change_event": None})
         return self.model_copy(update=overrides)
 
 

@@ -69,11 +69,11 @@ class ChangefeedOptions:
     @property
     def selects_columns(self) -> bool:
         """Whether column selectors apply; to storages in the new architecture (ticdc#5595) only."""
-        return self.kind is SinkKind.KAFKA or self.values["profile"] == "new"
+        return self.kind.has_topics or self.values["profile"] == "new"
 
     def dispatchers(self, file: ChangefeedFile) -> tuple[DispatchRule, ...]:
         """Return the dispatch rules that have an effect; of storages those that give tables other names."""
-        if self.kind is SinkKind.KAFKA:
+        if self.kind.has_topics:
             return file.dispatchers
         return tuple(_only_target(rule) for rule in file.dispatchers if rule.has_target)
 

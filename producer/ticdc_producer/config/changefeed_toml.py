@@ -23,7 +23,7 @@ from ticdc_producer.config.parameters import ACKNOWLEDGEMENTS, OF_MESSAGES, REJE
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.local_path import local_path
 from ticdc_producer.model.option_type import GoDuration, Plain
-from ticdc_producer.model.parameter import KAFKA, STORAGE, Parameter, SinkKind
+from ticdc_producer.model.parameter import KAFKA, PULSAR, STORAGE, Parameter, SinkKind
 
 
 def check_changefeed_file(content: Mapping[str, object], where: str) -> ChangefeedFile:
@@ -171,8 +171,9 @@ def _file_key(option: Parameter, changefeed: Changefeed) -> str:
     """
     if option.file_key == _OLD_VALUES:
         return _OLD_VALUES.replace("open", changefeed.spec.section, 1)
-    if option.name == "output-raw-change-event" and changefeed.sink_uri.kind is SinkKind.STORAGE:
-        return option.file_key.replace(KAFKA, STORAGE)
+    section = {SinkKind.STORAGE: STORAGE, SinkKind.PULSAR: PULSAR}.get(changefeed.sink_uri.kind)
+    if option.name == "output-raw-change-event" and section is not None:
+        return option.file_key.replace(KAFKA, section)
     return option.file_key
 
 

@@ -23,23 +23,21 @@ def check_sink(spec: ProtocolSpec, kind: SinkKind) -> None:
     """Reject a protocol that TiCDC does not write to this kind of sink (tiflow ``pkg/config/sink.go``)."""
     if kind in spec.sinks:
         return
-    written = " and ".join(
-        sorted(protocol.name for protocol in protocol_specs() if SinkKind.STORAGE in protocol.sinks)
-    )
+    written = " and ".join(sorted(protocol.name for protocol in protocol_specs() if kind in protocol.sinks))
     raise ChangefeedError(
         f"protocol {spec.name} is incompatible with {kind} sinks",
         parameter="protocol",
-        hint=f"storage sinks write {written}"
-        if kind is SinkKind.STORAGE
+        hint=f"{kind} sinks write {written}"
+        if kind is not SinkKind.KAFKA
         else f"{spec.name} is for storage sinks: file:///DIR?protocol={spec.name}",
     )
 
 
 def check_atomicity(options: Mapping[str, Plain], kind: SinkKind) -> None:
     """Reject what TiCDC rejects (``pkg/config/sink.go``, ``AtomicityLevel.validate``)."""
-    if options.get("transaction-atomicity") == "table" and kind is SinkKind.KAFKA:
+    if options.get("transaction-atomicity") == "table" and kind.has_topics:
         raise ChangefeedError(
-            "table level atomicity is not supported by kafka scheme",
+            f"table level atomicity is not supported by {kind.lower()} scheme",
             parameter="transaction-atomicity",
             hint="it is for storages and databases; leave it out",
         )
@@ -129,7 +127,7 @@ def check_active_active(options: Mapping[str, Plain], kind: SinkKind) -> None:
     consistent: object = options.get("consistent")
     level = consistent.get("level", "none") if isinstance(consistent, Mapping) else "none"
     what = ""
-    if kind is SinkKind.KAFKA:
+    if kind.has_topics:
         what = "enable-active-active only supports tidb sink and storage sink"
     elif level not in ("none", ""):
         what = "enable-active-active is incompatible with redo logs"
@@ -146,7 +144,7 @@ def check_integrity(given: Mapping[str, Plain], kind: SinkKind, *, selects: bool
     :param selects: whether there are column selectors.
     """
     name = "integrity-check-level"
-    if kind is SinkKind.KAFKA and selects and given.get(name) == "correctness":
+    if kind.has_topics and selects and given.get(name) == "correctness":
         what = "integrity check enabled and column selector set, not allowed"
         raise ChangefeedError(what, parameter=name, hint="leave one of them out")
 

@@ -92,7 +92,7 @@ def _limited(options: Mapping[str, Plain], given: Mapping[str, Plain]) -> Iterat
 
 def _ignored_options(ignored: Iterable[str], kind: SinkKind) -> Iterator[str]:
     for name in ignored:
-        if kind is SinkKind.STORAGE or BY_NAME[name].in_uri:
+        if kind is not SinkKind.KAFKA or BY_NAME[name].in_uri:
             yield f"{name} has no effect: it is an option of {BY_NAME[name].sinks[0]} sinks"
 
 

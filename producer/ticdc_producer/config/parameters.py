@@ -55,6 +55,7 @@ MECHANISM = Choice(
 LARGE_MESSAGES = Choice(choices=("none", "handle-key-only", "claim-check"), aliases=(("", "none"),))
 MESSAGE_COMPRESSION = Choice(choices=("none", "snappy", "lz4"), aliases=(("", "none"),))
 _ONLY_KAFKA = (SinkKind.KAFKA,)
+_TOPICS = (SinkKind.KAFKA, SinkKind.PULSAR)
 
 _MESSAGES = (
     Parameter(
@@ -63,12 +64,12 @@ _MESSAGES = (
     ),
     Parameter(
         name="max-message-bytes", value=IntRange(1, INT32_MAX), default=10_485_760,
-        file_key=KAFKA + "max-message-bytes", sinks=_ONLY_KAFKA, checked_elsewhere=True,
+        file_key=KAFKA + "max-message-bytes", sinks=_TOPICS, checked_elsewhere=True,
         effect="Largest message in bytes, as the protocol counts it.",
     ),
     Parameter(
         name="max-batch-size", value=IntRange(1, INT32_MAX), default=16, file_key=CODEC + "max-batch-size",
-        sinks=_ONLY_KAFKA, checked_elsewhere=True,
+        sinks=_TOPICS, checked_elsewhere=True,
         effect="Maximum number of rows in one message.",
     ),
     Parameter(
@@ -104,27 +105,27 @@ _MESSAGES = (
     Parameter(
         name="large-message-handle-option", value=LARGE_MESSAGES, default="none", in_uri=False,
         file_key=LARGE + "large-message-handle-option", of_codec=True,
-        sinks=_ONLY_KAFKA, checked_elsewhere=True,
+        sinks=_TOPICS, checked_elsewhere=True,
         effect="How a row that exceeds max-message-bytes is sent; none: the changefeed fails.",
     ),
     Parameter(
         name="large-message-handle-compression", value=MESSAGE_COMPRESSION, default="none", in_uri=False,
         file_key=LARGE + "large-message-handle-compression",
-        of_codec=True, sinks=_ONLY_KAFKA,
+        of_codec=True, sinks=_TOPICS,
         ignored_elsewhere=True, checked_elsewhere=True,
         effect="Compression of the content of every message, of any size.",
     ),
     Parameter(
         name="claim-check-storage-uri", value=StorageURI(), default="", in_uri=False,
         file_key=LARGE + "claim-check-storage-uri", of_codec=True,
-        sinks=_ONLY_KAFKA,
+        sinks=_TOPICS,
         ignored_elsewhere=True,
         effect="Where claim-check stores the rows that are too large.",
     ),
     Parameter(
         name="claim-check-raw-value", value=Boolean(), default=False, in_uri=False,
         file_key=LARGE + "claim-check-raw-value", of_codec=True,
-        sinks=_ONLY_KAFKA,
+        sinks=_TOPICS,
         ignored_elsewhere=True,
         effect="Claim-check stores bare values, not wrapped in JSON.",
     ),
@@ -142,7 +143,7 @@ _UPSTREAM = (
 _INTEGRITY = (
     Parameter(
         name="integrity-check-level", value=Choice(choices=("none", "correctness")), default="none",
-        in_uri=False, file_key="integrity.integrity-check-level", of_codec=True, sinks=_ONLY_KAFKA,
+        in_uri=False, file_key="integrity.integrity-check-level", of_codec=True, sinks=_TOPICS,
         ignored_elsewhere=True, checked_elsewhere=True,
         effect="correctness: rows carry checksums over their columns, as if "
         "tidb_enable_row_level_checksum were on upstream.",
@@ -184,7 +185,7 @@ _OURS = (
           "Consecutive rows share a message if they have the same dispatch key, or just the same partition.",
           of_codec=True),
     own_parameter("output-ddl", Boolean(), None,
-          "Whether DDL events are sent; by default Debezium sends none.", sinks=_ONLY_KAFKA),
+          "Whether DDL events are sent; by default Debezium sends none.", sinks=_TOPICS),
     own_parameter("ddl-text", Choice(choices=("tidb", "original")), "tidb",
           "DDL as TiDB prints it, which TiCDC sends, or as written in the scenario."),
     own_parameter("time-zone", TimeZone(), "UTC",

@@ -32,6 +32,7 @@ from ticdc_producer.config.config_section import FilterSection
 from ticdc_producer.config.kafka_properties import parse_kafka_properties, security_properties
 from ticdc_producer.config.option_warnings import option_warnings
 from ticdc_producer.config.parameters import BY_NAME, OF_MESSAGES
+from ticdc_producer.config.pulsar import pulsar_section
 from ticdc_producer.config.sink_uri import SinkURI, default_sink_uri, parse_sink_uri
 from ticdc_producer.config.storage import storage_limits
 from ticdc_producer.model.option_type import Plain
@@ -106,13 +107,19 @@ def _changefeed(
     values = {**options.values, **limits}
     rules = file.filter or FilterSection()
     of_messages: dict[str, Any] = {option.field: values[option.name] for option in OF_MESSAGES}
+    pulsar = pulsar_section(file) if kind is SinkKind.PULSAR else None
+    if pulsar is not None:
+        # The producer hashes the partition key, so the event router has one partition (ticdc
+        # ``downstreamadapter/sink/topicmanager/pulsar_topic_manager.go``).
+        of_messages |= {"partition_num": 1, "output_raw_change_event": pulsar.output_raw_change_event}
     of_codec = [option.name for option in spec.parameters if option.name not in BY_NAME]
     return Changefeed(
         sink_uri=target,
         dispatchers=options.dispatchers(file),
-        filter=rules if kind is SinkKind.KAFKA else rules.of_storage(),
+        filter=rules if kind.has_topics else rules.of_storage(),
         column_selectors=file.column_selectors if options.selects_columns else (),
         client={**_client_id(values), **properties},
+        pulsar=pulsar,
         schema_registry=str(values["schema-registry"] or ""),
         sets_partition_num="partition-num" in options.given,
         plugin_options={name: values[name] for name in of_codec},

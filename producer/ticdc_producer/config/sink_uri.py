@@ -1,6 +1,7 @@
 """The sink URI: ``kafka://HOST:PORT[,HOST:PORT]/TOPIC?protocol=open-protocol&partition-num=3&…``.
 
-Storage sinks: ``file:///DIR?protocol=csv``, ``s3://BUCKET/PREFIX?protocol=canal-json``.
+Storage sinks: ``file:///DIR?protocol=csv``, ``s3://BUCKET/PREFIX?protocol=canal-json``. Pulsar:
+``pulsar://HOST:PORT/persistent://TENANT/NAMESPACE/TOPIC?protocol=canal-json``.
 """
 
 from __future__ import annotations
@@ -23,15 +24,10 @@ from ticdc_producer.model.parameter import Parameter, SinkKind, State
 MAX_TOPIC_LENGTH = 249
 _TOPIC = re.compile(r"[A-Za-z0-9._-]+")
 _HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)")
-_OTHER_SINKS = (
-    "mysql",
-    "tidb",
-    "mysql+ssl",
-    "tidb+ssl",
-    "pulsar",
-    "pulsar+ssl",
-)
+_OTHER_SINKS = ("mysql", "tidb", "mysql+ssl", "tidb+ssl")
 _KAFKA = ("kafka", "kafka+ssl")
+_PULSAR = ("pulsar", "pulsar+ssl", "pulsar+http", "pulsar+https")
+_PULSAR_TOPIC = re.compile(r"(?:(?:(?:non-)?persistent://)?[\w.=-]+/[\w.=-]+/)?[\w.=-]+", re.ASCII)
 STORAGES = ("file", "s3", "gcs", "gs", "azure", "azblob", "hdfs", "sftp", "smb", "webdav", "oss", "dbfs")
 """TiCDC's storages, and others that fsspec supports. Not ``memory``: each process has its own."""
 
@@ -44,7 +40,7 @@ class SinkURI(BaseModel):
 
     :param hosts: ``host:port`` each; empty for the embedded broker and for a storage.
     :param topic: the default topic; for a storage the name of its last directory.
-    :param path: for a storage, the URI of its folder without parameters; empty for Kafka.
+    :param path: for a storage, the URI of its folder without parameters; empty for topics.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -56,8 +52,10 @@ class SinkURI(BaseModel):
 
     @property
     def kind(self) -> SinkKind:
-        """Whether it names topics of Kafka or a storage."""
-        return SinkKind.STORAGE if self.path else SinkKind.KAFKA
+        """Whether it names topics of Kafka, topics of Pulsar, or a storage."""
+        if self.path:
+            return SinkKind.STORAGE
+        return SinkKind.PULSAR if self.scheme in _PULSAR else SinkKind.KAFKA
 
     @property
     def embedded(self) -> bool:
@@ -101,7 +99,7 @@ def parse_sink_uri(text: str) -> ParsedSinkURI:
     except ValueError:
         raise _error("it cannot be read", hint="kafka://HOST:PORT/TOPIC?protocol=open-protocol") from None
     _check_scheme(parts.scheme)
-    if parts.scheme in _KAFKA:
+    if parts.scheme in (*_KAFKA, *_PULSAR):
         _refuse_user(parts)
     if parts.fragment:
         raise _error("it holds a '#'", hint="write %23")
@@ -109,6 +107,8 @@ def parse_sink_uri(text: str) -> ParsedSinkURI:
         target = SinkURI(
             hosts=tuple(broker_addresses(parts.netloc)), topic=_topic(unquote(parts.path.strip("/")))
         )
+    elif parts.scheme in _PULSAR:
+        target = _pulsar(parts)
     else:
         target = _storage(parts.scheme, parts.netloc, unquote(parts.path))
     parameters = _parameters(parts.query, target.kind)
@@ -143,12 +143,13 @@ def _error(what: str, *, parameter: str = "", hint: str = "") -> ChangefeedError
 
 
 def _check_scheme(scheme: str) -> None:
-    if scheme in _KAFKA or scheme in STORAGES:
+    if scheme in _KAFKA or scheme in _PULSAR or scheme in STORAGES:
         return
     if scheme in _OTHER_SINKS:
         raise _error(
             f"scheme {scheme!r} is not supported",
-            hint="supported: kafka://, and for csv and canal-json file:// and object storages",
+            hint="supported: kafka://, for canal-json also pulsar://, and for csv and canal-json file:// and "
+            "object storages",
         )
     raise _error("it does not start with kafka://", hint="kafka://HOST:PORT/TOPIC?protocol=open-protocol")
 
@@ -187,6 +188,19 @@ def _topic(path: str) -> str:
     except ValueError as error:
         hint = "parameters begin after a '?'" if "=" in path else ""
         raise _error(str(error), hint=hint) from None
+
+
+def _pulsar(parts: SplitResult) -> SinkURI:
+    """Return the URI of a Pulsar, whose topic may be a full name (ticdc ``pkg/sink/pulsar/config.go``)."""
+    hosts, topic = tuple(broker_addresses(parts.netloc)), unquote(parts.path.strip("/"))
+    hint = "pulsar://HOST:PORT/persistent://TENANT/NAMESPACE/TOPIC?protocol=canal-json"
+    if not hosts:
+        raise _error("it names no host", hint=hint)
+    if not topic:
+        raise _error("it names no topic", hint=hint)
+    if not _PULSAR_TOPIC.fullmatch(topic):
+        raise _error(f"{topic!r} is not a topic of Pulsar", hint=hint)
+    return SinkURI(hosts=hosts, topic=topic, scheme=parts.scheme)
 
 
 def _storage(scheme: str, netloc: str, path: str) -> SinkURI:

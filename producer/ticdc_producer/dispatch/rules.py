@@ -18,10 +18,12 @@ from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.column import IndexInfo
 from ticdc_producer.model.mysql_type import INTEGERS
+from ticdc_producer.model.parameter import SinkKind
 from ticdc_producer.model.table import TableInfo
 
 _FIXED = re.compile(r"[A-Za-z0-9._-]+")
 _EXPRESSION = re.compile(r"[A-Za-z0-9._-]*(\{schema\})?([A-Za-z0-9._-]*\{table\})?[A-Za-z0-9._-]*")
+_PULSAR_NAME = re.compile(r"(?:non-)?persistent://[A-Za-z0-9{}._-]*/[A-Za-z0-9{}._-]*/[A-Za-z0-9{}._-]*")
 _FORBIDDEN = re.compile(r"[^A-Za-z0-9._-]")
 
 
@@ -35,10 +37,11 @@ class TopicExpression:
     text: str
 
     @classmethod
-    def parse(cls, text: str, default_topic: str) -> TopicExpression:
+    def parse(cls, text: str, default_topic: str, *, of_pulsar: bool = False) -> TopicExpression:
         """Parse the expression of a dispatch rule.
 
         :param default_topic: topic of the sink URI, used for an empty text.
+        :param of_pulsar: whether it is one of Pulsar, which may be a full name.
         :raises ChangefeedError: if TiCDC or Kafka would reject it.
         """
         if not text:
@@ -48,6 +51,8 @@ class TopicExpression:
                 return cls(check_topic(text))
         except ValueError as error:
             raise ChangefeedError(str(error), parameter="topic") from None
+        if of_pulsar and _PULSAR_NAME.fullmatch(text):
+            return cls(text)
         if not _EXPRESSION.fullmatch(text):
             raise ChangefeedError(
                 f"{text!r} is not a topic expression",
@@ -82,7 +87,8 @@ class Route:
     :param rule: the partition rule.
     :param key_columns: columns whose values are hashed: name and index in the row image.
     :param base_hash: CRC-32 of schema and table name, unsigned.
-    :param table_key: ``schema.table``, the dispatch key of the rule ``table``.
+    :param table_key: ``schema.table``, the dispatch key of the rule ``table``; of a rule that only Pulsar
+        has, its text.
     :param skips_null: whether columns that are NULL are not hashed, as in TiCDC new architecture.
     """
 
@@ -113,6 +119,7 @@ class _Entry:
     matcher: Matcher
     topic: TopicExpression
     rule: RuleName
+    partition_key: str | None
     index: str
     columns: tuple[str, ...]
 
@@ -128,7 +135,8 @@ class Router:
         self.default_topic = changefeed.sink_uri.topic
         self.warnings: list[str] = []
         self._skips_null = changefeed.profile == "new"
-        everything = DispatchRule(matcher=("*.*",))
+        self._of_pulsar = changefeed.sink_uri.kind is SinkKind.PULSAR
+        everything = DispatchRule(matcher=("*.*",), partition="default")
         self._entries = [
             self._entry(rule, f"sink.dispatchers[{index}]", changefeed.case_sensitive)
             for index, rule in enumerate((*changefeed.dispatchers, everything))
@@ -137,10 +145,20 @@ class Router:
     def _entry(self, rule: DispatchRule, key: str, case_sensitive: bool) -> _Entry:
         try:
             matcher = Matcher(rule.matcher, case_sensitive=case_sensitive)
-            topic = TopicExpression.parse(rule.topic, self.default_topic)
+            topic = TopicExpression.parse(rule.topic, self.default_topic, of_pulsar=self._of_pulsar)
         except ChangefeedError as error:
             raise error.below(key) from None
-        return _Entry(key, matcher, topic, self._rule_name(rule), rule.index, rule.columns)
+        name = self._rule_name(rule)
+        return _Entry(key, matcher, topic, name, self._partition_key(rule), rule.index, rule.columns)
+
+    def _partition_key(self, rule: DispatchRule) -> str | None:
+        """Return the text of a rule that is the partition key of all its rows; None for another rule.
+
+        Of a rule that does not say ``partition``, Pulsar's messages have no key. Source: ticdc
+        ``downstreamadapter/sink/eventrouter/partition/generator.go``; tiflow ``event_router.go``.
+        """
+        name = rule.rule.lower()
+        return rule.rule if self._of_pulsar and (not name or name not in _RULES) else None
 
     def _rule_name(self, rule: DispatchRule) -> RuleName:
         name = rule.rule.lower()
@@ -148,7 +166,7 @@ class Router:
             self.warnings.append("dispatcher is the deprecated name of partition")
         if name == "rowid":
             self.warnings.append("partition rule 'rowid' is the deprecated name of 'index-value'")
-        if name not in _RULES:
+        if name not in _RULES and not self._of_pulsar:
             advice = nearest(name, ["default", "table", "index-value", "columns", "ts"])
             self.warnings.append(f"unknown partition rule {rule.rule!r}: TiCDC uses 'default' ({advice})")
         return _RULES.get(name, "table")
@@ -173,7 +191,7 @@ class Router:
             rule=entry.rule,
             key_columns=key_columns,
             base_hash=crc32(f"{schema}{name}".encode()),
-            table_key=f"{schema}.{name}",
+            table_key=f"{schema}.{name}" if entry.partition_key is None else entry.partition_key,
             skips_null=self._skips_null,
         )
 

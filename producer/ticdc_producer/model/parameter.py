@@ -28,6 +28,7 @@ KAFKA = "sink.kafka-config."
 CODEC = "sink.kafka-config.codec-config."
 LARGE = "sink.kafka-config.large-message-handle."
 STORAGE = "sink.cloud-storage-config."
+PULSAR = "sink.pulsar-config."
 
 
 class Owner(StrEnum):
@@ -41,7 +42,13 @@ class SinkKind(StrEnum):
     """The kind of target that a changefeed writes to."""
 
     KAFKA = "Kafka"
+    PULSAR = "Pulsar"
     STORAGE = "storage"
+
+    @property
+    def has_topics(self) -> bool:
+        """Whether it is a message queue."""
+        return self is not SinkKind.STORAGE
 
 
 class State(StrEnum):
@@ -67,7 +74,7 @@ class Parameter:
     :param checked_elsewhere: whether its value must be allowed also under protocols and sinks that ignore it.
     :param implies: the switch that it turns on under protocols that do not have it; empty: none.
     :param profiles: the profiles that support it; empty for both.
-    :param sinks: the sinks that support it; empty for both. In other sinks it has its default.
+    :param sinks: the sinks that support it; empty for all. In other sinks it has its default.
     :param of_client: it configures the connection to Kafka or the schema registry, and is never written to a
         manifest.
     """

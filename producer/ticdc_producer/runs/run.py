@@ -69,6 +69,10 @@ def _targets(job: Job, options: RunOptions) -> list[Target]:
         from ticdc_producer.runs.targets.storage import StorageTarget
 
         return [StorageTarget(job, options)]
+    if uri.kind is SinkKind.PULSAR:
+        from ticdc_producer.runs.targets.pulsar import PulsarTarget
+
+        return [PulsarTarget(job, options)]
     if options.resume:
         from ticdc_producer.runs.targets.run_topics import check_resumable
 
@@ -307,7 +311,8 @@ def run_job(job: Job, options: RunOptions) -> RunReport:
     on_status(f"scenario {job.scenario.name}: {size}")
     for note in history.passed_over.notes:
         on_status(f"{note.file}:{note.line}: note: {note.text}")
-    choice = choose_engine(options.engine, estimate_of(job))
+    of_pulsar = job.changefeed.sink_uri.kind is SinkKind.PULSAR
+    choice = choose_engine("local" if of_pulsar else options.engine, estimate_of(job))
     with started(targets):
         simulation = Simulation.of(job, EngineStart(choice, history.row_changes, on_status)())
         report = execute(simulation, targets, options)

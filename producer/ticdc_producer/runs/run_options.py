@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from ticdc_producer.config import SinkKind
 from ticdc_producer.engine import EngineOption
-from ticdc_producer.runs.options.rules import BROKER, EMBEDDED, STORAGE, check_options
+from ticdc_producer.runs.options.rules import BROKER, EMBEDDED, PULSAR, STORAGE, check_options
 from ticdc_producer.runs.run_report import OnProgress
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
 from ticdc_producer.simulate.job import Job
@@ -67,4 +67,6 @@ def check_sink_options(job: Job, options: RunOptions) -> None:
     if uri.kind is SinkKind.STORAGE:
         sink = STORAGE
         given |= {"state_at": job.state_at, "inject": job.traps}
+    elif uri.kind is SinkKind.PULSAR:
+        sink = PULSAR
     check_options("run", given, sink)

@@ -306,6 +306,9 @@ def check_sink_uri(text: str, settings: ServeSettings, where: str) -> None:
     parsed = parse_sink_uri(text)
     if parsed.target.kind is SinkKind.STORAGE and "files" not in settings.permissions:
         raise _refused(f"{parsed.target.scheme}:// names a storage of the server", "files", where)
+    if parsed.target.kind is SinkKind.PULSAR:
+        what = "the service does not write topics of Pulsar"
+        raise RefusedRequest(what, status=_FORBIDDEN, where=where, hint="kafka:///TOPIC")
     if not set(parsed.target.hosts) <= settings.allowed_brokers:
         what = "the sink URI names a Kafka that is not the service's"
         hint = "leave the host out: kafka:///TOPIC; the service allows others with --allow-kafka HOST:PORT"

@@ -19,6 +19,7 @@ from ticdc_producer.faults.stage import EventFaults
 from ticdc_producer.faults.trap import ChangefeedTrap, TrapSetting
 from ticdc_producer.model import tso
 from ticdc_producer.model.catalog import Catalog
+from ticdc_producer.model.parameter import SinkKind
 from ticdc_producer.pipeline.control_events import ResolvedPlan
 from ticdc_producer.pipeline.event_stream import StreamPlan, key_updates
 from ticdc_producer.protocols import registry
@@ -244,6 +245,7 @@ class Job:
             skip_rejected=skip_rejected,
             faults=self.message_faults() if faults else None,
             wire=None if digests is None else self.wire_digests(digests),
+            partition_keys=self.changefeed.sink_uri.kind is SinkKind.PULSAR,
             key_updates=partial(key_updates, self.catalog.tables) if self._counts_key_updates else None,
         )
 

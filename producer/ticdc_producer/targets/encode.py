@@ -52,6 +52,7 @@ class EncodePlan:
     :param skip_rejected: skip and report rows that TiCDC rejects, instead of stopping.
     :param faults: injects faults into messages.
     :param wire: computes the digests of the events; None: they are not needed.
+    :param partition_keys: whether the keys of row messages are dispatch keys, as those of Pulsar are.
     :param key_updates: counts the updates of a batch that change a key; None: they are not counted.
     """
 
@@ -61,6 +62,7 @@ class EncodePlan:
     skip_rejected: bool = False
     faults: MessageStage | None = None
     wire: WireDigests | None = None
+    partition_keys: bool = False
     key_updates: Callable[[pa.RecordBatch], int] | None = None
 
     @property
@@ -141,7 +143,8 @@ class PartitionEncoder:
         encoded = (row_batches.encoded(part, encoder, catalog, describer) for part in bounded)
         parts = map(self._without_rejected, encoded)
         for first in parts:
-            yield from Interleaver(encoder).batches(_until_barrier(first, parts))
+            interleaver = Interleaver(encoder, partition_keys=self._plan.partition_keys)
+            yield from interleaver.batches(_until_barrier(first, parts))
 
     def _without_rejected(self, part: EncodedPart) -> EncodedPart:
         """Remove rejected rows if they are to be skipped, and record them."""

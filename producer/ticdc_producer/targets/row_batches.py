@@ -7,12 +7,13 @@ as framing thousands, and a stream may have a resolved event every few rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import DAMAGE, DAMAGE_LABEL, ROW_ELSEWHERE, Kind, Message, Op
@@ -204,10 +205,13 @@ class Interleaver:
     """The framed rows of some parts, with each barrier at its position.
 
     Barriers are held until the rows before them are framed, so the parts should end after a barrier.
+
+    :param partition_keys: whether the key of a message is the dispatch key of its rows, as Pulsar's is.
     """
 
-    def __init__(self, encoder: Encoder) -> None:
+    def __init__(self, encoder: Encoder, *, partition_keys: bool = False) -> None:
         self._encoder = encoder
+        self._keys: list[pa.Array] | None = [] if partition_keys else None
         self._waiting: list[Message] = []
         self._sent = 0
         # For each row that is not in a message yet: the number of barriers before it.
@@ -229,6 +233,8 @@ class Interleaver:
             self._waiting.extend(part.barriers)
             if part.rows is not None and len(part.rows):
                 self._segments = np.append(self._segments, segments)
+                if self._keys is not None:
+                    self._keys.append(part.rows.column("batch_key"))
                 yield part.rows.with_column("segment", pa.array(segments))
 
     def _with_barriers(self, batch: MessageBatch) -> MessageBatch:
@@ -238,6 +244,8 @@ class Interleaver:
         """
         rows = as_int64(batch.events)
         ends = np.cumsum(rows)
+        if self._keys is not None:
+            batch = replace(batch, key=self._next_keys(ends - rows, int(ends[-1])))
         segments = self._segments[ends - rows] - self._sent
         self._segments = self._segments[int(ends[-1]) :]
         due = int(segments[-1])
@@ -246,3 +254,13 @@ class Interleaver:
         barriers, self._waiting = self._waiting[:due], self._waiting[due:]
         self._sent += due
         return interleave(batch, barriers, np.searchsorted(segments, np.arange(due), side="right"))
+
+    def _next_keys(self, first_rows: Numbers, rows: int) -> pa.Array:
+        """Return the dispatch key of the first row of each message; NULL for an empty one.
+
+        :param rows: number of rows of these messages.
+        """
+        waiting = pa.chunked_array(self._keys, pa.string()).combine_chunks()
+        self._keys = [waiting.slice(rows)]
+        keys = waiting.take(pa.array(first_rows))
+        return pc.if_else(pc.equal(keys, ""), None, keys).cast(pa.binary())

@@ -121,10 +121,14 @@ SPEC = ProtocolSpec(
         own_parameter("legacy-data-before-old", Boolean(), False, "As documented: data comes before old."),
         own_parameter("legacy-insert-old", Boolean(), False, "v5.1 to v5.3: old of an insert is [null]."),
         own_parameter(
-            "legacy-row-end", Boolean(), False, "v6.5: rows end with CRLF.", sinks=(SinkKind.KAFKA,)
+            "legacy-row-end",
+            Boolean(),
+            False,
+            "v6.5: rows end with CRLF.",
+            sinks=(SinkKind.KAFKA, SinkKind.PULSAR),
         ),
     ),
-    sinks=(SinkKind.KAFKA, SinkKind.STORAGE),
+    sinks=(SinkKind.KAFKA, SinkKind.PULSAR, SinkKind.STORAGE),
     ddl_partitions="first",
     signature=Signature(matches=_matches, description="JSON with database, table, isDdl, type and es"),
     file_format=FileFormat(extension=".json", rows=_file_rows),

@@ -39,7 +39,7 @@ def _apart(
     options: Iterable[str], others: Iterable[str], hint: str = "", key: str = ""
 ) -> Iterator[OptionRule]:
     for option, other in product(options, others):
-        name = other if other in (STORAGE, GOLDEN, SCENARIO) else f"`{other}`"
+        name = other if other in (STORAGE, PULSAR, GOLDEN, SCENARIO) else f"`{other}`"
         yield OptionRule(f"`{option}` cannot be combined with {name}", (option, other), (), hint, key)
 
 
@@ -62,9 +62,10 @@ def _of_command(*options: Option) -> Iterator[OptionRule]:
     yield from _requires(["schema_registry"], "sink_uri", hint, "schema-registry")
 
 
-STORAGE, BROKER, EMBEDDED = "a storage sink", "a broker", "an embedded broker"
+STORAGE, BROKER, EMBEDDED, PULSAR = "a storage sink", "a broker", "an embedded broker", "a Pulsar sink"
 """The kinds of sinks."""
 GOLDEN, SCENARIO = "a golden folder", "a scenario"
+_ADDS = "a run adds its messages to the topics of Pulsar"
 _OF_TOPICS = "it applies to topics and golden folders"
 _STORED_MESSAGES = (
     *_apart(["messages"], ["folder"], "a golden folder contains its messages"),
@@ -89,6 +90,7 @@ RULES: dict[str, tuple[OptionRule, ...]] = {
             "the state is written to a golden folder"),
         *_apart(["out", "append", "replace", "resume", "keep", "messages_only", "state_at", "inject"],
             [STORAGE], _OF_TOPICS),
+        *_apart(["out", "append", "replace", "resume", "keep", "state_at"], [PULSAR], _ADDS),
         *_apart(["append", "resume"], ["replace"], "choose one of them"),
         *_apart(["append", "replace", "keep"], ["dry_run"], "a dry run writes nothing"),
         OptionRule("`replace` requires `out`, or a sink URI with a broker", ("replace", EMBEDDED), ("out",),

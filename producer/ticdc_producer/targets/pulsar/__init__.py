@@ -1,0 +1,1 @@
+"""Writes the topics of Pulsar sinks."""

@@ -1,0 +1,182 @@
+"""Pulsar's client with the settings of a changefeed. The library is an extra, imported when it is needed.
+
+Source: ticdc ``pkg/sink/pulsar/factory.go``, ``downstreamadapter/sink/pulsar/helper.go``; of the partitions:
+pulsar-client-go ``pulsar/default_router.go``, ``pulsar/internal/hash.go``, which TiCDC's client is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ticdc_producer.config import Changefeed
+from ticdc_producer.config.pulsar import PulsarSection
+from ticdc_producer.errors import BrokerError, MissingPartError
+from ticdc_producer.installation import install_command
+
+if TYPE_CHECKING:
+    import pulsar
+
+_SCHEMES = {"pulsar+http": "http", "pulsar+https": "https"}
+
+
+def check_client() -> None:
+    """Check that Pulsar's client is installed.
+
+    :raises MissingPartError: if it is not; with the command that installs it.
+    """
+    try:
+        import pulsar  # noqa: F401 - an extra, which other sinks do not need
+    except ImportError:
+        what = "a Pulsar sink needs pulsar-client, which is not installed"
+        raise MissingPartError(what, hint=install_command("pulsar")) from None
+
+
+@dataclass(frozen=True)
+class PulsarCluster:
+    """A Pulsar and the settings of its clients.
+
+    :param url: the service URL, without credentials.
+    :param settings: they may hold secrets.
+    """
+
+    url: str
+    settings: PulsarSection = field(repr=False)
+
+    @classmethod
+    def of(cls, changefeed: Changefeed) -> PulsarCluster:
+        """Return the Pulsar of a changefeed with a Pulsar sink."""
+        uri = changefeed.sink_uri
+        url = f"{_SCHEMES.get(uri.scheme, uri.scheme)}://{','.join(uri.hosts)}"
+        return cls(url, changefeed.pulsar or PulsarSection())
+
+    @contextmanager
+    def client(self) -> Iterator[pulsar.Client]:
+        """Open a client. It connects when it is used.
+
+        :raises BrokerError: if its settings cannot be used, such as a file that does not exist.
+        """
+        import pulsar
+
+        settings = self.settings
+        try:
+            client = pulsar.Client(
+                self.url,
+                authentication=_authentication(settings),
+                operation_timeout_seconds=settings.operation_timeout,
+                connection_timeout_ms=settings.connection_timeout * 1000,
+                tls_trust_certs_file_path=settings.tls_trust_certs_file_path,
+                tls_certificate_file_path=settings.tls_certificate_file,
+                tls_private_key_file_path=settings.tls_key_file_path,
+                # Errors are raised; the client's own log would be on standard output.
+                logger=pulsar.FileLogger(pulsar.LoggerLevel.Error, os.devnull),
+            )
+        except (pulsar.PulsarException, OSError, ValueError) as error:
+            what = f"no client of Pulsar at {self.url}: {type(error).__name__}"
+            raise BrokerError(what, hint="check sink.pulsar-config") from None
+        try:
+            yield client
+        finally:
+            client.close()
+
+    def producer(self, client: pulsar.Client, topic: str) -> pulsar.Producer:
+        """Return the producer of a topic, which Pulsar creates if it may.
+
+        :raises BrokerError: if no broker answers, or it refuses the producer.
+        """
+        import pulsar
+
+        settings = self.settings
+        try:
+            return client.create_producer(
+                topic,
+                send_timeout_millis=settings.send_timeout * 1000,
+                compression_type=_compression(settings.compression_type),
+                batching_enabled=True,
+                batching_max_messages=settings.batching_max_messages,
+                batching_max_publish_delay_ms=settings.batching_max_publish_delay,
+                block_if_queue_full=True,
+                message_router=key_router(),
+            )
+        except pulsar.PulsarException as error:
+            what = f"no producer for topic {topic} of Pulsar at {self.url}: {reason(error)}"
+            raise BrokerError(what, hint="start Pulsar, or correct the sink URI") from None
+
+
+def reason(error: Exception) -> str:
+    """Return the reason of an error of the client, without text that it may have from a server."""
+    return type(error).__name__
+
+
+def _compression(name: str) -> Any:
+    """Return the compression; none for an unknown name, as in TiCDC (``PulsarCompressionType.Value``)."""
+    import pulsar
+
+    kinds = {
+        "lz4": pulsar.CompressionType.LZ4,
+        "zlib": pulsar.CompressionType.ZLib,
+        "zstd": pulsar.CompressionType.ZSTD,
+    }
+    return kinds.get(name.lower(), pulsar.CompressionType.NONE)
+
+
+def _authentication(settings: PulsarSection) -> pulsar.Authentication | None:
+    """Return the first method that is set, in TiCDC's order (``setupAuthentication``)."""
+    import pulsar
+
+    if settings.authentication_token is not None:
+        return pulsar.AuthenticationToken(settings.authentication_token)
+    if settings.token_from_file is not None:
+        return pulsar.AuthenticationToken(Path(settings.token_from_file).read_text("utf-8").strip())
+    if settings.basic_user_name is not None and settings.basic_password is not None:
+        return pulsar.AuthenticationBasic(settings.basic_user_name, settings.basic_password)
+    if settings.oauth2 is not None:
+        oauth2 = settings.oauth2
+        return pulsar.AuthenticationOauth2(
+            json.dumps(
+                {
+                    "type": "client_credentials",
+                    "issuer_url": oauth2.oauth2_issuer_url,
+                    "audience": oauth2.oauth2_audience,
+                    "private_key": oauth2.oauth2_private_key,
+                    "client_id": oauth2.oauth2_client_id,
+                    "scope": oauth2.oauth2_scope,
+                }
+            )
+        )
+    if settings.authenticates_by_tls:
+        return pulsar.AuthenticationTLS(
+            settings.auth_tls_certificate_path, settings.auth_tls_private_key_path
+        )
+    return None
+
+
+def key_hash(key: str) -> int:
+    """Return the hash of a partition key by which TiCDC's client selects a partition.
+
+    It is Java's ``String.hashCode`` over the bytes of UTF-8, unsigned. The client of Python has another one.
+
+    >>> key_hash("shop.orders"), key_hash("ab")
+    (570428637, 3105)
+    """
+    code = 0
+    for byte in key.encode():
+        code = (31 * code + byte) & 0xFFFFFFFF
+    return code
+
+
+def key_router() -> Callable[[pulsar.Message, int], int]:
+    """Return what selects the partition of a message: by its key, or in turn for messages without one."""
+    turns = count()
+
+    def partition(message: pulsar.Message, partitions: int) -> int:
+        key = message.partition_key()
+        return (key_hash(key) if key else next(turns)) % partitions
+
+    return partition
