@@ -352,7 +352,7 @@ def test_a_file_has_the_same_connection_options_as_the_uri(option: Parameter) ->
 
 _STRUCTURES = {
     "sink_uri", "dispatchers", "filter", "column_selectors", "client", "schema_registry", "warnings",
-    "plugin_options", "sets_partition_num", "topic_partitions",
+    "plugin_options", "pulsar", "sets_partition_num", "topic_partitions",
 }  # fmt: skip
 
 

@@ -179,7 +179,7 @@ _OAUTH2 = {f"oauth2-{key}": "SECRET" for key in ("issuer-url", "audience", "priv
         ),
     ],
 )
-def test_the_first_method_authenticates_and_no_secret_is_shown(
+def test_the_first_method_authenticates_and_no_secret_is_reported(
     settings: dict[str, object], method: str, broker: PulsarDouble, script: Path
 ) -> None:
     lines: list[str] = []

@@ -153,7 +153,7 @@ _ELSEWHERE = (
     _ignored("sync-point-retention", GoDuration(), _MYSQL, file_key="sync-point-retention"),
     _ignored("safe-mode", Boolean(), _MYSQL, file_key="sink.safe-mode"),
     _ignored("mysql-config", _MYSQL_CONFIG, _MYSQL, file_key="sink.mysql-config"),
-    _ignored("pulsar-config", _PULSAR_CONFIG, "the client of Pulsar sinks; without effect on others", file_key="sink.pulsar-config"),
+    _ignored("pulsar-config", _PULSAR_CONFIG, "the client of Pulsar sinks", file_key="sink.pulsar-config"),
     _ignored("bdr-mode", Boolean(), _NO_BDR, file_key="bdr-mode", profiles=("new",)),
     _ignored("active-active-progress-interval", GoDuration(low_ms=1), _MYSQL,
             file_key="active-active-progress-interval"),

@@ -41,7 +41,7 @@ class TopicExpression:
         """Parse the expression of a dispatch rule.
 
         :param default_topic: topic of the sink URI, used for an empty text.
-        :param of_pulsar: whether it is one of Pulsar, which may be a full name.
+        :param of_pulsar: whether the sink is Pulsar, whose topics may have full names.
         :raises ChangefeedError: if TiCDC or Kafka would reject it.
         """
         if not text:
@@ -154,7 +154,7 @@ class Router:
     def _partition_key(self, rule: DispatchRule) -> str | None:
         """Return the text of a rule that is the partition key of all its rows; None for another rule.
 
-        Of a rule that does not say ``partition``, Pulsar's messages have no key. Source: ticdc
+        An empty text, of a rule without ``partition``, means no key. Source: ticdc
         ``downstreamadapter/sink/eventrouter/partition/generator.go``; tiflow ``event_router.go``.
         """
         name = rule.rule.lower()
