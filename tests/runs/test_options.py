@@ -97,7 +97,8 @@ def test_requests_have_the_declared_fields(
 def test_rules_name_options_of_their_command(command: str) -> None:
     options = {"run": RUN, **DECLARED}.get(command, VERIFY)
     names = {option.name for option in options} | ({"file"} if command == "decode" else set())
-    kinds = {"a storage sink", "a broker", "an embedded broker", "a golden folder", "a scenario"}
+    sinks = {"a storage sink", "a Pulsar sink", "a broker", "an embedded broker"}
+    kinds = {*sinks, "a golden folder", "a scenario"}
     for rule in RULES[command]:
         assert {*rule.given, *rule.absent} <= names | kinds
         assert set(re.findall(r"`(\w+)`", rule.what)) <= names
