@@ -58,7 +58,7 @@ def recorded_rows(recorded: RecordedFaults, engine: Engine) -> Dataset:
 
 
 @dataclass(frozen=True)
-class RecordedMessages:
+class FaultMessages:
     """The damaged messages of a recorded topic as events of a stream of its topology.
 
     :param start: TSO before all events, the place of messages that no event of their partition precedes.

@@ -70,7 +70,7 @@ def ordered_events(
         events = events.union(copies[recorded_faults.COPIES])
         if same:
             start = max(plan.resolved.start_ts, clock.ts(0))
-            damages = recorded_faults.RecordedMessages(plan.topic_partitions, start)
+            damages = recorded_faults.FaultMessages(plan.topic_partitions, start)
             events = events.union(rows.map(damages, EVENT_STREAM))
     faulty = _with_elsewhere(_with_faults(events, faults), plan)
     ordered = _in_order(faulty, plan.topic_partitions, faultless=False)
