@@ -114,6 +114,7 @@ MENU = {
         "decisions/0030-bytes-of-messages": "Bytes of messages",
         "decisions/0031-the-writer-of-spark": "The writer of Spark",
         "decisions/0032-recordings": "Recordings",
+        "decisions/0033-transcoding-a-topic-that-grows": "Transcoding a topic that grows",
     },
 }
 """The menu: groups of pages with their titles."""
