@@ -22,9 +22,14 @@ _Key: TypeAlias = tuple[bytes | None, ...]
 _Rows: TypeAlias = dict[_Key, _Image]
 
 
-WITHOUT_COMMIT_TS = ("avro",)
-"""Protocols whose deletes have no commit-ts: their events are applied in order of delivery. The rows of a key
-are in one partition; a DDL may arrive before or after older rows of other partitions."""
+def is_unordered(request: ApplyRequest) -> bool:
+    """Return whether deletes have no commit-ts, so that events are applied in order of delivery.
+
+    The rows of a key are in one partition then. A DDL may arrive before or after older rows of others.
+    """
+    given = {name.replace("-", "_"): value for name, value in request.options.items()}
+    options = registry.protocol_spec(request.protocol).select(given)
+    return registry.fidelity(request.protocol, options).commit_ts in ("none", "not deletes")
 
 
 class Stopped(Exception):
@@ -42,7 +47,7 @@ class Consumer:
 
     def answer(self, request: ApplyRequest) -> dict[str, list[Image]]:
         self.tables, until = {name: {} for name in request.tables}, request.resolved_ts
-        self.unordered = request.protocol in WITHOUT_COMMIT_TS
+        self.unordered = is_unordered(request)
         self.load(request)
         events = (step for event in self.events(request) for step in self.steps(event))
         for event in events if self.unordered else sorted(events, key=self.order):

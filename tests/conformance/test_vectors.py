@@ -160,7 +160,8 @@ def decodes(line: Vector) -> bool:
     if line.get("damaged"):
         return refuses(of_line)
     events = [
-        {name: int(each[name]) if name in LARGE else each[name] for name in each} for each in line["events"]
+        {name: int(each[name]) if name in LARGE else each[name] for name in each}
+        for each in line.get("events", ())
     ]
     return tuple(decoded(of_line)) == tuple(map(event_of, events))
 

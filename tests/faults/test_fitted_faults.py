@@ -16,7 +16,11 @@ from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import simulated_topic
 
-OF_STREAMS = {name: entry for name, entry in catalogue().items() if entry.mechanism in ("event", "message")}
+OF_STREAMS = {
+    name: entry
+    for name, entry in catalogue().items()
+    if entry.mechanism in ("event", "message") and "open-protocol" in entry.protocols
+}
 LEGAL = [name for name, entry in OF_STREAMS.items() if entry.legal]
 ILLEGAL = [name for name, entry in OF_STREAMS.items() if not entry.legal]
 slow = pytest.mark.slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from tests.conformance.fuzz.in_process import Respond
-from tests.conformance.own_consumer import WITHOUT_COMMIT_TS, Consumer
+from tests.conformance.own_consumer import Consumer, is_unordered
 from tests.conformance.own_decoder import decoded
 from ticdc_producer.conformance.wire import Answer, ApplyRequest, Image, Request
 from ticdc_producer.errors import DecodeError
@@ -17,8 +17,8 @@ def consumer(make: type[Consumer] = Consumer) -> Respond:
 
     def respond(request: Request | ApplyRequest) -> Answer:
         if isinstance(request, ApplyRequest):
-            unordered = request.protocol in WITHOUT_COMMIT_TS and issubclass(make, Streaming)
-            return Answer(case=request.case, tables=(Consumer if unordered else make)().answer(request))
+            delivered = is_unordered(request) and issubclass(make, Streaming)
+            return Answer(case=request.case, tables=(Consumer if delivered else make)().answer(request))
         try:
             return Answer(case=request.case, events=decoded(request))
         except DecodeError as error:

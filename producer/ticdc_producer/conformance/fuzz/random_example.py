@@ -124,6 +124,8 @@ _BATCHES = (1, 1, 2, 5)
 """Numbers of messages that a consumer receives at once."""
 _DDL_SHARES = (0, 0.1, 0.1, 0.3)
 _OF_DDLS = frozenset({"ddl-zoo", "duplicate-ddl", "ddl-at-resolved-ts"})
+_OF_SOFT_DELETES = ("update-after-delete",)
+"""Traps of tables with SOFTDELETE, which random histories do not have."""
 _RAW = 0.12
 """Share of examples in which updates of keys are not split."""
 
@@ -135,7 +137,7 @@ def drawn_traps(protocol: ProtocolName) -> list[str]:
 
 def _may_have(trap: Trap, protocol: ProtocolName) -> bool:
     supports = {*trap.profiles} & {*BUILT_IN[protocol].profiles}
-    return trap.legal and protocol in trap.protocols and bool(supports)
+    return trap.legal and protocol in trap.protocols and bool(supports) and trap.id not in _OF_SOFT_DELETES
 
 
 def random_example(
@@ -250,7 +252,7 @@ def _random_traps(
     random: Random, protocol: ProtocolName, focus: frozenset[str], options: _Options
 ) -> tuple[str, ...]:
     """Draw settings of injected traps, as ``run --inject`` takes them."""
-    profile = options.get("profile", "classic")
+    profile = options.get("profile", BUILT_IN[protocol].defaults.get("profile", "classic"))
     possible = [
         name
         for name in drawn_traps(protocol)
