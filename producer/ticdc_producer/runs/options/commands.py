@@ -238,7 +238,7 @@ DECODE = (
 _OF_RUN = {option.name: option for option in RUN}
 TRANSCODE = (
     *(replace(option, functions=_TRANSCODE) for option in RECORD
-        if option.functions and option.name != "engine"), SCHEMA_REGISTRY,
+        if option.functions and option.name not in ("binlog", "engine")), SCHEMA_REGISTRY,
     Option("to_sink_uri", str | None, None, "The sink URI of what is written, with its protocol; by default "
         "the source's, without brokers.", metavar="URI", functions=_TRANSCODE),
     Option("to_config", Path | None, None, "Changefeed file of TiCDC of what is written; its keys replace "
