@@ -41,8 +41,11 @@ def served(settings: ServeSettings | None = None) -> Iterator[str]:
     with application(settings) as app, socket.socket() as listener:
         server = uvicorn.Server(uvicorn.Config(app.asgi, log_config=None, access_log=False))
         listener.bind(("127.0.0.1", 0))
+        listener.listen()  # a client that comes before the server's loop begins waits
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        server.should_exit = True
-        thread.join(60)
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(60)
