@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +13,7 @@ from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Message
 from ticdc_producer.protocols.message_batch import from_messages
 from ticdc_producer.targets.encode import EncodePlan, PartitionEncoder
-from ticdc_producer.targets.encode_partition import PartitionEventOffsets
+from ticdc_producer.targets.event_offsets import PartitionEventOffsets
 
 PLAN = EncodePlan(protocol="open-protocol", options={}, catalog=Catalog(()))
 
@@ -39,19 +38,15 @@ def positions(rows: list[dict[str, Any]]) -> list[tuple[int, int, int]]:
 
 
 def test_ordinals_skip_rejected_events() -> None:
-    offsets = PartitionEventOffsets("t", 1, encoder(rejected=[1, 2, 5], large=[3]))
+    offsets = PartitionEventOffsets(encoder(rejected=[1, 2, 5], large=[3]))
     rows = rows_of(offsets, [2, 0, 3])
     assert positions(rows) == [(0, 0, 0), (3, 0, 1), (4, 2, 0), (6, 2, 1), (7, 2, 2)]
     assert [row["event_ordinal"] for row in rows if row["handle_key_only"]] == [3]
-    assert {(row["topic"], row["partition"], row["rejected_table"]) for row in rows} == {("t", 1, None)}
-    rejected = offsets.rejected().to_pylist()
-    assert [row["event_ordinal"] for row in rejected] == [1, 2, 5]
-    assert {(row["offset"], row["rejected_table"]) for row in rejected} == {(None, "d.t")}
 
 
 def test_a_lost_and_a_repeated_message() -> None:
     faulty = encoder()
-    offsets = PartitionEventOffsets("t", 1, faulty)
+    offsets = PartitionEventOffsets(faulty)
     assert positions(rows_of(offsets, [1, 2])) == [(0, 0, 0), (1, 1, 0), (2, 1, 1)]
     # Events 3 and 4 are lost, then 5 comes, then 1 and 2 again, and 6.
     faulty.faults.extend([{"trap": "lost-message", "offset": 2}, {"offset": 2, "event_ordinal": 5}])
@@ -65,8 +60,8 @@ def test_a_lost_and_a_repeated_message() -> None:
     st.sets(st.integers(0, 40)),
 )
 def test_messages_may_come_in_batches_of_any_size(batches: list[list[int]], rejected: set[int]) -> None:
-    together = PartitionEventOffsets("t", 1, encoder(rejected))
-    apart = PartitionEventOffsets("t", 1, encoder(rejected))
+    together = PartitionEventOffsets(encoder(rejected))
+    apart = PartitionEventOffsets(encoder(rejected))
     whole = rows_of(together, [count for batch in batches for count in batch])
     assert [row for batch in batches for row in rows_of(apart, batch)] == whole
     sent = [number for number in range(100) if number not in rejected]
@@ -74,7 +69,4 @@ def test_messages_may_come_in_batches_of_any_size(batches: list[list[int]], reje
 
 
 def test_a_partition_without_messages_has_no_rows() -> None:
-    offsets = PartitionEventOffsets("t", 1, encoder())
-    assert rows_of(offsets, []) == []
-    assert isinstance(offsets.rejected(), pa.RecordBatch)
-    assert offsets.rejected().num_rows == 0
+    assert rows_of(PartitionEventOffsets(encoder()), []) == []

@@ -149,21 +149,18 @@ MESSAGES = pa.schema(
 
 EVENT_OFFSETS = pa.schema(
     [
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
         ("event_ordinal", pa.int64()),
         ("offset", pa.int64()),
         ("index", pa.int32()),
         ("handle_key_only", pa.bool_()),
         ("wire", pa.int64()),
-        ("rejected_table", pa.string()),
     ]
 )
-"""The message that carries each event of an event stream.
+"""The message that carries each event of a partition.
 
-``event_ordinal`` counts the events of a partition from 0; ``index`` is the position in the message. For an
-event that TiCDC rejects and no message carries, ``offset`` is NULL and ``rejected_table`` names its table.
-``wire`` is a digest of the event's bytes (``protocols.wire_digests``); 0 if it was not requested."""
+``event_ordinal`` counts the events of the partition from 0; ``index`` is the position in the message. An
+event that TiCDC rejects has no row. ``wire`` is a digest of the event's bytes (``protocols.wire_digests``); 0
+if it was not requested."""
 
 CARRIED = pa.schema(
     [

@@ -238,7 +238,7 @@ class PartitionFaults:
         """
         ordinals = integers(offsets, "event_ordinal")
         concerned = pa.array(np.isin(ordinals, np.fromiter(self._events, np.int64)))
-        positions = offsets.filter(pc.and_(concerned, offsets.column("offset").is_valid()))
+        positions = offsets.filter(concerned)
         for ordinal, offset in zip(
             *(positions.column(n).to_pylist() for n in ("event_ordinal", "offset")), strict=True
         ):
