@@ -44,7 +44,9 @@ VALUES = (
     "-1.50", "100.5", "123.456", "999.99", "1000.00", "123456", "999999.999999", "1234567.1234567", "1\n",
     "x", "", "12:00:00", "1971-01-01", "2020-02-28", "2020-02-30", "2020-01-31", "1971-01-01 00:00:00",
     "2029-12-28 23:59:59", "2020-01-01 00:00:00.000", "2020-01-01 00:00:00.12", "2020-01-01 24:00:00",
-    "2020-01-01 00:00:00\n",
+    "2020-01-01 00:00:00\n", "8999999999999999999", "9223372036854775807", "-9223372036854775808",
+    "18446744073709551615", "1970-12-31", "1980-12-31", "2020-02-29", "2020-04-31", "2038-01-01",
+    "1980-03-30 23:59:59", "2037-12-31 23:59:59", "2038-12-31 23:59:59",
 )  # fmt: skip
 
 
@@ -67,3 +69,12 @@ def test_values_of_a_column_are_those_of_each_alone(column: ColumnInfo) -> None:
     for value in map(str.encode, VALUES):
         expected, actual = of_value(column, value), of_columns(column, value)
         assert repr(actual) == repr(expected), value
+
+
+@pytest.mark.parametrize("column", COLUMNS, ids=lambda column: f"{column.type.name}-{column.unsigned:d}")
+def test_a_column_may_have_values_of_all_kinds(column: ColumnInfo) -> None:
+    kinds = ((value, of_value(column, value)) for value in map(str.encode, VALUES))
+    stored = {value: form for value, form in kinds if not isinstance(form, ScenarioError)}
+    assert stored
+    values = pa.array([None, *stored, *stored], pa.binary())
+    assert stored_values(column, values, LENIENT).to_pylist() == [None, *stored.values(), *stored.values()]

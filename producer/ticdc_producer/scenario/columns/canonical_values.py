@@ -16,8 +16,10 @@ from ticdc_producer.model.values.sql_value import SQLMode, value_error
 
 T = MySQLType
 _NUMBERS = INTEGERS | {T.ENUM, T.SET, T.BIT, T.YEAR}
-_DATE = r"^(19[7-9][1-9]|20[0-2][0-9])-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])"
-"""Dates that every month has, in the years of TIMESTAMP."""
+_DAY = "(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31"
+_DATE = rf"^(19[7-9][1-9]|19[89]0|20[0-2][0-9]|203[0-7])-({_DAY})"
+"""Dates that every year has, in the years of TIMESTAMP."""
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 
 def stored_values(column: ColumnInfo, values: pa.Array, mode: SQLMode) -> pa.Array:
@@ -30,14 +32,26 @@ def stored_values(column: ColumnInfo, values: pa.Array, mode: SQLMode) -> pa.Arr
     """
     if column.type in STRINGS or column.type in LOBS or values.null_count == len(values):
         return values.cast(pa.binary())
+    plain = _are_plain(column, values, mode)
+    others = values.filter(pc.invert(plain)).dictionary_encode()
+    if not len(others):
+        return values
+    stored = [stored_value(column, value, mode) for value in others.dictionary.to_pylist()]
+    return pc.replace_with_mask(values, pc.invert(plain), pa.array(stored, pa.binary()).take(others.indices))
+
+
+def _are_plain(column: ColumnInfo, values: pa.Array, mode: SQLMode) -> pa.BooleanArray:
+    """Return which values are known to be stored as they are, such as NULL."""
     form = _plain_form(column, mode)
-    if form is not None:
-        plain = pc.fill_null(pc.match_substring_regex(values, form), True)
-        if pc.all(plain).as_py() and _is_in_range(column, values):
-            return values
-    coded = values.dictionary_encode()
-    stored = [stored_value(column, value, mode) for value in coded.dictionary.to_pylist()]
-    return pa.array(stored, pa.binary()).take(coded.indices)
+    if form is None:
+        return values.is_null()
+    plain = pc.fill_null(pc.match_substring_regex(values, form), True)
+    if column.type not in _NUMBERS:
+        return plain
+    numbers = pc.if_else(plain, values, None).cast(pa.string()).cast(pa.int64())
+    low, high = _range(column)
+    in_range = pc.and_(pc.less_equal(max(low, _LEAST), numbers), pc.less_equal(numbers, min(high, _MOST)))
+    return pc.and_(plain, pc.fill_null(in_range, True))
 
 
 def _plain_form(column: ColumnInfo, mode: SQLMode) -> str | None:
@@ -49,7 +63,7 @@ def _plain_form(column: ColumnInfo, mode: SQLMode) -> str | None:
     fraction = rf"\.[0-9]{{{digits}}}" if digits else ""
     sign = "" if column.unsigned else "-?"
     if code in _NUMBERS:
-        return r"^(0|-?[1-9][0-9]{0,17})$"
+        return r"^(0|-?[1-9][0-9]{0,17}|-?[1-8][0-9]{18})$"
     if code == T.NEW_DECIMAL and column.length > digits:
         whole = rf"[1-9][0-9]{{0,{column.length - digits - 1}}}"
         return rf"^({sign}{whole}{fraction}|0{fraction})$"
@@ -63,19 +77,13 @@ def _plain_form(column: ColumnInfo, mode: SQLMode) -> str | None:
     return None
 
 
-def _is_in_range(column: ColumnInfo, values: pa.Array) -> bool:
-    """Return whether plain values are in the range of their type."""
-    if column.type not in _NUMBERS:
-        return True
-    numbers = pc.min_max(values.cast(pa.string()).cast(pa.int64())).as_py()
-    low, high = 0, len(column.elements)
+def _range(column: ColumnInfo) -> tuple[int, int]:
+    """Return the lowest and the highest number of a column."""
     if column.type in INTEGERS:
-        low, high = integer_range(column.type, unsigned=column.unsigned)
-    elif column.type in (T.SET, T.BIT):
-        high = (1 << (len(column.elements) if column.type == T.SET else max(column.length, 1))) - 1
-    elif column.type == T.YEAR:
-        low, high = 1901, 2155
-    return bool(low <= numbers["min"] and numbers["max"] <= high)
+        return integer_range(column.type, unsigned=column.unsigned)
+    if column.type in (T.SET, T.BIT):
+        return 0, (1 << (len(column.elements) if column.type == T.SET else max(column.length, 1))) - 1
+    return (1901, 2155) if column.type == T.YEAR else (0, len(column.elements))
 
 
 def stored_value(column: ColumnInfo, value: Value, mode: SQLMode) -> Value:
