@@ -136,7 +136,7 @@ def _comparison(
 
 _Damage: TypeAlias = tuple[str, int, str]
 """Directory, offset and text of a row that does not decode."""
-_BY_PLACE = [("topic", "ascending"), ("offset", "ascending")]
+_BY_OFFSET = [("topic", "ascending"), ("offset", "ascending")]
 
 
 def _kinds(_part: Part, batches: Batches) -> tuple[Counter[str], list[_Damage]]:
@@ -147,7 +147,7 @@ def _kinds(_part: Part, batches: Batches) -> tuple[Counter[str], list[_Damage]]:
         kinds.update(batch.column("kind").to_pylist())
         errors = batch.filter(pc.equal(batch.column("kind"), "error"))
         # A batch has the files of several directories in any order; the examples are those of the first.
-        first = errors.sort_by(_BY_PLACE).slice(0, _MAX_EXAMPLES)
+        first = errors.sort_by(_BY_OFFSET).slice(0, _MAX_EXAMPLES)
         damaged += [
             (row["topic"], row["offset"], f"{row['topic']}: {row['error']}: {row['error_expected']}")
             for row in first.to_pylist()
