@@ -36,7 +36,7 @@ def options() -> str:
             code(option.name),
             str(option.owner),
             ", ".join(protocols_with(option)) or "all",
-            ", ".join(option.sinks) or "both",
+            ", ".join(option.sinks) or "all",
             option.value.allowed,
             _default(option),
             _positions(option),

@@ -131,6 +131,20 @@ def test_topics_are_expressions_of_full_names(broker: PulsarDouble, script: Path
     assert {sent.topic for sent in rows} == {"persistent://acme/s/t-changes"}
 
 
+def test_raw_change_events_are_an_option_of_pulsar(broker: PulsarDouble, tmp_path: Path) -> None:
+    script = tmp_path / "key.sql"
+    text = "CREATE DATABASE s; CREATE TABLE s.t (id INT PRIMARY KEY NONCLUSTERED);"
+    script.write_text(f"{text} INSERT INTO s.t VALUES (1); UPDATE s.t SET id = 2;", "utf-8")
+    kinds = []
+    for section in ("kafka-config", "pulsar-config"):
+        config = {"sink": {section: {"output-raw-change-event": True}}}
+        ticdc_producer.run(script, sink_uri=URI, config=config, messages_only=True)
+        rows = [json.loads(sent.value or b"") for sent in broker.messages]
+        kinds.append([row["type"] for row in rows if row["data"]])
+        broker.sent.clear()
+    assert kinds == [["INSERT", "DELETE", "INSERT"], ["INSERT", "UPDATE"]]
+
+
 def test_only_messages(broker: PulsarDouble, script: Path) -> None:
     ticdc_producer.run(script, sink_uri=URI)
     whole = [(sent.key, sent.value) for sent in broker.messages]

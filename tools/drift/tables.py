@@ -16,7 +16,7 @@ from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.option_type import UnusedSection
-from ticdc_producer.model.parameter import Owner, Parameter, State
+from ticdc_producer.model.parameter import PULSAR, Owner, Parameter, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,12 @@ def file_keys() -> list[FileKey]:
 _IN_URI = "TiCDC reads it in the sink URI only"
 
 
+_RAW_OF_PULSAR = f"{PULSAR}output-raw-change-event"
 _IN_SECTIONS = {
     option.file_key: FileKey(option.file_key, option.state, option.effect)
     for option in PARAMETERS
     if option.file_key
-}
+} | {_RAW_OF_PULSAR: FileKey(_RAW_OF_PULSAR, State.HONOURED, "")}
 """The keys that have an effect, also in a section whose other keys have none."""
 
 

@@ -100,7 +100,8 @@ _MESSAGES = (
         name="output-raw-change-event", value=Boolean(), default=False, in_uri=False,
         file_key=KAFKA + "output-raw-change-event",
         effect="Updates that change a key stay one event instead of a delete and an insert; for storage: "
-        "sink.cloud-storage-config.output-raw-change-event.",
+        "sink.cloud-storage-config.output-raw-change-event, for Pulsar: "
+        "sink.pulsar-config.output-raw-change-event.",
     ),
     Parameter(
         name="large-message-handle-option", value=LARGE_MESSAGES, default="none", in_uri=False,
