@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
 
 
@@ -49,6 +50,7 @@ class PulsarDouble:
     def module(self) -> ModuleType:
         """Return the module ``pulsar``."""
         module = ModuleType("pulsar")
+        module.__spec__ = ModuleSpec("pulsar", None)
         contents = {
             "PulsarException": PulsarException,
             "Client": self._client,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from tests.consumer_state.servers import mariadb
 from ticdc_producer import record, run, verify
 from ticdc_producer.cli import main
-from ticdc_producer.errors import ProducerError, RecordingError
+from ticdc_producer.errors import ArgumentError, ProducerError, RecordingError
 from ticdc_producer.model import tso
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.recording.binlog_rows import BinlogChange, BinlogColumn, BinlogRows
@@ -126,6 +127,16 @@ def test_servers_that_cannot_be_read(
     assert what in printed
     assert "secret" not in printed
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("module", ["pymysqlreplication", "pymysql"])
+def test_without_the_library_the_extra_is_named(
+    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ArgumentError, match="mysql-replication") as error:
+        record(binlog="mysql://u:secret@127.0.0.1:1", out=tmp_path / "out")
+    assert "[binlog]" in error.value.hint
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -133,14 +134,12 @@ class _Server:
 
     @classmethod
     def of(cls, url: str) -> _Server:
-        try:
-            import pymysqlreplication  # noqa: F401 - an extra, which recordings of topics do not need
-            from pymysql import MySQLError
-        except ImportError:
+        if any(find_spec(module) is None for module in ("pymysqlreplication", "pymysql")):
             what = "a binlog needs mysql-replication"
-            raise ArgumentError(what, argument="binlog", hint=install_command("binlog")).about(
-                "binlog"
-            ) from None
+            hint = install_command("binlog")
+            raise ArgumentError(what, argument="binlog", hint=hint).about("binlog")
+        from pymysql import MySQLError
+
         hint = "mysql://USER:PASSWORD@HOST:PORT"
         try:
             parts = urlsplit(url)

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,11 +32,9 @@ def check_client() -> None:
 
     :raises MissingPartError: if it is not; with the command that installs it.
     """
-    try:
-        import pulsar  # noqa: F401 - an extra, which other sinks do not need
-    except ImportError:
+    if find_spec("pulsar") is None:
         what = "a Pulsar sink needs pulsar-client, which is not installed"
-        raise MissingPartError(what, hint=install_command("pulsar")) from None
+        raise MissingPartError(what, hint=install_command("pulsar"))
 
 
 @dataclass(frozen=True)
