@@ -13,6 +13,7 @@ from pyarrow import parquet
 import ticdc_producer
 from tests.kafka_topic import read_topic
 from ticdc_producer import ProducerError, Scenario, record, run
+from ticdc_producer.errors import RecordingError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 
 URI = "kafka:///shop?partition-num=3&protocol="
@@ -231,6 +232,25 @@ def test_what_is_no_topic_of_ticdc_is_refused(tmp_path: Path) -> None:
 
 
 REGISTRY = "schema-registry=http://127.0.0.1:1"
+
+
+@pytest.mark.parametrize("profile", ["classic", "new"])
+def test_rows_with_soft_deletes_are_refused(tmp_path: Path, profile: str) -> None:
+    script, folder = tmp_path / "marked.sql", tmp_path / "golden"
+    script.write_text(
+        "CREATE TABLE test.t (id INT PRIMARY KEY) SOFTDELETE RETENTION 7 DAY;"
+        "CREATE TABLE test.u (id INT PRIMARY KEY);"
+        "INSERT INTO test.u VALUES (1); INSERT INTO test.t VALUES (1); DELETE FROM test.t;",
+        "utf-8",
+    )
+    uri = f"kafka:///t?protocol=canal-json&enable-tidb-extension=true&partition-num=1&profile={profile}"
+    run(script, sink_uri=uri, out=folder)
+    with pytest.raises(RecordingError, match=r"t/0@6: rows of test\.t, which has SOFTDELETE") as refused:
+        record(folder=folder, out=tmp_path / "all")
+    assert "table" in refused.value.hint
+    assert not (tmp_path / "all").exists()
+    recording = record(folder=folder, out=tmp_path / "rest", table=["test.u"])
+    assert recording.events["row"] == 1
 
 
 def test_a_protocol_without_a_history_is_refused(tmp_path: Path) -> None:

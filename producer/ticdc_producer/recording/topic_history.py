@@ -129,7 +129,8 @@ class TopicHistory:
         """Return the history of events.
 
         :param mask: what masked the events; None: nothing did.
-        :raises ProducerError: for a dump that cannot be read, and for a table whose definition is not known.
+        :raises ProducerError: for a dump that cannot be read, for a table whose definition is not known, and
+            for one with soft deletes.
         """
         earlier = [*source.earlier_ddls(), *file_ddls(source.files, selection.accepts, selection.until)]
         ddls = sorted([*summary.stream_ddls(), *earlier])
@@ -155,6 +156,7 @@ class TopicHistory:
             else _definitions([_masked(table, mask) for table in (*tables, *of_rows)], ddls, begin)
         )
         versions = tuple(apply_ddls([*definitions, *ddls], fidelity, profile))
+        _check_deletes(summary, versions)
         exact = is_exact(fidelity)
         defined = DefinedChanges(versions, fidelity, exact)
         return cls(
@@ -247,6 +249,23 @@ def _masked(table: EarlierTable, mask: EventMasks | None) -> EarlierTable:
         return table
     create = mask.statements.masked(table.create, table.schema, "the definition of an earlier table")
     return replace(table, create=create)
+
+
+def _check_deletes(summary: Summary, versions: Sequence[Version]) -> None:
+    """Check that deletes of rows are those of their tables.
+
+    :raises RecordingError: for rows of a table with soft deletes. TiCDC sends a delete for the update that
+        marks a row and drops the real delete, so that a replay of the delete would send nothing.
+    """
+    marking = {version.name for version in versions if version.definition.info.soft_delete}
+    rows = sorted((row, name) for name, row in summary.first_rows.items() if name in marking)
+    if rows:
+        first, (schema, table) = rows[0]
+        what = (
+            f"rows of {schema}.{table}, which has SOFTDELETE: a delete may be the update that marks its row"
+        )
+        hint = "leave the table out, with a rule of `table`"
+        raise RecordingError(what, where=first.origin, hint=hint).about("table")
 
 
 def _statements(ddls: Sequence[StreamDDL]) -> pa.RecordBatch:
