@@ -164,5 +164,5 @@ def test_the_sample_has_the_rows_of_every_topic(
     assert {result["outcome"] for result in results} == {"passed", "skipped"}
     skipped = [result["case"].split(".") for result in results if result["outcome"] == "skipped"]
     assert {protocol for strength, protocol, *_ in skipped if strength == "required"} == {
-        "canal", "debezium", "craft", "simple", "avro"
+        "canal", "debezium", "craft", "simple", "avro", "debezium-avro"
     }  # fmt: skip

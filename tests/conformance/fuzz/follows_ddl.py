@@ -52,7 +52,8 @@ def follow_ddls(request: ApplyRequest) -> Answer:
 
 def _events(request: ApplyRequest) -> Iterator[DecodedRow]:
     changefeed = changefeed_of(request.protocol, request.options)
-    decoder = registry.decoder(request.protocol, changefeed.codec_options())
+    schemas = {int(number): schema for number, schema in (request.schemas or {}).items()}
+    decoder = registry.decoder(request.protocol, {**changefeed.codec_options(), "schemas": schemas})
     for message in request.messages:
         key, value = (None if part is None else b64decode(part) for part in (message.key, message.value))
         where = {"topic": message.topic, "partition": message.partition, "offset": message.offset}
