@@ -90,7 +90,7 @@ def _at_times(
         return
     kind = pa.string() if sends_base64(origin.fidelity) else pa.binary()
     fields = pa.schema([pa.field(column, kind) for column in columns])
-    of_schema = _of_schema(events, *name)
+    own = _of_table(events, *name)
 
     def state_at(ts: int | None, events: pa.Table) -> CopiedTable:
         state = StateReader(
@@ -104,10 +104,10 @@ def _at_times(
 
     def first_rows(ts: int | None) -> CopiedTable:
         try:
-            return state_at(ts, of_schema)
+            return state_at(ts, own)
         except DDLWithoutRowEventsError as error:
             what = f"{error.what}: those without a later event are as before it"
-            return replace(state_at(ts, _without_other_ddls(of_schema)), error=what)
+            return replace(state_at(ts, _without_other_ddls(own)), error=what)
 
     def rows_or_error(ts: int | None) -> CopiedTable:
         try:
@@ -116,7 +116,7 @@ def _at_times(
             return CopiedTable(error=error.what)
 
     # Between two of its events a table stays as it is.
-    event_counts = _event_counts(of_schema, times)
+    event_counts = _event_counts(own, times)
     states = {count: rows_or_error(ts) for count, ts in dict(zip(event_counts, times, strict=True)).items()}
     yield from (states[count] for count in event_counts)
 
@@ -148,10 +148,11 @@ def _columns(events: pa.Table, schema: str, table: str) -> tuple[list[str], list
     return names.unique().to_pylist(), names.filter(pa.array(is_key)).unique().to_pylist()
 
 
-def _of_schema(events: pa.Table, schema: str, table: str) -> pa.Table:
-    """Return the row events of a table, and the DDLs of its schema."""
-    of_table = (pc.field("kind") == "row") & (pc.field("table") == table)
-    return events.filter((pc.field("schema") == schema) & (of_table | (pc.field("kind") == "ddl")))
+def _of_table(events: pa.Table, schema: str, table: str) -> pa.Table:
+    """Return the row events of a table, and the DDLs of it or of its whole schema."""
+    of_rows = (pc.field("kind") == "row") & (pc.field("table") == table)
+    ddls = (pc.field("kind") == "ddl") & pc.field("table").isin(["", None, table])
+    return events.filter((pc.field("schema") == schema) & (of_rows | ddls))
 
 
 def _first_rows(rows: pa.Table, key: Sequence[str], most: int) -> CopiedTable:
