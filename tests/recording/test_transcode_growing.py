@@ -60,23 +60,26 @@ def create(kafka: EmbeddedKafka, topic: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "rules"),
+    ("source", "target", "rules", "size"),
     [
-        ("open-protocol", "canal-json", None),
-        ("simple", "open-protocol", TOPIC_PER_TABLE),
-        pytest.param("canal-json&enable-tidb-extension=true", "craft", None, marks=pytest.mark.slow),
+        ("open-protocol", "canal-json", None, 40),
+        ("simple", "open-protocol", TOPIC_PER_TABLE, 40),
+        pytest.param("open-protocol", "canal-json", None, 20, marks=pytest.mark.slow),
+        pytest.param("simple", "open-protocol", TOPIC_PER_TABLE, 20, marks=pytest.mark.slow),
+        pytest.param("canal-json&enable-tidb-extension=true", "craft", None, 20, marks=pytest.mark.slow),
     ],
 )
 def test_a_topic_that_grows_gives_the_messages_of_the_whole_one(
-    tmp_path: Path, kafka: EmbeddedKafka, source: str, target: str, rules: dict[str, Any] | None
+    tmp_path: Path, kafka: EmbeddedKafka, source: str, target: str, rules: dict[str, Any] | None, size: int
 ) -> None:
-    name = f"grows_{target.partition('-')[0]}"
+    """``size`` messages arrive at a time."""
+    name = f"grows_{target.partition('-')[0]}_{size}"
     uri = f"kafka://{kafka.bootstrap}/{name}_{{}}?protocol={{}}&partition-num={{}}"
     lines = growing(tmp_path / "golden", source)
     create(kafka, f"{name}_a")
     steps = 0
-    for begin in range(0, len(lines), 20):
-        produce(kafka, f"{name}_a", lines[begin : begin + 20])
+    for begin in range(0, len(lines), size):
+        produce(kafka, f"{name}_a", lines[begin : begin + size])
         result = transcode_growing(
             sink_uri=uri.format("a", source, PARTITIONS),
             to_sink_uri=uri.format("b", target, 2),
