@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from ticdc_producer.engine.dataset import Engine
 from ticdc_producer.engine.local import LocalEngine
@@ -67,6 +71,39 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
     long = {item.path for item in items if {"spark", "kafka"} & {*getattr(item, "fixturenames", ())}}
     items.sort(key=lambda item: item.path not in long)
+
+
+class OneSessionForTwo(LoadFileScheduling):
+    """A distribution by file, of which one worker of two has all files that use Spark.
+
+    A session takes some seconds to start, its first queries are slow, and it uses two cores.
+    """
+
+    def __init__(self, config: pytest.Config, log: Producer | None = None) -> None:
+        super().__init__(config, log)
+        self._scopes: dict[str, str] = {}
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        if file not in self._scopes:
+            number = len(self._scopes) % max(1, self.numnodes // 2)
+            self._scopes[file] = f"Spark {number}" if _uses_spark(self.config.rootpath / file) else file
+        return self._scopes[file]
+
+
+_SPARK = re.compile(r'[(\s]spark: |usefixtures\("spark"|"spark"\], indirect')
+
+
+def _uses_spark(file: Path) -> bool:
+    """Return whether a file names the fixture: the process that distributes the tests has collected none."""
+    return _SPARK.search(file.read_text("utf-8")) is not None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
+    """Distribute fast tests. Slow ones use Spark for half of their time, so that any worker gets them."""
+    fast = config.getvalue("dist") == "loadfile" and config.getvalue("markexpr") == "not slow"
+    return OneSessionForTwo(config, log) if fast else None
 
 
 @pytest.hookimpl(wrapper=True)
