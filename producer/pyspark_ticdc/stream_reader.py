@@ -189,7 +189,8 @@ class TicdcStreamReader(DataSourceStreamReader, TriggerAvailableNow):
 
     def _table_descriptions(self, first: Partitions, ends: Partitions) -> tuple[bytes, ...]:
         """Return the descriptions of tables in all messages before some offsets; each is read once."""
-        if self._topics.changefeed.spec.described_versions is None:
+        of_messages = self._options.values["rows"] == "messages"  # they are not decoded
+        if of_messages or self._topics.changefeed.spec.described_versions is None:
             return ()
         starts = {
             position: max(offset, self._described.get(position, 0)) for position, offset in first.items()

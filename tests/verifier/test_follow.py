@@ -11,10 +11,12 @@ from urllib.request import urlopen
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from pyspark.sql import SparkSession
 
 from ticdc_producer import ProducerError, Scenario, follow, run, verify
 from ticdc_producer.config import Changefeed
-from ticdc_producer.engine.local import local
+from ticdc_producer.engine.dataset import Dataset
+from ticdc_producer.engine.local import LocalEngine, local
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.rows.origin import golden_folder
 from ticdc_producer.runs.following.follow import metrics_server
@@ -59,6 +61,10 @@ def batches(folder: Path) -> list[pa.RecordBatch]:
     ]
 
 
+def dataset(messages: pa.RecordBatch) -> Dataset:
+    return LocalEngine().of_batches([messages], messages.schema)
+
+
 def with_late_partition(folder: Path, partition: int) -> list[pa.RecordBatch]:
     """The messages as a consumer gets them that reads one partition after the others."""
     parts = batches(folder)
@@ -99,7 +105,7 @@ def test_an_early_resolved_ts_is_found_within_two_batches(tmp_path: Path) -> Non
             batch.column("partition").to_pylist(), batch.column("offset").to_pylist(), strict=True
         )
         arrived = number if (row.partition, row.offset) in {*positions} else arrived
-        followed.add(batch)
+        followed.add(dataset(batch))
         if not reported_in and any(finding.id == "INV-RESOLVED" for finding in reported):
             reported_in = number
     assert reported_in - arrived < 2
@@ -128,7 +134,7 @@ def test_what_is_reported_is_what_verify_finds(tmp_path: Path, traps: tuple[str,
     folder = golden(tmp_path / "golden", *traps, sql=sql)
     followed, reported = follower(folder)
     for batch in batches(folder):
-        followed.add(batch)
+        followed.add(dataset(batch))
     expected = errors([*verify(folder=folder).findings])
     checked = {*followed.verdict().checked}
     assert errors(reported) == {name: count for name, count in expected.items() if name in checked}
@@ -141,17 +147,17 @@ def test_a_killed_run_continues_and_reports_everything_once(tmp_path: Path, wind
     parts = batches(folder)
     whole, _ = follower(folder, window=window, findings=tmp_path / "whole.jsonl")
     for batch in parts:
-        whole.add(batch)
+        whole.add(dataset(batch))
     files = {"findings": tmp_path / "findings.jsonl", "checkpoint": tmp_path / "checkpoint"}
     for start in range(0, len(parts), 2):  # each life ends without a word, in the batch after its checkpoint
         life, _ = follower(folder, window=window, **files)
-        life.add(parts[start])
+        life.add(dataset(parts[start]))
         life.save()
         if start + 1 < len(parts):
-            life.add(parts[start + 1])
+            life.add(dataset(parts[start + 1]))
             if start + 2 < len(parts):
                 again, _ = follower(folder, window=window, **files)
-                again.add(parts[start + 1])
+                again.add(dataset(parts[start + 1]))
                 again.save()
     texts = [(tmp_path / name).read_text().splitlines() for name in ("whole.jsonl", "findings.jsonl")]
     assert texts[0] == texts[1]
@@ -166,7 +172,7 @@ def test_the_state_is_bounded_by_the_window(tmp_path: Path) -> None:
     followed, reported = follower(folder, window=100)
     sizes = []
     for batch in batches(folder):
-        followed.add(batch)
+        followed.add(dataset(batch))
         sizes.append(len(followed.stream.events or ()))
     assert max(sizes) <= 100
     assert not reported
@@ -186,7 +192,7 @@ def test_violations_that_need_no_other_event_are_reported_from_a_late_partition(
     for partition in range(3):
         followed, reported = follower(folder, window=60)
         for batch in with_late_partition(folder, partition):
-            followed.add(batch)
+            followed.add(dataset(batch))
         assert {name: n for name, n in errors(reported).items() if name in needs} == expected
 
 
@@ -194,7 +200,7 @@ def test_a_row_whose_insert_has_left_the_window_is_no_violation(tmp_path: Path) 
     folder = golden(tmp_path / "golden")
     followed, reported = follower(folder, window=60, from_beginning=True)
     for batch in batches(folder):
-        followed.add(batch)
+        followed.add(dataset(batch))
     assert followed.stream.horizon > 0
     assert not reported
 
@@ -204,15 +210,15 @@ def test_the_verdict_names_what_was_not_compared_after_events_left_the_window(tm
     whole, _ = follower(folder)
     rolled, reported = follower(folder, window=60)
     for batch in with_late_partition(folder, 2):
-        whole.add(batch)
-        rolled.add(batch)
+        whole.add(dataset(batch))
+        rolled.add(dataset(batch))
     compare = {*whole.verdict().checked} - {*rolled.verdict().checked}
     assert {"INV-KEY-PARTITION", "INV-ORDER-KEY", "INV-ROW-STATE", "INV-COLLAPSE"} < compare
     assert not compare & {"INV-FRAME", "INV-ROW-PARTITION", "INV-RESOLVED", "INV-ORDER-TABLE"}
     rows = rolled.verdict().kinds["row"]
     assert all(0 < f.count < rows for f in rolled.verdict().findings if f.id in compare)
     assert not reported
-    assert not rolled.stream.late.total()
+    assert not rolled.stream.reports.late.total()
 
 
 def test_rows_that_leave_before_the_resolved_ts_covers_them_are_counted(tmp_path: Path) -> None:
@@ -220,9 +226,9 @@ def test_rows_that_leave_before_the_resolved_ts_covers_them_are_counted(tmp_path
     in_order, _ = follower(folder, window=60)
     lagging, _ = follower(folder, window=60)
     for batch in batches(folder):
-        in_order.add(batch)
+        in_order.add(dataset(batch))
     for batch in with_late_partition(folder, 2):
-        lagging.add(batch)
+        lagging.add(dataset(batch))
     reason = "rows left the window before all partitions had a resolved-ts that covers them"
     assert reason not in {finding.hint for finding in in_order.verdict().findings}
     counts = {finding.id: finding.count for finding in lagging.verdict().findings if finding.hint == reason}
@@ -234,10 +240,10 @@ def test_repeated_events_whose_copies_have_left_the_window_are_not_reported(tmp_
     folder = golden(tmp_path / "golden", "replay-suffix:times=1,window=80")
     followed, reported = follower(folder, window=60)
     for batch in batches(folder):
-        followed.add(batch)
+        followed.add(dataset(batch))
     assert not reported
     (late,) = (f for f in followed.verdict().findings if f.id == "INV-RESOLVED")
-    assert (late.severity, late.count) == ("not checked", followed.stream.late["INV-RESOLVED"])
+    assert (late.severity, late.count) == ("not checked", followed.stream.reports.late["INV-RESOLVED"])
 
 
 @pytest.mark.parametrize("content", [b"", b"ARROW1", b"x" * 1000])
@@ -251,7 +257,7 @@ def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path, content: bytes)
 def test_a_checkpoint_with_a_changed_byte_is_refused(tmp_path: Path) -> None:
     folder, path = golden(tmp_path / "golden"), tmp_path / "checkpoint"
     followed, _ = follower(folder, checkpoint=path)
-    followed.add(batches(folder)[0])
+    followed.add(dataset(batches(folder)[0]))
     followed.save()
     content = path.read_bytes()
     for at in range(0, len(content), len(content) // 40):
@@ -300,7 +306,7 @@ def test_a_run_that_was_killed_before_its_first_checkpoint_writes_its_findings_o
     for _ in range(2):
         life, _ = follower(folder, **files)
         for batch in batches(folder):
-            life.add(batch)
+            life.add(dataset(batch))
     lines = (tmp_path / "findings").read_text().splitlines()
     assert len(lines) == len({*lines}) > 0
 
@@ -319,7 +325,7 @@ def test_findings_are_json_lines(tmp_path: Path) -> None:
         golden(tmp_path / "golden", "early-resolved:times=1"), findings=tmp_path / "f"
     )
     for batch in batches(tmp_path / "golden"):
-        followed.add(batch)
+        followed.add(dataset(batch))
     lines = [json.loads(line) for line in (tmp_path / "f").read_text().splitlines()]
     assert lines == [json.loads(json.dumps(finding.to_json())) for finding in reported]
 
@@ -339,6 +345,41 @@ def test_a_topic_is_followed_until_silence_and_from_its_checkpoint(
     assert len((tmp_path / "findings").read_text().splitlines()) == len(reported)
 
 
+@pytest.mark.parametrize(
+    ("protocol", "window"),
+    [
+        ("open-protocol", 20_000),
+        pytest.param("simple", 20_000, marks=pytest.mark.slow),
+        pytest.param("open-protocol", 60, marks=pytest.mark.slow),
+    ],
+)
+def test_a_streaming_query_of_spark_reports_what_this_process_reports(
+    protocol: str, window: int, tmp_path: Path, kafka: EmbeddedKafka, spark: SparkSession
+) -> None:
+    uri = f"kafka://{kafka.bootstrap}/query-{protocol}-{window}?partition-num=2&protocol={protocol}"
+    run(Scenario("s").sql(SQL), sink_uri=uri, engine="local", inject=["early-resolved:times=1"])
+    files = {"checkpoint": tmp_path / "checkpoint", "findings": tmp_path / "findings"}
+
+    def interrupt(_finding: Finding) -> None:
+        raise KeyboardInterrupt
+
+    assert not follow(sink_uri=uri, window=window, engine="spark", on_finding=interrupt, **files).ok
+    run(Scenario("s").sql(SQL), sink_uri=uri, engine="local", append=True, verify_output=False)
+    follow(sink_uri=uri, idle=1, window=window, engine="spark", **files)
+    verdict = follow(sink_uri=uri, idle=1, window=window, engine="spark", **files)  # nothing is new
+    reported: list[Finding] = []
+    expected = follow(sink_uri=uri, idle=1, window=window, on_finding=reported.append)
+    assert errors([*verdict.findings]) == errors(reported)
+    assert errors(reported)["INV-RESOLVED"]
+    assert verdict.kinds == expected.kinds
+    if window > sum(verdict.kinds.values()):  # else it depends on the batches which events are compared
+        assert verdict.findings == expected.findings
+    counts: dict[str, int] = {}
+    for line in map(json.loads, (tmp_path / "findings").read_text().splitlines()):
+        counts[line["id"]] = counts.get(line["id"], 0) + line["count"]
+    assert counts == {finding.id: finding.count for finding in verdict.findings if finding.id in counts}
+
+
 def garbage(like: pa.RecordBatch, number: int, *, offset: int = 0) -> pa.RecordBatch:
     """Messages of partition 0 that no protocol has, with the columns of another batch."""
     (message,) = like.slice(0, 1).to_pylist()
@@ -355,12 +396,12 @@ def test_messages_that_do_not_decode_are_reported(tmp_path: Path, window: int) -
     parts = batches(folder)
     alone, reported = follower(folder, window=window)
     for start in range(0, 10, 5):
-        alone.add(garbage(parts[0], 5, offset=start))
+        alone.add(dataset(garbage(parts[0], 5, offset=start)))
     assert errors(reported) == {"INV-FRAME": 10}
     assert not alone.verdict().ok
     last, reported = follower(folder, window=window)
     for batch in [*parts, garbage(parts[0], 5, offset=10_000)]:
-        last.add(batch)
+        last.add(dataset(batch))
     assert errors(reported) == {"INV-FRAME": 5}
 
 
@@ -400,7 +441,7 @@ def test_lags_and_counts_are_read_by_prometheus(tmp_path: Path) -> None:
         port = free.getsockname()[1]
     update = metrics_server(port)
     for batch in batches(tmp_path / "golden"):
-        followed.add(batch)
+        followed.add(dataset(batch))
     update(followed)
     with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
         text = answer.read().decode()

@@ -134,7 +134,7 @@ def verify(context: typer.Context, **given: object) -> int:
 
 _OF_FOLLOW = (
     "config", "checkpoint", "findings", "idle", "metrics_port", "metrics_host", "window",
-    "strict_table_order", "from_beginning", "resolved_gap_ms", "examples",
+    "strict_table_order", "from_beginning", "resolved_gap_ms", "examples", "engine",
 )  # fmt: skip
 
 

@@ -154,7 +154,7 @@ def check_messages(
         violations.merge(part.violations for part in slices)
         if stats.ddls and options.fidelity.commit_ts in COARSE:
             stats.undecided_tables |= undecided_tables(observed[EVENT], stats)
-        reader = _Reader(stats, states_before(slices))
+        reader = _Reader(stats, states_before(slices)[0])
         run = _Run(engine, messages, decode, decoded, observed[EVENT], reader, expected, wire, snapshot)
         return run.checked(violations, expected_states(stats), stack)
 
@@ -375,13 +375,8 @@ class _Run:
         rows = {} if self.snapshot is None or not early else events_at(self.snapshot.events, early)
         if positions == early:
             return rows
-        messages = self.messages.at(_offsets(positions - early))
+        messages = self.messages.of_events(positions - early)
         return rows | events_at(messages.map(self.decode, self.decoded.schema), positions - early)
-
-
-def _offsets(events: Iterable[EventID]) -> list[tuple[str, int, int]]:
-    """Return the positions of the messages of events, in ascending order."""
-    return sorted({event[:3] for event in events})
 
 
 _NO_STATE_ROWS = empty(StateRows.arrow_schema())

@@ -22,7 +22,8 @@ from ticdc_producer.verifier.stream_stats import StreamStats
 
 EventID: TypeAlias = tuple[str, int, int, int]
 """Topic, partition, offset of the message, and index in it."""
-_Described: TypeAlias = tuple[tuple[EventID, ...], str]
+DescribedEvents: TypeAlias = tuple[tuple[EventID, ...], str]
+"""The events of a violation, and its description."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class ViolationCounts:
 
     limit: int
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
-    examples: dict[tuple[str, str], list[_Described]] = field(default_factory=dict)
+    examples: dict[tuple[str, str], list[DescribedEvents]] = field(default_factory=dict)
 
     def add(self, invariant: str, violations: Violations) -> None:
         """Add the violations of an invariant."""
@@ -125,7 +126,7 @@ class ViolationCounts:
             for (invariant, severity), described in other.examples.items():
                 self._keep_first(invariant, severity, described)
 
-    def _keep_first(self, invariant: str, severity: str, described: list[_Described]) -> None:
+    def _keep_first(self, invariant: str, severity: str, described: list[DescribedEvents]) -> None:
         held = self.examples.get((invariant, severity), [])
         self.examples[invariant, severity] = sorted([*held, *described])[: self.limit]
 

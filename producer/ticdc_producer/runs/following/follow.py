@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic, time_ns
 
-import pyarrow as pa
-
 from ticdc_producer.config import ConfigSource, SinkKind
 from ticdc_producer.config.resolve import changefeed_of
+from ticdc_producer.engine import EngineOption
+from ticdc_producer.engine.choose import EngineChoice, Estimate, choose_engine, translate_worker_errors
+from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.errors import ArgumentError, ChangefeedError
 from ticdc_producer.local_path import local_path
 from ticdc_producer.protocols import registry
 from ticdc_producer.runs.following.follower import Follower
+from ticdc_producer.runs.following.growing_messages import local_batches, micro_batches
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
 from ticdc_producer.runs.verify import for_topics
 from ticdc_producer.runs.verify_options import verify_options
-from ticdc_producer.targets.kafka.follow import growing_topics
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.findings import event_counts
 from ticdc_producer.verifier.follow.followed_stream import DEFAULT_WINDOW, FollowedStream
@@ -28,6 +30,7 @@ from ticdc_producer.verifier.verdict import Verdict
 
 CHECKPOINT_SECONDS = 5.0
 METRICS_HOST = "127.0.0.1"
+_OF_AUTO = EngineChoice("local", "one process follows a topic unless `spark` is requested")
 
 
 def follow(
@@ -45,6 +48,7 @@ def follow(
     resolved_gap_ms: int | None = None,
     examples: int = 3,
     kafka_properties: Iterable[str] = (),
+    engine: EngineOption = "auto",
     on_finding: Callable[[Finding], None] = lambda _finding: None,
     on_status: OnStatus = ignore_status,
 ) -> Verdict:
@@ -60,10 +64,14 @@ def follow(
     :param window: most events that later ones are compared with.
     :param strict_table_order, from_beginning, resolved_gap_ms, examples: as for ``verify``.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients.
+    :param engine: ``spark``: messages are read and decoded in the tasks of a streaming query; ``local`` and
+        ``auto``: in this process.
     :param on_finding: called with each finding.
     :param on_status: called with a line of text for each step, and every few seconds with the lags.
     """
-    changefeed = changefeed_of(sink_uri, config, kafka_properties=tuple(kafka_properties))
+    properties = tuple(kafka_properties)
+    choice = _OF_AUTO if engine == "auto" else choose_engine(engine, Estimate(events=0))
+    changefeed = changefeed_of(sink_uri, config, kafka_properties=properties)
     if changefeed.sink_uri.kind is SinkKind.STORAGE or changefeed.sink_uri.embedded:
         what = "only a topic of a broker can be followed"
         raise ChangefeedError(what, parameter="sink-uri", hint="kafka://HOST:PORT/TOPIC?protocol=…")
@@ -88,29 +96,35 @@ def follow(
     )
     metrics = None if metrics_port is None else metrics_server(metrics_port, metrics_host)
     on_status(f"following {topic}")
-    batches = growing_topics(brokers, follower.offsets)
+    batches = (
+        local_batches(brokers, follower.offsets)
+        if choice.name == "local"
+        else micro_batches(sink_uri, changefeed.protocol, properties, follower.offsets, window)
+    )
     try:
-        _follow(follower, batches, idle, metrics, on_status)
+        with closing(batches), translate_worker_errors():
+            _follow(follower, batches, idle, metrics, on_status)
     except KeyboardInterrupt:
         on_status("interrupted: the verdict so far")
     finally:
         with suppress(KeyboardInterrupt):
             follower.save()
-    return follower.verdict()
+    return replace(follower.verdict(), engine=choice)
 
 
 def _follow(
     follower: Follower,
-    batches: Iterable[pa.RecordBatch],
+    batches: Iterable[Dataset | None],
     idle: float | None,
     metrics: Metrics | None,
     on_status: OnStatus,
 ) -> None:
     saved = active = monotonic()
-    for batch in batches:
-        follower.add(batch)
+    for messages in batches:
+        if messages is not None:
+            follower.add(messages)
         now = monotonic()
-        active = now if batch.num_rows else active
+        active = active if messages is None else now
         if now - saved >= CHECKPOINT_SECONDS:
             follower.save()
             saved = now
@@ -167,7 +181,7 @@ def metrics_server(port: int, host: str = METRICS_HOST) -> Metrics:
             read.labels(topic, str(partition)).set(offset)
         for kind, count in event_counts(stream.stats).items():
             events.labels(kind).set(count)
-        for (invariant, severity), count in stream.counts.items():
+        for (invariant, severity), count in stream.reports.counts.items():
             violations.labels(invariant, severity).set(count)
         held.set(0 if stream.events is None else len(stream.events))
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-
-import pyarrow as pa
+from typing import cast
 
 from ticdc_producer.config import Changefeed
+from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.local_path import usable
 from ticdc_producer.model.shapes import BatchFunction
+from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS
 from ticdc_producer.runs.verification import verdict
 from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
-from ticdc_producer.targets.record_batches import TableDescriptions, described_rows
+from ticdc_producer.targets.record_batches import TableDescriptions, with_table_schemas
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.findings import event_counts
 from ticdc_producer.verifier.follow.checkpoint import SourceState, checkpoint_bytes, restore
@@ -106,28 +107,21 @@ class Follower:
                 raise ArgumentError(what, argument="findings", where=str(path), hint=hint).about("findings")
             file.truncate(self._written)
 
-    def add(self, messages: pa.RecordBatch) -> None:
+    def add(self, messages: Dataset) -> None:
         """Verify the next messages, and report what they violate.
 
-        :param messages: shape ``MESSAGES``; those of a partition in the order of their offsets.
+        :param messages: shape ``MESSAGES``; see ``FollowedStream.add``.
         """
-        if not messages.num_rows:
-            return
         self._is_whole = False
         described = len(self._descriptions.values)
-        if self.changefeed.spec.described_versions is not None:
-            rows = described_rows(self.changefeed.spec, messages)
-            self._descriptions.add(filter(None, rows.column("value").to_pylist()))
+        added = with_table_schemas(messages, self.changefeed.protocol, {})
+        self._descriptions.add(cast("Sequence[bytes]", added.get(TABLE_DESCRIPTIONS, ())))
         if len(self._descriptions.values) > described:
             self._decode = self._decoder()
-        for batch in self._decode(iter([messages])):
-            for finding in self.stream.add(batch):
-                self._report(finding)
-        names = ("topic", "partition", "offset")
-        for topic, partition, offset in zip(
-            *(messages.column(name).to_pylist() for name in names), strict=True
-        ):
-            self.offsets[topic, partition] = max(offset + 1, self.offsets.get((topic, partition), 0))
+        findings, ends = self.stream.add(messages, self._decode)
+        for finding in findings:
+            self._report(finding)
+        self.offsets |= {name: max(end, self.offsets.get(name, 0)) for name, end in ends.items()}
         self._is_whole = True
 
     def _report(self, finding: Finding) -> None:
@@ -167,5 +161,5 @@ class Follower:
         if self.changefeed.spec.schemas is not None:
             options["schema_of"] = schemas_of_registry(self.changefeed)
         if self._descriptions.values:
-            options["table_descriptions"] = tuple(self._descriptions.values)
+            options[TABLE_DESCRIPTIONS] = tuple(self._descriptions.values)
         return event_decoder(self.changefeed.protocol, options, self.changefeed.claim_check_storage_uri)

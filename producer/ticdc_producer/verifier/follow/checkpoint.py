@@ -109,14 +109,14 @@ def _state(stream: FollowedStream) -> dict[str, Any]:
         "dropped": [[*name, newest] for name, newest in stream.dropped.items()],
         "dropped_rows": stream.dropped_rows,
         "uncovered_rows": stream.uncovered_rows,
-        "late": stream.late,
-        "reported": sorted(stream.reported),
-        "counts": [[*name, count] for name, count in stream.counts.items()],
+        "late": stream.reports.late,
+        "reported": sorted(stream.reports.reported),
+        "counts": [[*name, count] for name, count in stream.reports.counts.items()],
         "examples": [
             [*name, [[[asdict(event) for event in example.events], example.detail] for example in examples]]
-            for name, examples in stream.examples.items()
+            for name, examples in stream.reports.examples.items()
         ],
-        "marks": [[*name, _marks(state)] for name, state in stream.marks.states.items()],
+        "marks": [[*name, _marks(state)] for name, state in stream.states.items()],
         "stats": {
             "counts": [
                 [topic, partition, int(kind), asdict(counted)]
@@ -147,29 +147,19 @@ def _restore(stream: FollowedStream, state: dict[str, Any]) -> None:
     stream.horizon, stream.dropped_rows = state["horizon"], state["dropped_rows"]
     stream.uncovered_rows = state["uncovered_rows"]
     stream.dropped = {(topic, partition): newest for topic, partition, newest in state["dropped"]}
-    stream.late.update(state["late"])
-    stream.reported = {
+    stream.reports.late.update(state["late"])
+    stream.reports.reported = {
         (name, severity, tuple(event), lacking) for name, severity, event, lacking in state["reported"]
     }
     for name, severity, count in state["counts"]:
-        stream.counts[name, severity] = count
+        stream.reports.counts[name, severity] = count
     for name, severity, examples in state["examples"]:
-        stream.examples[name, severity] = [
+        stream.reports.examples[name, severity] = [
             Example(tuple(EventRef(**event) for event in events), detail) for events, detail in examples
         ]
-    for topic, partition, marks in state["marks"]:
-        resolved, ddl, insert = (tuple(newest) for newest in marks["newest"])
-        stream.marks.states[topic, partition] = PartitionState(
-            resolved=resolved,
-            ddl=ddl,
-            insert=insert,
-            rows={
-                ((schema, table), number): tuple(newest) for schema, table, number, newest in marks["rows"]
-            },
-            ddls={(schema, table): tuple(newest) for schema, table, newest in marks["ddls"]},
-            first=marks["span"][0],
-            last=marks["span"][1],
-        )
+    stream.states = {
+        (topic, partition): _partition_state(marks) for topic, partition, marks in state["marks"]
+    }
     saved = state["stats"]
     for topic, partition, kind, counted in saved["counts"]:
         counted["last"] = tuple(counted["last"])
@@ -182,3 +172,16 @@ def _restore(stream: FollowedStream, state: dict[str, Any]) -> None:
         }
     stats.reduced_tables |= {(schema, table) for schema, table in saved["reduced"]}
     stats.tombstones = saved["tombstones"]
+
+
+def _partition_state(marks: Mapping[str, Any]) -> PartitionState:
+    resolved, ddl, insert = (tuple(newest) for newest in marks["newest"])
+    return PartitionState(
+        resolved=resolved,
+        ddl=ddl,
+        insert=insert,
+        rows={((schema, table), number): tuple(newest) for schema, table, number, newest in marks["rows"]},
+        ddls={(schema, table): tuple(newest) for schema, table, newest in marks["ddls"]},
+        first=marks["span"][0],
+        last=marks["span"][1],
+    )

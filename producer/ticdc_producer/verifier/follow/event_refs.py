@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.event_line import DecodedRow
 from ticdc_producer.verifier.events import NOTHING, EventKind, Events, positions
 from ticdc_producer.verifier.finding import EventRef
-from ticdc_producer.verifier.findings import LOCATION, event_ref
+from ticdc_producer.verifier.findings import event_ref
 from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.violations import EventID
 
@@ -21,25 +21,22 @@ class EventRefs:
     """The events of the window and of a batch, by their positions.
 
     :param events: both.
-    :param decoded: those of the batch, shape ``DECODED``.
     """
 
     events: Events
-    decoded: pa.RecordBatch
 
     def commit_ts(self, event: EventID) -> int | None:
         """Return the commit-ts of an event; None: it has left the window."""
         row = self._row(event)
         return int(self.events.commit_ts[row]) if row >= 0 else None
 
-    def ref(self, event: EventID) -> EventRef:
-        """Return an event as it is reported. One of an earlier batch has no keys: their hashes are left."""
-        columns = [self.decoded.column(name).to_numpy(zero_copy_only=False) for name in LOCATION]
-        same = [column == value for column, value in zip(columns, event, strict=True)]
-        at = _first(np.logical_and.reduce(same))
-        if at >= 0:
-            decoded: DecodedRow = self.decoded.slice(at, 1).to_pylist()[0]
-            return event_ref(event, decoded)
+    def ref(self, event: EventID, decoded: Mapping[EventID, DecodedRow]) -> EventRef:
+        """Return an event as it is reported. One of an earlier batch has no keys: their hashes are left.
+
+        :param decoded: events of the batch.
+        """
+        if event in decoded:
+            return event_ref(event, decoded[event])
         topic, partition, offset, index = event
         row, events = self._row(event), self.events
         op = int(events.op[row]) if row >= 0 else 0

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
@@ -17,7 +17,7 @@ from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.observe import Observer, with_old_keys
 from ticdc_producer.verifier.passes.partition_marks import PartitionMarks, PartitionState
 from ticdc_producer.verifier.stream_stats import StreamStats
-from ticdc_producer.verifier.violations import ViolationCounts
+from ticdc_producer.verifier.violations import EventID, ViolationCounts
 
 EVENT = "event"
 KINDS = {EVENT: Events.arrow_schema()}
@@ -64,20 +64,26 @@ def observed_slices(
     return slices
 
 
-def states_before(slices: Iterable[Slices]) -> SliceStates:
-    """Return the state of each partition at the start of each slice but its first."""
-    by_partition: dict[tuple[str, int], list[tuple[PartitionState, int]]] = defaultdict(list)
-    for part in slices:
-        for name, state in part.states.items():
-            by_partition[name].append((state, part.number))
-    before_slice = {}
-    for (topic, partition), states in by_partition.items():
-        in_order = sorted(states, key=lambda state: state[0].first)
-        before = in_order[0][0]
-        for state, number in in_order[1:]:
-            before_slice[number, topic, partition] = before
-            before = before.followed_by(state)
-    return before_slice
+States: TypeAlias = Mapping[tuple[str, int], PartitionState]
+"""By topic and partition the newest events before some event."""
+
+
+def states_before(
+    slices: Iterable[Slices], earlier: States = MappingProxyType({})
+) -> tuple[SliceStates, States]:
+    """Return the state at the start of each slice, and the states after all slices.
+
+    :param earlier: the states before all slices; a slice without one before it has no state at its start.
+    """
+    before_slice: dict[tuple[int, str, int], PartitionState] = {}
+    after = dict(earlier)
+    pieces = [(state, part.number, name) for part in slices for name, state in part.states.items()]
+    for state, number, name in sorted(pieces, key=lambda piece: piece[0].first):
+        before = after.get(name)
+        if before is not None:
+            before_slice[number, *name] = before
+        after[name] = state if before is None else before.followed_by(state)
+    return before_slice, after
 
 
 Offset: TypeAlias = tuple[str, int, int]
@@ -103,3 +109,7 @@ class Messages:
         :param offsets: in ascending order.
         """
         return rows_at(self.rows, offsets) if self.read_at is None else self.read_at(offsets)
+
+    def of_events(self, events: Iterable[EventID]) -> Dataset:
+        """Return the messages of some events."""
+        return self.at(sorted({event[:3] for event in events}))

@@ -1,0 +1,176 @@
+"""What a followed stream has reported, and the violations of a batch that it has not reported before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias, cast
+
+from ticdc_producer.verifier.events import NOTHING
+from ticdc_producer.verifier.finding import Example, Finding, Severity
+from ticdc_producer.verifier.findings import enabled_invariants
+from ticdc_producer.verifier.follow.event_refs import EventRefs
+from ticdc_producer.verifier.follow.observed_messages import ObservedMessages
+from ticdc_producer.verifier.invariants import ddl, order, resolved, row_state
+from ticdc_producer.verifier.invariants.events import KEY_UPDATE_SPLIT
+from ticdc_producer.verifier.options import VerifyOptions
+from ticdc_producer.verifier.stream_stats import StreamStats
+from ticdc_producer.verifier.violations import (
+    DescribedEvents,
+    EventID,
+    Invariant,
+    ViolationCounts,
+    Violations,
+    event_ids,
+)
+
+LATER = {invariant.id for invariant in (row_state.SCHEMA, row_state.OLD_IMAGE, resolved.COMPLETE)}
+"""They need the whole stream, or images again: ``verify`` checks them."""
+IN_PARTITION = {
+    invariant.id
+    for invariant in (
+        resolved.RESOLVED, resolved.RESOLVED_DDL, resolved.RESOLVED_MONO, resolved.RESOLVED_STALL,
+        ddl.DDL_ORDER, ddl.DDL_BARRIER_BEFORE, ddl.DDL_BARRIER_AFTER, order.ORDER_TABLE,
+        KEY_UPDATE_SPLIT,
+    )
+}  # fmt: skip
+"""They follow from the marks of the partition, and hold for first deliveries: an event violates them if no
+copy of it has left the window. Others compare events, up to the resolved-ts that all partitions have."""
+BROADCAST = {ddl.DDL_BROADCAST.id, resolved.RESOLVED_BROADCAST.id}
+_REPORTED: tuple[Severity, ...] = ("error", "warning")
+Key: TypeAlias = tuple[str, str, EventID, int]
+"""Invariant, severity, an event, and the partition that lacks it or -1: what identifies a violation."""
+
+
+@dataclass
+class Reports:
+    """What was reported.
+
+    :ivar reported: the violations whose events are in the window.
+    :ivar counts: number of reported violations by invariant and severity.
+    :ivar late: by invariant of a partition the number of late events that violate it unless they are
+        repeated: an earlier copy may have left.
+    :ivar examples: the first ones.
+    """
+
+    options: VerifyOptions
+    reported: set[Key] = field(default_factory=set)
+    counts: Counter[tuple[str, Severity]] = field(default_factory=Counter)
+    late: Counter[str] = field(default_factory=Counter)
+    examples: dict[tuple[str, Severity], list[Example]] = field(default_factory=dict)
+
+
+@dataclass
+class NewViolations:
+    """The violations of a batch.
+
+    :param reports: those before.
+    :param events: the window and the new events.
+    :param horizon: the highest commit-ts that has left the window.
+    :param dropped: the same by topic and partition.
+    """
+
+    reports: Reports
+    stats: StreamStats
+    events: EventRefs
+    horizon: int
+    dropped: Mapping[tuple[str, int], int]
+    counts: Counter[tuple[str, Severity]] = field(default_factory=Counter)
+    examples: dict[tuple[str, Severity], list[DescribedEvents]] = field(default_factory=dict)
+
+    def add_of_events(self, invariants: Iterable[Invariant], violations: ViolationCounts) -> None:
+        """Add the violations by single new events, which no other event is needed for."""
+        for invariant in invariants:
+            for severity in _REPORTED if invariant.is_checked(self.stats) else ():
+                name = invariant.id, severity
+                if count := violations.counts[name]:
+                    self.counts[name] += count
+                    self._add_examples(name, violations.examples[name])
+
+    def add(self, invariant: Invariant, violations: Violations) -> None:
+        """Add the violations that were not reported before."""
+        if not len(violations) or not invariant.is_checked(self.stats):
+            return
+        broadcast = invariant.id in BROADCAST
+        for number in range(len(violations)):
+            of_all = isinstance(violations.severity, str)
+            severity = cast(Severity, violations.severity if of_all else str(violations.severity[number]))
+            ids = event_ids(violations, number)
+            if severity not in (_REPORTED[:1] if broadcast else _REPORTED) or not ids:
+                continue
+            own = ids[0] if broadcast else ids[-1]
+            lacking = int(violations.concerned[1].partition[number]) if broadcast else NOTHING
+            key = invariant.id, severity, own, lacking
+            if key in self.reports.reported:
+                continue
+            is_decided = self._is_decided(invariant, own, ids)
+            if is_decided or invariant.id in IN_PARTITION:
+                self.reports.reported.add(key)
+            if not is_decided:
+                self.reports.late[invariant.id] += invariant.id in IN_PARTITION
+                continue
+            self.counts[invariant.id, severity] += 1
+            if len(self.examples.get((invariant.id, severity), ())) < self.reports.options.examples:
+                self._add_examples((invariant.id, severity), [(ids, violations.detail(number))])
+
+    def _add_examples(self, name: tuple[str, Severity], examples: list[DescribedEvents]) -> None:
+        held = self.examples.setdefault(name, [])
+        held += examples[: self.reports.options.examples - len(held)]
+
+    def _is_decided(self, invariant: Invariant, own: EventID, ids: tuple[EventID, ...]) -> bool:
+        """Return whether no event that has left the window could show that there is no violation.
+
+        An event without a previous one may have had it before.
+        """
+        if self.horizon == NOTHING or invariant.id == KEY_UPDATE_SPLIT.id:  # copies violate it, too
+            return True
+        if invariant.id in IN_PARTITION:
+            return self._commit_ts(own) > self.dropped.get(own[:2], NOTHING)
+        if invariant.id in BROADCAST:
+            return self._commit_ts(own) > self.horizon
+        return len(ids) > 1 and all(self._commit_ts(event) > self.horizon for event in ids)
+
+    def findings(self, observed: ObservedMessages) -> list[Finding]:
+        """Return the new violations, by invariant.
+
+        :param observed: the messages of the batch, of which those of examples are decoded again.
+        """
+        reports = self.reports
+        decoded = observed.decoded_at(
+            event for examples in self.examples.values() for events, _ in examples for event in events
+        )
+        examples = {
+            name: [
+                Example(tuple(self.events.ref(event, decoded) for event in events), detail)
+                for events, detail in described
+            ]
+            for name, described in self.examples.items()
+        }
+        by_id = {invariant.id: invariant for invariant in enabled_invariants(reports.options)}
+        reports.counts += self.counts
+        for name, of_batch in examples.items():
+            so_far = reports.examples.setdefault(name, [])
+            so_far += of_batch[: reports.options.examples - len(so_far)]
+        return [
+            finding(by_id[name], severity, count, examples[name, severity])
+            for (name, severity), count in sorted(self.counts.items())
+        ]
+
+    def _commit_ts(self, event: EventID) -> int:
+        newest = self.events.commit_ts(event)
+        return self.horizon if newest is None else newest
+
+
+def finding(
+    invariant: Invariant, severity: Severity, count: int, examples: list[Example], hint: str = ""
+) -> Finding:
+    """Return the violations of an invariant as they are reported."""
+    return Finding(
+        id=invariant.id,
+        severity=severity,
+        count=count,
+        statement=invariant.statement,
+        hint=hint or invariant.hint,
+        examples=tuple(examples),
+    )
