@@ -350,7 +350,7 @@ def test_a_topic_is_followed_until_silence_and_from_its_checkpoint(
     [
         ("open-protocol", 20_000),
         pytest.param("simple", 20_000, marks=pytest.mark.slow),
-        pytest.param("open-protocol", 60, marks=pytest.mark.slow),
+        pytest.param("open-protocol", 20, marks=pytest.mark.slow),
     ],
 )
 def test_a_streaming_query_of_spark_reports_what_this_process_reports(

@@ -29,6 +29,8 @@ from ticdc_producer.verifier.options import Strictness
 from ticdc_producer.verifier.verdict import Verdict
 
 CHECKPOINT_SECONDS = 5.0
+_WINDOWS = 10
+"""A micro-batch of Spark has at most as many messages as this number of windows has events."""
 METRICS_HOST = "127.0.0.1"
 _OF_AUTO = EngineChoice("local", "one process follows a topic unless `spark` is requested")
 
@@ -99,7 +101,7 @@ def follow(
     batches = (
         local_batches(brokers, follower.offsets)
         if choice.name == "local"
-        else micro_batches(sink_uri, changefeed.protocol, properties, follower.offsets, window)
+        else micro_batches(sink_uri, changefeed.protocol, properties, follower.offsets, _WINDOWS * window)
     )
     try:
         with closing(batches), translate_worker_errors():

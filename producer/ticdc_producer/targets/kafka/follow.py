@@ -13,7 +13,7 @@ from ticdc_producer.kafka.client_errors import broker_error
 from ticdc_producer.model.shapes import StoredMessageBatch
 from ticdc_producer.targets.kafka.read import check_messages, client_batch, consumer_properties
 
-_MOST = 2_000
+_MOST = 5_000
 _WAIT_SECONDS = 0.5
 
 
