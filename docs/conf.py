@@ -115,6 +115,7 @@ MENU = {
         "decisions/0031-the-writer-of-spark": "The writer of Spark",
         "decisions/0032-recordings": "Recordings",
         "decisions/0033-transcoding-a-topic-that-grows": "Transcoding a topic that grows",
+        "decisions/0034-following-on-spark": "Following a topic on Spark",
     },
 }
 """The menu: groups of pages with their titles."""

@@ -6,18 +6,25 @@ import json
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
+from struct import unpack_from
+from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from tests.consumer_state.servers import mariadb
 from ticdc_producer import record, run, verify
 from ticdc_producer.cli import main
+from ticdc_producer.config.resolve import resolve
 from ticdc_producer.errors import ArgumentError, ProducerError, RecordingError
 from ticdc_producer.model import tso
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.recording.binlog_rows import BinlogChange, BinlogColumn, BinlogRows
+from ticdc_producer.recording.binlog_rows import BINLOG_ROWS, BinlogChange, BinlogColumn, BinlogRows
+from ticdc_producer.recording.folder import write_rows, write_scenario
+from ticdc_producer.runs.recordings.binlog import binlog_events, check_replay
 from ticdc_producer.testing.topic import Golden
 
 BINLOG = ("--log-bin=binlog", "--server-id=1", "--binlog-format=ROW", "--binlog-row-metadata=FULL")
@@ -117,11 +124,14 @@ def test_settings_without_which_rows_are_missing_are_refused(server: str, tmp_pa
         ("mysql://u:secret@127.0.0.1:1/db", "is not the URL of a server"),
         ("postgresql://u:secret@127.0.0.1", "is not the URL of a server"),
         ("mysql://u:secret@127.0.0.1:port", "is no URL"),
+        ("mysql://u:${NO_SUCH_VARIABLE}@127.0.0.1:1", "environment variable 'NO_SUCH_VARIABLE' is not set"),
+        ("mysql://u:${PASSWORD_OF_TEST}@127.0.0.1:1", "cannot read the binlog of 127.0.0.1:1"),
     ],
 )
 def test_servers_that_cannot_be_read(
-    url: str, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    url: str, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("PASSWORD_OF_TEST", "secret@/:?#")
     assert main(["record", "--from-binlog", url, "--out", str(tmp_path / "out")]) in (2, 3)
     printed = capsys.readouterr().err
     assert what in printed
@@ -148,6 +158,112 @@ def test_options_of_messages_are_refused(
     url = "mysql://u:secret@127.0.0.1:1"
     assert main(["record", "--from-binlog", url, *option, "--out", str(tmp_path / "out")]) == 2
     assert "--from-binlog" in capsys.readouterr().err
+
+
+TYPES = Path(__file__).parent / "types.binlog"
+"""A file of a binlog of MariaDB 10.11 with the settings ``BINLOG``: values of all kinds, and a transaction."""
+
+
+class StoredBinlog:
+    """The events of a file, read by the library without a server."""
+
+    def __init__(self, content: bytes) -> None:
+        self.log_file, self._content = "types.binlog", content
+
+    def __iter__(self) -> Iterator[Any]:
+        from pymysql.protocol import MysqlPacket
+        from pymysqlreplication import event, row_event
+        from pymysqlreplication.packet import BinLogPacketWrapper
+
+        of_rows = (row_event.WriteRowsEvent, row_event.UpdateRowsEvent, row_event.DeleteRowsEvent)
+        wanted = {event.QueryEvent, event.XidEvent, *of_rows}
+        tables: dict[int, Any] = {}
+        position = len(b"\xfebin")
+        while position < len(self._content):
+            (size,) = unpack_from("<I", self._content, position + 9)
+            packet = MysqlPacket(b"\0" + self._content[position : position + size], "utf8")
+            read = BinLogPacketWrapper(
+                packet, tables, SimpleNamespace(charset="utf8", _get_dbms=lambda: "mariadb"), (0, 0, 0),
+                True, {*wanted, row_event.TableMapEvent}, None, None, None, None, False, False, False,
+                True, False,
+            )  # fmt: skip
+            if isinstance(read.event, row_event.TableMapEvent):
+                tables[read.event.table_id] = read.event.get_table()
+            elif read.event is not None:
+                yield read.event
+            position += size
+
+
+def stored_rows(content: bytes) -> list[dict[str, Any]]:
+    pytest.importorskip("pymysqlreplication", reason="not run: the extra binlog is not installed")
+    return [*binlog_events(StoredBinlog(content), BinlogRows(accepts=everything))]
+
+
+def test_a_binlog_file_gives_statements_and_rows() -> None:
+    rows = stored_rows(TYPES.read_bytes())
+    statements = [row["statement"] for row in rows if "statement" in row]
+    assert [text.partition(" (")[0] for text in statements] == [
+        "CREATE DATABASE shop", "USE `shop`", "CREATE TABLE t", "TRUNCATE t",
+    ]  # fmt: skip
+    assert not any("a-secret" in text for text in statements)
+    changes = [row for row in rows if "op" in row]
+    assert [row["op"] for row in changes] == ["insert", "insert", "update", "delete"]
+    assert dict(changes[0]["after"]) == {
+        "id": b"1", "e": b"a", "s": b"x,y", "b": b"\0\n", "d": b"1.50", "f": b"1.1", "r": b"2.5",
+        "ts": b"2024-01-02 03:04:05.678000", "dt": b"2024-01-02 03:04:05.000006", "da": b"2024-01-02",
+        "ti": b"10:11:12.130000", "y": b"2024", "v": "grün".encode(), "bin": b"\x00\xff",
+        "u": b"18446744073709551615", "j": b'{"k": [1, null]}',
+    }  # fmt: skip
+    assert {name: value for name, value in changes[1]["after"] if value is not None} == {"id": b"2", "s": b""}
+    assert dict(changes[2]["before"])["e"] == b"a"
+    assert (dict(changes[2]["after"])["e"], dict(changes[2]["after"])["ts"]) == (b"b", b"1970-01-01 00:00:01")
+    assert changes[3]["after"] is None
+    assert [(row["commit_ts"] - changes[2]["commit_ts"], row["seq"]) for row in changes[2:]] == [
+        (0, 1),
+        (0, 2),
+    ]
+    assert len({row["commit_ts"] for row in rows}) == len(rows) - 1
+
+
+def test_the_place_of_a_row_is_the_start_of_its_event() -> None:
+    content = TYPES.read_bytes()
+    for row in stored_rows(content):
+        file, _, start = row["origin"].partition(":")
+        assert file == "types.binlog"
+        kind = content[int(start) + 4]
+        assert kind in ({2} if "statement" in row else {23, 24, 25})  # a query; rows of version 1
+
+
+def recorded(folder: Path, rows: list[dict[str, Any]]) -> Path:
+    """Write the recording of rows of a binlog; return its scenario."""
+    columns = [pa.array([row.get(field.name) for row in rows], field.type) for field in BINLOG_ROWS]
+    write_rows(folder, [pa.RecordBatch.from_arrays(columns, schema=BINLOG_ROWS)], BINLOG_ROWS)
+    changefeed = resolve("kafka:///t?protocol=open-protocol")
+    return write_scenario(
+        folder, "types", changefeed, has_resolved=False, force_replicate=False, canonical=False
+    )
+
+
+def test_a_recording_of_a_binlog_file_is_a_topic(tmp_path: Path) -> None:
+    file = recorded(tmp_path, stored_rows(TYPES.read_bytes()))
+    check_replay(file)
+    assert run(file, out=tmp_path / "topic", engine="local").ok
+
+
+def test_only_what_may_be_before_the_binlog_has_the_hint_of_its_beginning(tmp_path: Path) -> None:
+    rows = stored_rows(TYPES.read_bytes())
+    at = next(number for number, row in enumerate(rows) if "op" in row)
+    bad = {**rows[at], "after": [(name, b"" if name == "e" else value) for name, value in rows[at]["after"]]}
+    for others, what, is_absent in (
+        (rows[:at] + rows[at + 1 :], "a row that does not exist", True),
+        (rows[1:], "Unknown database", True),
+        ([row for row in rows if "CREATE TABLE" not in row.get("statement", "")], "doesn't exist", True),
+        ([*rows[:at], bad, *rows[at + 1 :]], "no such ENUM member", False),
+    ):
+        with pytest.raises(RecordingError, match=what) as refused:
+            check_replay(recorded(tmp_path, others))
+        assert ("RESET MASTER" in str(refused.value)) == is_absent
+        assert "types.binlog:" in str(refused.value)
 
 
 def rows_of(state: BinlogRows, query: str, database: str = "shop", seconds: int = 10) -> list[str]:
@@ -200,6 +316,17 @@ def test_values_that_the_binlog_does_not_show_are_refused() -> None:
     columns = [BinlogColumn(name="d", type=MySQLType.DURATION, digits=2)]
     with pytest.raises(RecordingError, match="a negative TIME with a fraction"):
         [*state.changes(("shop", "t"), columns, [time], 1, "b.1:4")]
+    for reason, setting in (
+        ("cols bitmap", "binlog_row_image"),
+        ("same with before values", "_value_options"),
+    ):
+        partial = BinlogChange(before=None, after={"d": None}, unread={"d": reason})
+        with pytest.raises(RecordingError, match=rf"lacks the value of shop\.t\.d.*{setting}"):
+            [*state.changes(("shop", "t"), columns, [partial], 1, "b.1:4")]
+    decimal = BinlogChange(before=None, after={"d": [Decimal("0.10000000000000000001")]})
+    columns = [BinlogColumn(name="d", type=MySQLType.JSON)]
+    with pytest.raises(RecordingError, match=r"has the DECIMAL 0\.10000000000000000001, which no DOUBLE"):
+        [*state.changes(("shop", "t"), columns, [decimal], 1, "b.1:4")]
     unnamed = [BinlogColumn(name="UNKNOWN_COL0", type=MySQLType.LONG)]
     with pytest.raises(RecordingError, match="does not have the names of the columns"):
         [

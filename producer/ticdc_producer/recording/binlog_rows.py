@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -43,6 +43,11 @@ BinlogValue: TypeAlias = (
 Values: TypeAlias = Mapping[str, BinlogValue]
 Cell: TypeAlias = "int | str | list[tuple[str, Value]] | None"
 
+_PARTIAL = {
+    "cols bitmap": "SET GLOBAL binlog_row_image = 'FULL'; sessions that are open keep theirs",
+    "same with before values": "SET GLOBAL binlog_row_value_options = ''",
+}
+"""What the library says of a value that is not in the binlog, and the setting with which it is."""
 _ZERO_TIMESTAMP = datetime(1970, 1, 1)
 _ZERO_YEAR = 1900
 """What the library makes of TIMESTAMP and YEAR zero, neither of which is a value of its type."""
@@ -197,8 +202,13 @@ def _image(
     image: list[tuple[str, Value]] = []
     for column, value in values.items():
         reason = unread.get(column, "") if value is None else ""
+        if reason in _PARTIAL:
+            what = f"the binlog lacks the value of {'.'.join((*name, column))}: rows are not whole"
+            raise RecordingError(what, where=origin, hint=_PARTIAL[reason])
         if isinstance(value, timedelta) and value < timedelta(0) and columns[column].digits:
             reason = "a negative TIME with a fraction"  # the library reads it wrong
+        elif decimal := _inexact(value):
+            reason = f"the JSON document has the DECIMAL {decimal}, which no DOUBLE of TiDB's JSON equals"
         if reason:
             what = f"the value of {'.'.join((*name, column))} cannot be read: {reason}"
             raise RecordingError(what, where=origin, hint="`table` leaves out a table")
@@ -215,10 +225,14 @@ def binlog_value(code: MySQLType, value: BinlogValue) -> Value:
     (b'0', b'0000-00-00 00:00:00')
     >>> binlog_value(T.DURATION, timedelta(hours=99, seconds=0.5))
     b'99:00:00.500000'
+    >>> binlog_value(T.JSON, b"a"), binlog_value(T.JSON, True), binlog_value(T.JSON, [Decimal("1.50")])
+    (b'"a"', b'true', b'[1.5]')
     """
     match value:
         case None:
             return None
+        case _ if code == T.JSON:
+            return json.dumps(_document(value), ensure_ascii=False).encode()
         case bytes():
             return value
         case str() if code == T.BIT:
@@ -234,8 +248,6 @@ def binlog_value(code: MySQLType, value: BinlogValue) -> Value:
             return b"0000-00-00 00:00:00" if is_zero else value.isoformat(" ").encode()
         case timedelta():
             return _time_text(value).encode()
-        case dict() | list():
-            return json.dumps(_document(value), ensure_ascii=False).encode()
         case int() if code == T.YEAR and value == _ZERO_YEAR:
             return b"0"
     return str(value).encode()
@@ -246,6 +258,32 @@ def _time_text(value: timedelta) -> str:
     seconds, micros = divmod(value // timedelta(microseconds=1), 1_000_000)
     fraction = f".{micros:06}" if micros else ""
     return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}{fraction}"
+
+
+def _inexact(value: BinlogValue) -> Decimal | None:
+    """Return a DECIMAL of a JSON document that is no DOUBLE; TiDB's JSON has no other fractions.
+
+    >>> _inexact([Decimal("1.5"), {b"a": Decimal("0.1")}]), _inexact([Decimal("1.00000000000000000001")])
+    (None, Decimal('1.00000000000000000001'))
+
+    Source: the types of JSON values in TiDB's documentation (``data-type-json.md``).
+    """
+    match value:
+        case dict():
+            members: Iterable[object] = value.values()
+        case list():
+            members = value
+        case _:
+            return None
+    for member in members:
+        if isinstance(member, Decimal):
+            if Decimal(repr(float(member))) != member:
+                return member
+        elif isinstance(member, dict | list):
+            inner = _inexact(member)
+            if inner is not None:
+                return inner
+    return None
 
 
 def _document(value: object) -> object:

@@ -7,14 +7,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import quote, unquote, urlsplit
 
 import pyarrow as pa
 
+from ticdc_producer.config.kafka_properties import with_environment
 from ticdc_producer.config.resolve import resolve
 from ticdc_producer.errors import ArgumentError, RecordingError, ScenarioError
 from ticdc_producer.installation import install_command
@@ -57,6 +59,8 @@ _NEWER_CODES = {17: MySQLType.TIMESTAMP, 18: MySQLType.DATETIME, 19: MySQLType.D
 """The codes of a binlog for the types with fractions of seconds."""
 _NULL, _EMPTY_SET = "null", "empty set"
 """Reasons of the library for a value that is None."""
+_ABSENT = ("Unknown database", "doesn't exist", "does not exist")
+"""Errors of a replay whose cause may be before the binlog."""
 _BEGINNING = "the rows and the tables have to begin in the binlog: start the server, or RESET MASTER, before"
 
 
@@ -65,7 +69,7 @@ def record_binlog(
 ) -> Recording:
     """Record the binlog of a server, from its first file to its present end.
 
-    :param url: ``mysql://USER:PASSWORD@HOST:PORT``.
+    :param url: ``mysql://USER:PASSWORD@HOST:PORT``; ``${NAME}`` is a variable of the environment.
     :param selection: the tables, and the last commit.
     :param table: the filter rules of the tables, which the changefeed of the scenario gets.
     :raises ArgumentError: for a server that cannot be read, and for settings without which its binlog lacks
@@ -94,11 +98,7 @@ def record_binlog(
             canonical=False,
         )
         on_status("replaying the recording")
-        try:
-            prepare(load_scenario(file))
-        except ScenarioError as error:
-            hint = "; ".join(filter(None, (error.hint, _BEGINNING)))
-            raise RecordingError(error.what, hint=hint).about("binlog") from None
+        check_replay(file)
     return Recording(
         folder=out,
         protocol=changefeed.protocol,
@@ -106,6 +106,19 @@ def record_binlog(
         events=counts,
         source=f"the binlog of {server.label}",
     )
+
+
+def check_replay(file: Path) -> None:
+    """Run the scenario of a recording.
+
+    :raises RecordingError: for what no TiDB runs, with its place in the binlog.
+    """
+    try:
+        prepare(load_scenario(file))
+    except ScenarioError as error:
+        lacks = any(words in error.what for words in _ABSENT)
+        hint = "; ".join(filter(None, (error.hint, _BEGINNING if lacks else "")))
+        raise RecordingError(error.what, hint=hint).about("binlog") from None
 
 
 def _batches(rows: Iterator[dict[str, Cell]], counts: Counter[str]) -> Iterator[pa.RecordBatch]:
@@ -140,7 +153,8 @@ class _Server:
             raise ArgumentError(what, argument="binlog", hint=hint).about("binlog")
         from pymysql import MySQLError
 
-        hint = "mysql://USER:PASSWORD@HOST:PORT"
+        hint = "mysql://USER:${NAME}@HOST:PORT, with the password as a variable of the environment"
+        url = with_environment(url, "binlog", partial(quote, safe=""))
         try:
             parts = urlsplit(url)
             port = parts.port or 3306
@@ -174,7 +188,7 @@ class _Server:
             is_mariadb = "mariadb" in str(_values(connection, "SELECT VERSION()")[0]).lower()
             first = str(_values(connection, "SHOW BINARY LOGS")[0])
         with closing(self._reader(first, is_mariadb=is_mariadb)) as reader:
-            yield from _rows(reader, BinlogRows(accepts=selection.accepts, until=selection.until))
+            yield from binlog_events(reader, BinlogRows(accepts=selection.accepts, until=selection.until))
 
     def _reader(self, first: str, *, is_mariadb: bool) -> BinLogStreamReader:
         from pymysqlreplication import BinLogStreamReader, event, row_event
@@ -218,10 +232,26 @@ def _check_settings(connection: Connection[Any]) -> None:
             raise ArgumentError(what, argument="binlog", hint=hint).about("binlog")
 
 
-def _rows(reader: BinLogStreamReader, state: BinlogRows) -> Iterator[dict[str, Cell]]:
-    """Yield the rows of the events of a binlog."""
+class BinlogReader(Protocol):
+    """The events of a binlog, as the classes of ``pymysqlreplication``.
+
+    :ivar log_file: name of the file that the last event is from.
+    """
+
+    log_file: str
+
+    def __iter__(self) -> Iterator[Any]:
+        """Return the events in their order."""
+
+
+def binlog_events(reader: BinlogReader, state: BinlogRows) -> Iterator[dict[str, Cell]]:
+    """Yield the rows of the events of a binlog (shape ``BINLOG_ROWS``).
+
+    :raises RecordingError: see ``BinlogRows``.
+    """
     for event in reader:
-        origin, kind = f"{reader.log_file}:{event.packet.log_pos}", type(event).__name__
+        start = event.packet.log_pos - event.packet.event_size  # the library gives the end
+        origin, kind = f"{reader.log_file}:{start}", type(event).__name__
         rows: Iterator[dict[str, Cell]] = iter(())
         if kind == "XidEvent":
             state.commit()
