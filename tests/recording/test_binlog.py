@@ -161,7 +161,7 @@ def test_options_of_messages_are_refused(
 
 
 TYPES = Path(__file__).parent / "types.binlog"
-"""A file of a binlog of MariaDB 10.11 with the settings ``BINLOG``: values of all kinds, and a transaction."""
+"""A file of a binlog of MariaDB 10.11 with the settings ``BINLOG``: values of all kinds, a transaction."""
 
 
 class StoredBinlog:
@@ -225,7 +225,7 @@ def test_a_binlog_file_gives_statements_and_rows() -> None:
     assert len({row["commit_ts"] for row in rows}) == len(rows) - 1
 
 
-def test_the_place_of_a_row_is_the_start_of_its_event() -> None:
+def test_the_origin_of_a_row_is_the_start_of_its_event() -> None:
     content = TYPES.read_bytes()
     for row in stored_rows(content):
         file, _, start = row["origin"].partition(":")

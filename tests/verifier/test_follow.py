@@ -218,7 +218,7 @@ def test_the_verdict_names_what_was_not_compared_after_events_left_the_window(tm
     rows = rolled.verdict().kinds["row"]
     assert all(0 < f.count < rows for f in rolled.verdict().findings if f.id in compare)
     assert not reported
-    assert not rolled.stream.reports.late.total()
+    assert not rolled.stream.violations.late.total()
 
 
 def test_rows_that_leave_before_the_resolved_ts_covers_them_are_counted(tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def test_repeated_events_whose_copies_have_left_the_window_are_not_reported(tmp_
         followed.add(dataset(batch))
     assert not reported
     (late,) = (f for f in followed.verdict().findings if f.id == "INV-RESOLVED")
-    assert (late.severity, late.count) == ("not checked", followed.stream.reports.late["INV-RESOLVED"])
+    assert (late.severity, late.count) == ("not checked", followed.stream.violations.late["INV-RESOLVED"])
 
 
 @pytest.mark.parametrize("content", [b"", b"ARROW1", b"x" * 1000])

@@ -183,7 +183,7 @@ def metrics_server(port: int, host: str = METRICS_HOST) -> Metrics:
             read.labels(topic, str(partition)).set(offset)
         for kind, count in event_counts(stream.stats).items():
             events.labels(kind).set(count)
-        for (invariant, severity), count in stream.reports.counts.items():
+        for (invariant, severity), count in stream.violations.counts.items():
             violations.labels(invariant, severity).set(count)
         held.set(0 if stream.events is None else len(stream.events))
 

@@ -43,7 +43,7 @@ def micro_batches(
 ) -> Generator[Dataset | None, None, None]:
     """Yield the micro-batches of a query of Structured Streaming; None: it waits for messages.
 
-    A micro-batch ends when the next one is asked for. The query begins at the offsets, because the follower
+    A micro-batch ends when the next one is taken. The query begins at the offsets, because the follower
     has a checkpoint of its own; the query's checkpoint is temporary.
 
     :param most: messages of a micro-batch.

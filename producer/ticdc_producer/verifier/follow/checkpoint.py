@@ -109,12 +109,12 @@ def _state(stream: FollowedStream) -> dict[str, Any]:
         "dropped": [[*name, newest] for name, newest in stream.dropped.items()],
         "dropped_rows": stream.dropped_rows,
         "uncovered_rows": stream.uncovered_rows,
-        "late": stream.reports.late,
-        "reported": sorted(stream.reports.reported),
-        "counts": [[*name, count] for name, count in stream.reports.counts.items()],
+        "late": stream.violations.late,
+        "reported": sorted(stream.violations.reported),
+        "counts": [[*name, count] for name, count in stream.violations.counts.items()],
         "examples": [
             [*name, [[[asdict(event) for event in example.events], example.detail] for example in examples]]
-            for name, examples in stream.reports.examples.items()
+            for name, examples in stream.violations.examples.items()
         ],
         "marks": [[*name, _marks(state)] for name, state in stream.states.items()],
         "stats": {
@@ -147,14 +147,14 @@ def _restore(stream: FollowedStream, state: dict[str, Any]) -> None:
     stream.horizon, stream.dropped_rows = state["horizon"], state["dropped_rows"]
     stream.uncovered_rows = state["uncovered_rows"]
     stream.dropped = {(topic, partition): newest for topic, partition, newest in state["dropped"]}
-    stream.reports.late.update(state["late"])
-    stream.reports.reported = {
+    stream.violations.late.update(state["late"])
+    stream.violations.reported = {
         (name, severity, tuple(event), lacking) for name, severity, event, lacking in state["reported"]
     }
     for name, severity, count in state["counts"]:
-        stream.reports.counts[name, severity] = count
+        stream.violations.counts[name, severity] = count
     for name, severity, examples in state["examples"]:
-        stream.reports.examples[name, severity] = [
+        stream.violations.examples[name, severity] = [
             Example(tuple(EventRef(**event) for event in events), detail) for events, detail in examples
         ]
     stream.states = {

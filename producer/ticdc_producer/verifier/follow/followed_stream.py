@@ -20,12 +20,12 @@ from ticdc_producer.verifier.findings import enabled_invariants
 from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.follow.event_refs import EventRefs
 from ticdc_producer.verifier.follow.observed_messages import Offsets, observed_messages
-from ticdc_producer.verifier.follow.reports import (
+from ticdc_producer.verifier.follow.stream_violations import (
     BROADCAST,
     IN_PARTITION,
     LATER,
     NewViolations,
-    Reports,
+    StreamViolations,
     finding,
 )
 from ticdc_producer.verifier.options import VerifyOptions
@@ -56,7 +56,7 @@ class FollowedStream:
     window: int = DEFAULT_WINDOW
     states: States = field(default_factory=dict)
     stats: StreamStats = field(init=False)
-    reports: Reports = field(init=False)
+    violations: StreamViolations = field(init=False)
     events: Events | None = None
     horizon: int = NOTHING
     dropped: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class FollowedStream:
     uncovered_rows: int = 0
 
     def __post_init__(self) -> None:
-        self.stats, self.reports = StreamStats(self.options), Reports(self.options)
+        self.stats, self.violations = StreamStats(self.options), StreamViolations(self.options)
         self._invariants = [
             invariant for invariant in enabled_invariants(self.options) if invariant.id not in LATER
         ]
@@ -82,15 +82,15 @@ class FollowedStream:
         self.stats.merge(part.stats for part in observed.slices)
         new = observed.events
         if not len(new):
-            return [], observed.ends
+            return [], observed.offsets
         events = new if self.events is None else Events.joined([self.events, new])
-        batch = NewViolations(self.reports, self.stats, EventRefs(events), self.horizon, self.dropped)
+        batch = NewViolations(self.violations, self.stats, EventRefs(events), self.horizon, self.dropped)
         for part in observed.slices:
             batch.add_of_events(self._invariants, part.violations)
         comparable = events.take(events.kind != EventKind.ERROR)
         self._check_keys(batch, comparable, new, before)
         self._evict(events)
-        return batch.findings(observed), observed.ends
+        return batch.findings(observed), observed.offsets
 
     @property
     def covered(self) -> int:
@@ -128,9 +128,9 @@ class FollowedStream:
             events = events.take(stays)
         self.events = events
         present = dict(_first_positions(events))
-        self.reports.reported = {
+        self.violations.reported = {
             key
-            for key in self.reports.reported
+            for key in self.violations.reported
             if key[2][:2] in present and key[2][2:] >= present[key[2][:2]]
         }
 
@@ -158,8 +158,8 @@ class FollowedStream:
         """Return all findings so far, and what was not checked."""
         by_id = {invariant.id: invariant for invariant in enabled_invariants(self.options)}
         violated = [
-            finding(by_id[name], severity, count, self.reports.examples.get((name, severity), []))
-            for (name, severity), count in sorted(self.reports.counts.items())
+            finding(by_id[name], severity, count, self.violations.examples.get((name, severity), []))
+            for (name, severity), count in sorted(self.violations.counts.items())
         ]
         return [*violated, *self._not_checked()]
 
@@ -176,9 +176,9 @@ class FollowedStream:
                 if self.uncovered_rows and invariant.by_key and invariant.id not in BROADCAST:
                     what = "rows left the window before all partitions had a resolved-ts that covers them"
                     reasons += [(self.uncovered_rows, what)]
-            elif self.reports.late[invariant.id]:
+            elif self.violations.late[invariant.id]:
                 what = "late, or repeated: earlier copies may have left the window"
-                reasons += [(self.reports.late[invariant.id], what)]
+                reasons += [(self.violations.late[invariant.id], what)]
             for rows, reason in reasons:
                 yield finding(invariant, "not checked", rows, [], reason)
 

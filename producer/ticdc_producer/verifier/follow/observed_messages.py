@@ -39,7 +39,7 @@ class ObservedMessages:
     :param slices: the results of the parts.
     :param events: those of all messages, with the marks of the whole stream before them.
     :param states: after these messages.
-    :param ends: after these messages, of their partitions.
+    :param offsets: by topic and partition the offset after these messages.
     """
 
     messages: Dataset
@@ -47,7 +47,7 @@ class ObservedMessages:
     slices: Sequence[Slices]
     events: Events
     states: States
-    ends: Offsets
+    offsets: Offsets
 
     def decoded_at(self, events: Iterable[EventID]) -> dict[EventID, DecodedRow]:
         """Return the decoded events at some positions; those of earlier messages are left out."""
@@ -77,17 +77,17 @@ def observed_messages(
         slices = [part for part, _ in observed.results]
         before, after = states_before(slices, states)
         batches = [*map(Events.of, observed[EVENT].batches())] or [Events.of(_NO_EVENTS)]
-        ends: dict[tuple[str, int], int] = {}
+        offsets: dict[tuple[str, int], int] = {}
         for _, of_part in observed.results:
-            for name, end in of_part.items():
-                ends[name] = max(end, ends.get(name, 0))
+            for name, offset in of_part.items():
+                offsets[name] = max(offset, offsets.get(name, 0))
     return ObservedMessages(
         messages=messages,
         decode=decode,
         slices=slices,
         events=marks_across_slices(Events.joined(batches), before),
         states=after,
-        ends=ends,
+        offsets=offsets,
     )
 
 
@@ -97,14 +97,14 @@ _NO_EVENTS = empty(Events.arrow_schema())
 def _observed(
     options: VerifyOptions, decode: BatchFunction, part: Part, messages: Batches
 ) -> Generator[Tagged, None, tuple[Slices, Offsets]]:
-    ends: dict[tuple[str, int], int] = {}
+    offsets: dict[tuple[str, int], int] = {}
 
     def read() -> Batches:
         for batch in messages:
-            offsets = batch.column("offset").to_numpy()
+            of_batch = batch.column("offset").to_numpy()
             for name, rows in of_partitions(batch):
-                ends[name] = int(offsets[rows[-1]]) + 1
+                offsets[name] = int(of_batch[rows[-1]]) + 1
             yield batch
 
     slices = yield from observed_slices(options, part, decode(read()))
-    return slices, ends
+    return slices, offsets

@@ -77,8 +77,8 @@ def states_before(
     """
     before_slice: dict[tuple[int, str, int], PartitionState] = {}
     after = dict(earlier)
-    pieces = [(state, part.number, name) for part in slices for name, state in part.states.items()]
-    for state, number, name in sorted(pieces, key=lambda piece: piece[0].first):
+    states = [(state, part.number, name) for part in slices for name, state in part.states.items()]
+    for state, number, name in sorted(states, key=lambda of_slice: of_slice[0].first):
         before = after.get(name)
         if before is not None:
             before_slice[number, *name] = before

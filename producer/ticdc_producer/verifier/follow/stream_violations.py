@@ -1,4 +1,4 @@
-"""What a followed stream has reported, and the violations of a batch that it has not reported before."""
+"""The violations of a followed stream that were reported, and those of a batch that were not."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ Key: TypeAlias = tuple[str, str, EventID, int]
 
 
 @dataclass
-class Reports:
-    """What was reported.
+class StreamViolations:
+    """The violations of a stream that were reported.
 
     :ivar reported: the violations whose events are in the window.
     :ivar counts: number of reported violations by invariant and severity.
@@ -65,13 +65,13 @@ class Reports:
 class NewViolations:
     """The violations of a batch.
 
-    :param reports: those before.
+    :param known: those before.
     :param events: the window and the new events.
     :param horizon: the highest commit-ts that has left the window.
     :param dropped: the same by topic and partition.
     """
 
-    reports: Reports
+    known: StreamViolations
     stats: StreamStats
     events: EventRefs
     horizon: int
@@ -102,21 +102,21 @@ class NewViolations:
             own = ids[0] if broadcast else ids[-1]
             lacking = int(violations.concerned[1].partition[number]) if broadcast else NOTHING
             key = invariant.id, severity, own, lacking
-            if key in self.reports.reported:
+            if key in self.known.reported:
                 continue
             is_decided = self._is_decided(invariant, own, ids)
             if is_decided or invariant.id in IN_PARTITION:
-                self.reports.reported.add(key)
+                self.known.reported.add(key)
             if not is_decided:
-                self.reports.late[invariant.id] += invariant.id in IN_PARTITION
+                self.known.late[invariant.id] += invariant.id in IN_PARTITION
                 continue
             self.counts[invariant.id, severity] += 1
-            if len(self.examples.get((invariant.id, severity), ())) < self.reports.options.examples:
+            if len(self.examples.get((invariant.id, severity), ())) < self.known.options.examples:
                 self._add_examples((invariant.id, severity), [(ids, violations.detail(number))])
 
     def _add_examples(self, name: tuple[str, Severity], examples: list[DescribedEvents]) -> None:
         held = self.examples.setdefault(name, [])
-        held += examples[: self.reports.options.examples - len(held)]
+        held += examples[: self.known.options.examples - len(held)]
 
     def _is_decided(self, invariant: Invariant, own: EventID, ids: tuple[EventID, ...]) -> bool:
         """Return whether no event that has left the window could show that there is no violation.
@@ -136,7 +136,7 @@ class NewViolations:
 
         :param observed: the messages of the batch, of which those of examples are decoded again.
         """
-        reports = self.reports
+        known = self.known
         decoded = observed.decoded_at(
             event for examples in self.examples.values() for events, _ in examples for event in events
         )
@@ -147,11 +147,11 @@ class NewViolations:
             ]
             for name, described in self.examples.items()
         }
-        by_id = {invariant.id: invariant for invariant in enabled_invariants(reports.options)}
-        reports.counts += self.counts
+        by_id = {invariant.id: invariant for invariant in enabled_invariants(known.options)}
+        known.counts += self.counts
         for name, of_batch in examples.items():
-            so_far = reports.examples.setdefault(name, [])
-            so_far += of_batch[: reports.options.examples - len(so_far)]
+            so_far = known.examples.setdefault(name, [])
+            so_far += of_batch[: known.options.examples - len(so_far)]
         return [
             finding(by_id[name], severity, count, examples[name, severity])
             for (name, severity), count in sorted(self.counts.items())
