@@ -3,7 +3,7 @@
 The topic has a history of sysbench, and both ways read it from the embedded broker on the same engine. They
 alternate, and the ratio is that of the medians; the CPU time is that of all processes but the broker.
 
-    python -m benchmarks.following --transactions 25000
+    python -m benchmarks.following --transactions 10000
     python -m benchmarks.following --engine spark --transactions 250000
 """
 
@@ -22,6 +22,7 @@ from ticdc_producer.engine.dataset import EngineName
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 
 WANTED = 0.7
+TRANSACTIONS = 10_000
 _ROUNDS = 3
 _IDLE_SECONDS = 2
 _ROWS_PER_TRANSACTION = 4  # changes of a transaction of sysbench: two updates, a delete, an insert
@@ -52,7 +53,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--transactions", type=int, default=25_000, help="four changes each")
+    parser.add_argument("--transactions", type=int, default=TRANSACTIONS, help="four changes each")
     parser.add_argument("--engine", choices=["local", "spark"], default="local")
     arguments = parser.parse_args()
     report = measured(arguments.engine, arguments.transactions)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from benchmarks import encoders, end_to_end, latency, scale, service_start
+from benchmarks import encoders, end_to_end, following, latency, scale, service_start
 from benchmarks.figures import Figure
 from ticdc_producer.bench.speed import measure_decoders
 from ticdc_producer.kafka.embedded import EmbeddedKafka
@@ -81,6 +81,12 @@ def latency_figures(sizes: Sizes) -> Iterator[Figure]:
     yield from latency.measured(sizes.work)
 
 
+def following_figures(_sizes: Sizes) -> Iterator[Figure]:
+    """CPU time of ``verify`` relative to that of ``verify --follow`` of the same topic, in one process."""
+    report = following.measured("local", following.TRANSACTIONS)
+    yield Figure("following/local", report["ratio"], detail=f"{report['changes']:,} changes")
+
+
 def end_to_end_figures(sizes: Sizes) -> Iterator[Figure]:
     """Rows per second of runs into Kafka, relative to a loop of ``produce()`` with the same messages."""
     spark = spark_session(rows=sizes.transactions * end_to_end.ROWS_PER_TRANSACTION)
@@ -116,6 +122,7 @@ PARTS = {
     "start-up": start_up_figures,
     "service-start": service_start_figures,
     "latency": latency_figures,
+    "following": following_figures,
     "end-to-end": end_to_end_figures,
     "scale": scale_figures,
 }

@@ -56,3 +56,9 @@ def test_the_plot_shows_every_figure_that_has_a_bound(tmp_path: Path) -> None:
 def test_encoders_and_decoders_are_near_their_bounds(part: str) -> None:
     """With generous bounds, because other load of the machine can affect only one side of a ratio."""
     assert missed(PARTS[part](SIZES), generous=1.7) == []
+
+
+@pytest.mark.slow
+def test_a_topic_is_followed_at_no_less_than_0_7_of_the_speed_of_verify() -> None:
+    """By CPU time, which other load of the machine hardly changes."""
+    assert missed(PARTS["following"](SIZES)) == []
