@@ -184,3 +184,17 @@ def test_ids_before_and_after_the_first_range() -> None:
     first = "create table t (id int auto_increment primary key); insert into t values (null), (29998);"
     ids = [row[0] for row in rows_of(f"{first} {seven}")]
     assert ids == [b"1", b"29998", b"30001", b"30002", b"30003"]
+
+
+@pytest.mark.parametrize("columns", ["(t.id, t.n)", "(`T`.id, test.t.n)", "(id, test.t.`n`)"])
+def test_columns_may_have_the_name_of_their_table(columns: str) -> None:
+    assert rows_of(f"{T} insert into t {columns} values (1, 2); replace into t {columns} select 3, 4") == [
+        (b"1", None, b"2"),
+        (b"3", None, b"4"),
+    ]
+
+
+@pytest.mark.parametrize("column", ["s.n", "other.t.n"])
+def test_a_column_with_the_name_of_another_table_is_refused(column: str) -> None:
+    with pytest.raises(ScenarioError, match=f"Unknown column '{column}' in 'field list'"):
+        history_of(f"{T} insert into t (id, {column}) values (1, 2)")

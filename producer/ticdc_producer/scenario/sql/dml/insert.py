@@ -218,11 +218,23 @@ def _assigned_offsets(tree: exp.Insert, table: TableInfo, context: StatementCont
     named = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
     scope = Scope(context.mode, table)
     visible = [offset for offset, column in enumerate(table.columns) if not column.hidden]
+    for name in named:
+        _check_qualifiers(name, table)
     offsets = [scope.offset(name.name) for name in named] or visible
     if len(set(offsets)) < len(offsets):
         twice = next(name.name for name in named if offsets.count(scope.offset(name.name)) > 1)
         raise ScenarioError(f"Column {twice!r} specified twice", column=twice)
     return offsets
+
+
+def _check_qualifiers(name: exp.Expr, table: TableInfo) -> None:
+    """Check the names of table and database before the name of a column.
+
+    :raises ScenarioError: if they are not those of the table.
+    """
+    own = {"table": table.name, "db": table.schema}
+    if any(name.text(part) and name.text(part).lower() != own[part].lower() for part in own):
+        raise ScenarioError(f"Unknown column {name.sql()!r} in 'field list'", column=name.name)
 
 
 def _selected(tree: exp.Expr, columns: InsertColumns, context: StatementContext) -> _Source:
