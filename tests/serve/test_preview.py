@@ -217,7 +217,7 @@ def test_two_processes_make_what_one_makes() -> None:
     with application() as started:
         protocols = (*SIX, "nothing")
         of_one = preview(started, sql=SQL, protocols=protocols, verify=True)
-        second = started.service._previews[1]
+        second = started.service._previews.both[1]
         second.start()
         assert second.is_ready
         of_two = preview(started, sql=SQL, protocols=protocols, verify=True)
@@ -226,13 +226,20 @@ def test_two_processes_make_what_one_makes() -> None:
         assert problem["line"] == 1
 
 
-def test_a_preview_that_does_not_end_delays_no_other_one() -> None:
+@pytest.mark.parametrize("protocols", [["craft"], ["craft", "avro"]], ids=len)
+def test_a_preview_that_does_not_end_delays_no_other_one(protocols: list[str]) -> None:
+    """That of several protocols has both processes, until another preview is requested."""
     with application(ServeSettings(limits=Limits(check_seconds=600))) as started:
+        used = started.service._previews.both[: len(protocols)]
+        for process in used:
+            process.start()
         hangs = threading.Thread(
-            target=started, args=("POST", "/v1/previews"), kwargs={"content": ENDLESS_RUN}
+            target=started,
+            args=("POST", "/v1/previews"),
+            kwargs={"content": {**ENDLESS_RUN, "protocols": protocols}},
         )
         hangs.start()
-        while not started.service._previews[0].is_busy:
+        while not all(process.is_busy for process in used):
             assert hangs.is_alive()
         assert preview(started, sql=SQL, protocols=["craft"])["previews"]
         assert hangs.is_alive()

@@ -27,13 +27,14 @@ from ticdc_producer.serve.submission import DecodeRequest, RunRequest, VerifyReq
 from ticdc_producer.serve.tasks.child_messages import News, Result, Tell
 from ticdc_producer.serve.tasks.child_process import ChildProcess
 from ticdc_producer.serve.tasks.limits import limited
-from ticdc_producer.serve.tasks.task_errors import TaskInterrupted, TaskOutOfMemory
+from ticdc_producer.serve.tasks.task_errors import TaskGaveWay, TaskInterrupted, TaskOutOfMemory
 from ticdc_producer.serve.tasks.work import Texts, Work, config_file
 from ticdc_producer.serve.uploads import PostedScenario
 
-_MOST_WAITING = 12
-"""Requests that wait for one of three processes: together fewer than the 40 threads of the application."""
-_SECONDS_BETWEEN_CHECKS = 0.2
+MOST_REQUESTS = 12
+"""Requests of one process, or of the two of previews, with those that wait. Those of three are fewer than the
+40 threads of the application."""
+SECONDS_BETWEEN_CHECKS = 0.2
 """Between two checks whether a request that waits is abandoned."""
 
 
@@ -52,28 +53,34 @@ class RequestProcess:
     ) -> None:
         self._folder, self._seconds, self._memory_bytes = folder, seconds, memory_bytes
         self._purpose, self._texts = purpose, texts
-        self._slots = threading.Semaphore(_MOST_WAITING)
+        self._slots = threading.Semaphore(MOST_REQUESTS)
         self._turn, self._lock = threading.Lock(), threading.Lock()
         self._child: ChildProcess | None = None
         self._closed = False
 
-    def do(self, work: Work, is_abandoned: Callable[[], bool] = lambda: False) -> Result:
+    def do(
+        self,
+        work: Work,
+        is_abandoned: Callable[[], bool] = lambda: False,
+        gives_way: Callable[[], bool] = lambda: False,
+    ) -> Result:
         """Let the process do a work, and wait for its end.
 
         :param is_abandoned: whether nobody waits for the result any more. Then the work does not start.
+        :param gives_way: whether the work ends for another one; is called several times a second.
+        :raises TaskGaveWay: if it has ended for another one.
         :raises RefusedRequest: if the work exceeds a limit, if too many wait, if it is abandoned, or if the
             service ends.
         :raises ProducerError: the error of the work.
         """
         if not self._slots.acquire(blocking=False):
-            hint = "try again when some have ended"
-            raise RefusedRequest(f"{_MOST_WAITING} requests wait already", status=429, hint=hint)
+            raise too_many_requests()
         try:
-            while not self._turn.acquire(timeout=_SECONDS_BETWEEN_CHECKS):
-                _check_wanted(is_abandoned)
+            while not self._turn.acquire(timeout=SECONDS_BETWEEN_CHECKS):
+                check_wanted(is_abandoned)
             try:
-                _check_wanted(is_abandoned)
-                return self._result_of(work)
+                check_wanted(is_abandoned)
+                return self._result_of(work, gives_way)
             finally:
                 self._turn.release()
         finally:
@@ -95,7 +102,7 @@ class RequestProcess:
         with suppress(ProducerError), self._turn:  # the first work reports it
             self._running()
 
-    def _result_of(self, work: Work) -> Result:
+    def _result_of(self, work: Work, gives_way: Callable[[], bool]) -> Result:
         ends = list[TaskInterrupted]()
         try:
             child = self._running()
@@ -109,7 +116,7 @@ class RequestProcess:
             child.kill()
 
         try:
-            with limited(child, self._seconds, self._memory_bytes, end):
+            with limited(child, self._seconds, self._memory_bytes, end, gives_way):
                 return child.do(work, _ignore)
         except EnvironmentFailure:
             if self._closed:
@@ -118,7 +125,9 @@ class RequestProcess:
                 raise
         raise self._refusal(ends[0])
 
-    def _refusal(self, end: TaskInterrupted) -> RefusedRequest:
+    def _refusal(self, end: TaskInterrupted) -> RefusedRequest | TaskGaveWay:
+        if isinstance(end, TaskGaveWay):
+            return end
         out_of_memory = isinstance(end, TaskOutOfMemory)
         limit = (
             f"used more than {self._memory_bytes >> 20} MiB of memory"
@@ -155,9 +164,19 @@ class RequestProcess:
             child.close()
 
 
-def _check_wanted(is_abandoned: Callable[[], bool]) -> None:
+def check_wanted(is_abandoned: Callable[[], bool]) -> None:
+    """Check that somebody waits for a work.
+
+    :raises RefusedRequest: otherwise.
+    """
     if is_abandoned():
         raise RefusedRequest("the client has disconnected", status=400)
+
+
+def too_many_requests() -> RefusedRequest:
+    """Return the error of a request for whose process too many others wait."""
+    hint = "try again when some have ended"
+    return RefusedRequest(f"{MOST_REQUESTS} requests wait already", status=429, hint=hint)
 
 
 def _the_service_ends() -> RefusedRequest:

@@ -7,7 +7,6 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,8 @@ from typing import Any
 from ticdc_producer.errors import ProducerError, RefusedRequest
 from ticdc_producer.kafka.embedded.broker import StartingKafka
 from ticdc_producer.serve.posted import PostedFiles, allowed_cluster, with_variables
-from ticdc_producer.serve.preview import Preview, joined
+from ticdc_producer.serve.preview import Preview
+from ticdc_producer.serve.preview_processes import PreviewProcesses
 from ticdc_producer.serve.request_process import (
     CheckRun,
     CheckScenario,
@@ -46,7 +46,7 @@ _END_SECONDS = 2.0
 class Service:
     """A service of scenarios and verifications, one after the other, in a process that it can end.
 
-    Two further processes read the scenarios of requests, and topics for them.
+    Further processes read the scenarios of requests, topics and streams for them, and make previews.
 
     :param kafka: an embedded Kafka that starts; None: that of the settings, or one that ``start`` starts.
     :param on_failure: called if a process or Kafka does not start.
@@ -77,17 +77,16 @@ class Service:
         self._decodes = RequestProcess(
             self._folder, limits.seconds, limits.memory_bytes, "decoding the topic"
         )
-        # The second one starts if a preview is requested while the first one makes another, or has several
-        # protocols.
-        self._previews = [
+        first, second = (
             RequestProcess(self._folder, limits.check_seconds, limits.memory_bytes, "the preview", warm_up)
             for warm_up in (texts, None)
-        ]
+        )
+        self._previews = PreviewProcesses(first, second)
         reads = RequestProcess(self._folder, limits.check_seconds, limits.memory_bytes, "reading the stream")
         self.streams = Streams(
             self._folder, lambda: self.settings, lambda: self._own_settings, self._decodes, reads
         )
-        self._requests = (self._checks, self._decodes, *self._previews, reads)
+        self._requests = (self._checks, self._decodes, *self._previews.both, reads)
         self._written: set[str] = set()
         self.worker = Worker(
             self._folder,
@@ -102,7 +101,7 @@ class Service:
     def start(self) -> None:
         """Start the processes, Kafka and the worker, in the background; ``ready`` is set when they run."""
         self.worker.start(self._prepare)
-        threading.Thread(target=self._previews[0].start, name="previews", daemon=True).start()
+        self._previews.start()
 
     def stop(self) -> None:
         """End the tasks, the processes and the Kafka of the service."""
@@ -174,21 +173,7 @@ class Service:
         if scenario is None:
             raise RefusedRequest("a preview requires a scenario", status=422)
         work = Preview(request=request, scenario=scenario, settings=self._own_settings)
-        first, second = self._previews
-        if len(request.protocols) > 1 and not first.is_busy:
-            if second.is_ready:
-                return self._halved(work, is_abandoned)
-            if not second.is_busy:  # it is there for the next one
-                threading.Thread(target=second.start, name="previews", daemon=True).start()
-        process = next((process for process in self._previews if not process.is_busy), first)
-        return process.do(work, is_abandoned).content
-
-    def _halved(self, work: Preview, is_abandoned: Callable[[], bool]) -> dict[str, object]:
-        """Return a preview of which each process makes half of the protocols."""
-        with ThreadPoolExecutor(1) as pool:
-            first, second = work.halves()
-            of_second = pool.submit(self._previews[1].do, second, is_abandoned)
-            return joined(self._previews[0].do(first, is_abandoned).content, of_second.result().content)
+        return self._previews.content(work, is_abandoned)
 
     def upload(self, name: str, text: bytes) -> None:
         """Store a scenario, with the errors of ``run``.

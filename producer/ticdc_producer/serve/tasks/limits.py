@@ -20,7 +20,7 @@ from ticdc_producer.errors import RefusedRequest
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.history import CheckSize
 from ticdc_producer.serve.settings import Limits
-from ticdc_producer.serve.tasks.task_errors import TaskInterrupted, TaskOutOfMemory, TaskTimeout
+from ticdc_producer.serve.tasks.task_errors import TaskGaveWay, TaskInterrupted, TaskOutOfMemory, TaskTimeout
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import estimate_of
 
@@ -124,11 +124,16 @@ class MeasuredProcess(Protocol):
 
 @contextmanager
 def limited(
-    process: MeasuredProcess, seconds: float, memory_bytes: int, end: Callable[[TaskInterrupted], None]
+    process: MeasuredProcess,
+    seconds: float,
+    memory_bytes: int,
+    end: Callable[[TaskInterrupted], None],
+    gives_way: Callable[[], bool] = lambda: False,
 ) -> Iterator[None]:
     """Watch a process while it works in the context.
 
-    :param end: called once, in another thread, when the work exceeds a limit.
+    :param end: called once, in another thread, when the work exceeds a limit or gives way.
+    :param gives_way: whether another work needs the process.
     """
     over = threading.Event()
     deadline = time.monotonic() + seconds
@@ -140,6 +145,9 @@ def limited(
                 return
             if process.uses_more_than(memory_bytes):
                 end(TaskOutOfMemory(memory_bytes))
+                return
+            if gives_way():
+                end(TaskGaveWay())
                 return
 
     watcher = threading.Thread(target=watch, name="limits", daemon=True)

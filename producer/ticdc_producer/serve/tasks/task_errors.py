@@ -34,6 +34,13 @@ class TaskCancelled(TaskInterrupted):
         super().__init__("the run was cancelled, because the client that waited for it has disconnected")
 
 
+class TaskGaveWay(TaskInterrupted):
+    """A task whose process another request needs."""
+
+    def __init__(self) -> None:
+        super().__init__("the run was ended, because another request needs its process")
+
+
 class TaskDeleted(TaskInterrupted):
     """A task that a client has deleted while it ran."""
 
