@@ -75,7 +75,10 @@ Cases: TypeAlias = dict[str, Case]
 
 # Protocols and the parameters of their sink URIs.
 
-PROTOCOLS = {name: name for name in ("open-protocol", "canal-json", "debezium", "craft", "simple", "avro")}
+PROTOCOLS = {
+    name: name
+    for name in ("open-protocol", "canal-json", "debezium", "craft", "simple", "avro", "debezium-avro")
+}
 CLASSIC = {name: name for name in ("maxwell", "canal")}
 """The protocols that only the classic architecture has."""
 EXTENDED = {
@@ -83,9 +86,14 @@ EXTENDED = {
     "debezium-ddl": "debezium&enable-tidb-extension=true&output-ddl=true",
     "simple-avro": "simple&encoding-format=avro",
     "avro-watermark": "avro&enable-tidb-extension=true&avro-enable-watermark=true",
+    "debezium-avro-watermark": "debezium-avro&enable-tidb-extension=true&avro-enable-watermark=true",
 }
 EVERY = PROTOCOLS | EXTENDED | CLASSIC
-WITH_RESOLVED = ("open-protocol", "canal-json-tidb", "debezium-ddl", "craft", "simple", "avro-watermark")
+REQUIRE_KEYS = ("avro", "avro-watermark", "debezium-avro", "debezium-avro-watermark")
+WITH_RESOLVED = (
+    "open-protocol", "canal-json-tidb", "debezium-ddl", "craft", "simple", "avro-watermark",
+    "debezium-avro-watermark",
+)  # fmt: skip
 """Each protocol in a form that has all of its messages."""
 
 
@@ -114,8 +122,10 @@ SCRIPTS_IN_ALL_FORMS = ("generated_defaults", "keys", "partition", "temporal")
 def _of_shipped(scenario: str, protocol: str, parameters: str = "") -> Case:
     """A shipped scenario in another protocol; options of its own that the protocol refuses are changed."""
     overrides = []
-    if scenario == "all-traps" and protocol.startswith("avro"):
+    if scenario == "all-traps" and protocol in REQUIRE_KEYS:
         overrides.append(WITHOUT_KEY)
+    if scenario in ("all-traps", "all-types") and protocol.startswith("debezium-avro"):
+        parameters += "&avro-bigint-unsigned-handling-mode=string"
     if scenario == "large-rows":
         parameters += "&enable-tidb-extension=true" if protocol == "canal-json" else ""
     uri = _uri(scenario, protocol, OF_SCENARIO.get(scenario, "") + parameters)
@@ -169,7 +179,7 @@ ILLEGAL = (
     "wrong-partition",
 )  # fmt: skip
 OF_OLD_IMAGES = ("schema-drift", "stale-before-image")
-WITHOUT_OLD_IMAGES = ("simple", "avro-watermark")
+WITHOUT_OLD_IMAGES = ("simple", "avro-watermark", "debezium-avro-watermark")
 """Protocols in which these traps do not exist."""
 ALONE = (*LEGAL, *OF_BATCHES, *ILLEGAL, *OF_OLD_IMAGES, "mixed-kinds", "unsplit")
 IN_FEW_BATCHES = (FOR_ALL.format("partition: table"), "resolved.every=5s")
@@ -186,7 +196,11 @@ def _fault_cases() -> Cases:
     for protocol in WITH_RESOLVED:
         batches = OF_BATCHES if protocol in ("open-protocol", "craft") else ()
         illegal = ILLEGAL if protocol in WITHOUT_OLD_IMAGES else (*ILLEGAL, *OF_OLD_IMAGES)
-        cases[f"faults/legal/{protocol}"] = _faulty(protocol, *LEGAL, *batches)
+        absent = (
+            ("resolved-fallback",) if protocol.startswith("debezium-avro") else ()
+        )  # it is of classic alone
+        legal = [trap for trap in LEGAL if trap not in absent]
+        cases[f"faults/legal/{protocol}"] = _faulty(protocol, *legal, *batches)
         cases[f"faults/illegal/{protocol}"] = _faulty(protocol, *illegal)
     cases |= {
         f"faults/{setting.partition(':')[0]}/open-protocol": _faulty("open-protocol", setting)
@@ -583,6 +597,49 @@ def _option_cases() -> Cases:
     }
 
 
+# Features of recent versions.
+
+MARKED = partial(
+    _written,
+    "marked.sql",
+    """\
+CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(9)) SOFTDELETE RETENTION 7 DAY;
+INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd');
+DELETE FROM t WHERE id < 4;
+INSERT INTO t VALUES (1, 'e');
+SET tidb_translate_softdelete_sql = OFF;
+DELETE FROM t WHERE id = 2;
+SET tidb_translate_softdelete_sql = ON;
+UPDATE t SET v = 'f' WHERE id = 4;
+""",
+)
+NEW = "&profile=new"
+AS_TEXT = "&avro-decimal-handling-mode=string&avro-bigint-unsigned-handling-mode=string"
+CHECKSUMS = "changefeed.integrity.integrity-check-level=correctness"
+OTHER_NAMES = FOR_ALL.format("target-schema: 'copy_of_{schema}', target-table: '{table}_1'")
+IGNORED_UPDATES = (
+    f"{EVENT_FILTERS}=[{{matcher: ['shop.*'], ignore-update-only-columns: [points, phone, vip]}}]"
+)
+
+
+def _feature_cases() -> Cases:
+    of_protocols: dict[str, tuple[str | ScenarioMaker, str, tuple[str, ...], tuple[str, ...]]] = {
+        "before-value": ("orders", f"{NEW}&avro-include-before-value=true", (), ("avro-watermark",)),
+        "checksums": ("all-types", AS_TEXT, (CHECKSUMS,), ("avro-watermark",)),
+        "checksums-of-simple": ("all-types", "", (CHECKSUMS,), ("simple", "simple-avro")),
+        "other-names": ("migrations", NEW, (OTHER_NAMES,), ("open-protocol", "canal-json-tidb", "simple")),
+        "ignored-updates": ("migrations", NEW, (IGNORED_UPDATES,), ("open-protocol",)),
+        "soft-deletes": (MARKED, NEW, (), ("canal-json-tidb", "debezium-avro-watermark")),
+    }
+    return {
+        f"features/{name}/{protocol}": Case(
+            scenario=scenario, sink_uri=_uri(name, protocol, parameters), overrides=overrides
+        )
+        for name, (scenario, parameters, overrides, protocols) in of_protocols.items()
+        for protocol in protocols
+    }
+
+
 # Storage, and runs that are too large for one process.
 
 
@@ -638,6 +695,7 @@ def cases() -> Cases:
         | _data_cases()
         | _large_message_cases()
         | _option_cases()
+        | _feature_cases()
         | _storage_cases()
         | _volume_cases()
     )
