@@ -22,9 +22,11 @@ VARIANTS = {
     ),
     "craft.merge.max-message-bytes-2048": CraftOptions(batch_by="partition", max_message_bytes=2048),
 }
+CASES = "craft_cases"
+"""The files that come from no SQL."""
 FILES = sorted(
     (path, variant)
-    for part in ("visible", "fuzz", "craft_cases")
+    for part in ("visible", "fuzz", CASES)
     for variant in VARIANTS
     for path in (GOLDEN / part).glob(f"*.{variant}.jsonl")
 )
@@ -41,8 +43,16 @@ def test_all_files_exist() -> None:
     assert len(FILES) == 16 * 4 + 15 + 20 * 2 + 5
 
 
-@pytest.mark.parametrize(("path", "variant"), FILES, ids=IDS)
+@pytest.mark.parametrize(
+    ("path", "variant"),
+    [
+        pytest.param(*file, marks=() if number % 3 == 0 or file[0].parent.name == CASES else pytest.mark.slow)
+        for number, file in enumerate(FILES)
+    ],
+    ids=IDS,
+)
 def test_golden_events_give_golden_bytes(path: Path, variant: str, compared: Compared) -> None:
+    """The slow half has other files; ``test_golden_streams`` compares the messages of all but ``CASES``."""
     events, messages = events_of(path), load_messages(path)
     assert messages
     encoder = CraftEncoder(VARIANTS[variant])
