@@ -35,7 +35,7 @@ EXHAUSTIVE = bool(os.environ.get("TEST_EXHAUSTIVE"))
 
 # No deadline: the time of an example depends on the other tests that use the cores.
 _ANY_MACHINE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("fast", _ANY_MACHINE, max_examples=30)
+settings.register_profile("fast", _ANY_MACHINE, max_examples=20)
 settings.register_profile("full", _ANY_MACHINE)
 settings.load_profile(os.environ.get("TEST_EXAMPLES", "fast"))
 
