@@ -22,7 +22,8 @@ def test_the_blocks_run(spark: SparkSession, kafka: EmbeddedKafka, tmp_path: Pat
     """
     spark.conf.set("spark.sql.shuffle.partitions", "2")
     uri = f"kafka://{kafka.bootstrap}/{TOPIC}?protocol=simple&partition-num=2"
-    ticdc_producer.run("bank", sink_uri=uri, replace=True)  # other tests share the broker
+    size = [] if whole else ["steps[1].generate.transactions=20"]
+    ticdc_producer.run("bank", sink_uri=uri, replace=True, overrides=size)  # other tests share the broker
     items = spark.sql("SELECT 1L AS id, CAST(1.5 AS DECIMAL(8, 2)) AS price, 'insert' AS op")
     names: dict[str, object] = {"items": items}
     page = blocks("spark.md", "python")

@@ -55,11 +55,7 @@ COLUMNS = f"""\
       ALTER TABLE accounts RENAME COLUMN opened TO since;
       INSERT INTO accounts VALUES (1000, 1, 'newer', '2024-02-29 12:00:00');
 """
-BEHIND = [
-    pytest.param(DML, id="DML"),
-    pytest.param(TRUNCATION, id="truncation", marks=pytest.mark.slow),
-    pytest.param(COLUMNS, id="columns", marks=pytest.mark.slow),
-]
+BEHIND = {"DML": DML, "truncation": TRUNCATION, "columns": COLUMNS}
 START = 429918007904436226
 
 
@@ -68,7 +64,8 @@ def after(*commits: int) -> list[int]:
     return [START + (commit * 1000 << 18) for commit in commits]
 
 
-@pytest.mark.parametrize("behind", BEHIND)
+@pytest.mark.slow  # fast: the next test, and ddl-mix in test_engines.py
+@pytest.mark.parametrize("behind", BEHIND.values(), ids=BEHIND)
 def test_both_engines_verify_and_write_the_same_files(
     spark: SparkSession, tmp_path: Path, behind: str
 ) -> None:

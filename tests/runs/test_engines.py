@@ -152,13 +152,18 @@ def test_both_engines_write_the_same_files(
     assert files[0] == files[1]
 
 
+CANAL_JSON = "canal-json&enable-tidb-extension=true"
+ILLEGAL = ["lost-row", "duplicate-event", "wrong-partition"]
+
+
 @pytest.mark.parametrize(
-    ("scenario", "protocol", "inject"),
+    ("scenario", "protocol", "overrides", "inject"),
     [
-        pytest.param(GOLDEN / "visible" / "keys.sql", "open-protocol", [], marks=slow),
-        ("bank", "canal-json&enable-tidb-extension=true", ["lost-row", "duplicate-event", "wrong-partition"]),
-        pytest.param(GOLDEN / "visible" / "partition.sql", "simple", ["changed-duplicate"], marks=slow),
-        pytest.param("migrations", "canal-json&enable-tidb-extension=true", [], marks=slow),
+        pytest.param(GOLDEN / "visible" / "keys.sql", "open-protocol", [], [], marks=slow),
+        ("bank", CANAL_JSON, ["steps[1].generate.transactions=100"], ILLEGAL),
+        pytest.param("bank", CANAL_JSON, [], ILLEGAL, marks=slow),
+        pytest.param(GOLDEN / "visible" / "partition.sql", "simple", [], ["changed-duplicate"], marks=slow),
+        pytest.param("migrations", CANAL_JSON, [], [], marks=slow),
     ],
 )
 def test_both_engines_give_the_same_verdict(
@@ -166,12 +171,14 @@ def test_both_engines_give_the_same_verdict(
     tmp_path: Path,
     scenario: str | Path,
     protocol: str,
+    overrides: Sequence[str],
     inject: Sequence[str],
 ) -> None:
     outcomes = []
     for engine in ENGINES:
         uri = f"kafka:///verdict?protocol={protocol}{PARTITIONS}"
-        report = api.run(scenario, sink_uri=uri, out=tmp_path / engine, inject=inject, engine=engine)
+        options = {"overrides": overrides, "inject": inject, "engine": engine}
+        report = api.run(scenario, sink_uri=uri, out=tmp_path / engine, **options)
         outcomes.append((report.verdict, report.preview))
     assert outcomes[0] == outcomes[1]
     assert outcomes[0][0] is not None

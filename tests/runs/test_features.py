@@ -15,6 +15,7 @@ import pytest
 
 import ticdc_producer
 from tests.runs.features import FEATURES, FORMS, LARGE, TABLE, History, Source
+from tests.tiers import one_in
 from ticdc_producer import ProducerError, RunReport, Scenario, Verdict
 from ticdc_producer.engine import EngineOption
 
@@ -245,7 +246,7 @@ SMALL = [(feature, form) for feature in FEATURES for form in FORMS if form not i
 IN_PROCESS = [(f, form) for f in FEATURES for form in (LARGE, TABLE) if (f, form) not in REFUSED]
 
 
-@pytest.mark.parametrize(("feature", "form"), SMALL)
+@pytest.mark.parametrize(("feature", "form"), one_in(2, SMALL))
 def test_a_small_scenario(feature: str, form: str, tmp_path: Path) -> None:
     CHECKS[feature](Form(form, tmp_path))
 
