@@ -15,6 +15,8 @@ from ticdc_producer.targets.kafka.read import check_messages, client_batch, cons
 
 _MOST = 5_000
 _WAIT_SECONDS = 0.5
+_GATHER_SECONDS = 0.1
+"""The first message waits this long for others: a follower compares each batch with its whole window."""
 
 
 def growing_topics(brokers: Brokers, offsets: Mapping[tuple[str, int], int]) -> Iterator[StoredMessageBatch]:
@@ -39,11 +41,11 @@ def growing_topics(brokers: Brokers, offsets: Mapping[tuple[str, int], int]) -> 
 
 
 def _consumed(consumer: Consumer, brokers: Brokers) -> list[Any]:
-    """Return the client's messages that have arrived, as soon as there is one; none after half a second."""
+    """Return the client's messages that have arrived; none after half a second without one."""
     try:
         first = consumer.poll(_WAIT_SECONDS)
-        # consume(n, timeout) blocks for all n messages; poll one, then drain.
-        messages = [] if first is None else [first, *consumer.consume(_MOST - 1, timeout=0)]
+        # consume(n, timeout) blocks for all n messages, so it has a shorter timeout.
+        messages = [] if first is None else [first, *consumer.consume(_MOST - 1, _GATHER_SECONDS)]
     except KafkaException as error:
         raise broker_error(brokers, error) from None
     check_messages(brokers, messages)
