@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
+from statistics import median
 
 import pytest
 
+from tests.conformance.fuzz import sql_consumer
+from tests.conformance.fuzz.sql_consumer import BUGS
 from ticdc_producer import ProducerError, Scenario, record, run
 from ticdc_producer.cli import main
 from ticdc_producer.conformance.fuzz.shrink_recording import shrink_recording
@@ -100,3 +104,53 @@ def test_a_folder_that_is_no_recording_is_refused(recording: Path, content: byte
     with pytest.raises(ProducerError, match="no recording"):
         shrink_recording(recording, "false", recording.parent / "out")
     assert not (recording.parent / "out").exists()
+
+
+CHANGES = """\
+version: 1
+name: changes
+seed: {seed}
+steps:
+  - sql: CREATE DATABASE shop; CREATE TABLE shop.t (id INT PRIMARY KEY, v INT, w VARCHAR(20))
+  - generate:
+      table: shop.t
+      rows: 500
+      transactions: {transactions}
+      rows-per-transaction: 4
+      mix: {{insert: 1, update: 2, delete: 1}}
+"""
+
+
+def transactions_of_a_shrunk_recording(folder: Path, seed: int, transactions: int) -> int:
+    """Shrink a recording with which a consumer fails; return the number of its transactions."""
+    (folder / "changes.yaml").write_text(CHANGES.format(seed=seed, transactions=transactions))
+    run(
+        folder / "changes.yaml", sink_uri="kafka:///t?protocol=simple", out=folder / "golden", engine="local",
+        verify_output=False,
+    )  # fmt: skip
+    record(folder=folder / "golden", out=folder / "recording")
+    bug = sorted(BUGS)[seed % len(BUGS)]
+    command = shlex.join([sys.executable, "-I", "-S", str(Path(sql_consumer.__file__)), bug])
+    shrink_recording(folder / "recording", command, folder / "out")
+    number, is_open = 0, False
+    for line in (folder / "out" / "shrunk.sql").read_text().splitlines():
+        is_change = sql_consumer.DML.match(line) is not None
+        number += line == "BEGIN;" or (is_change and not is_open)
+        is_open = line == "BEGIN;" or (is_open and line != "COMMIT;")
+    return number
+
+
+def test_a_generated_recording_is_shrunk_to_a_few_transactions(tmp_path: Path) -> None:
+    assert 0 < transactions_of_a_shrunk_recording(tmp_path, 1, 100) <= 5
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3 * 3600)
+def test_twenty_recordings_of_10_000_changes_are_shrunk_to_a_few_transactions(tmp_path: Path) -> None:
+    """Four wrong consumers fail with them."""
+    numbers = []
+    for seed in range(20):
+        (tmp_path / str(seed)).mkdir()
+        numbers.append(transactions_of_a_shrunk_recording(tmp_path / str(seed), seed, 2500))
+    assert min(numbers) > 0
+    assert median(numbers) <= 5
