@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Iterable, Mapping
+from contextlib import suppress
 from queue import Empty, Queue
 from tempfile import TemporaryDirectory
 from threading import Semaphore
@@ -79,15 +80,13 @@ def micro_batches(
         )
         try:
             while True:
-                try:
-                    batch = frames.get(timeout=_WAIT_SECONDS)
-                except Empty:
-                    _check(query)
-                    if _waits(query):
-                        yield None
+                with suppress(Empty):
+                    yield SparkDataset(frames.get(timeout=_WAIT_SECONDS), MESSAGES)
+                    taken.release()
                     continue
-                yield SparkDataset(batch, MESSAGES)
-                taken.release()
+                _check(query)
+                if _waits(query):
+                    yield None
         finally:
             ended = True
             taken.release()
