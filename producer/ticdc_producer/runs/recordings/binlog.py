@@ -240,7 +240,7 @@ class _Reader(Protocol):
 
     log_file: str
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         """Return the events in their order."""
 
 
@@ -249,7 +249,8 @@ def binlog_events(reader: _Reader, state: BinlogRows) -> Iterator[dict[str, Cell
 
     :raises RecordingError: see ``BinlogRows``.
     """
-    for event in reader:
+    events: Iterator[Any] = iter(reader)
+    for event in events:
         start = event.packet.log_pos - event.packet.event_size  # the library gives the end
         origin, kind = f"{reader.log_file}:{start}", type(event).__name__
         rows: Iterator[dict[str, Cell]] = iter(())
