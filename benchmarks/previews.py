@@ -12,7 +12,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 from tests.serve.service_app import application
-from ticdc_producer.serve.preview import Preview
+from ticdc_producer.serve.previews.preview import Preview
 from ticdc_producer.serve.settings import ServeSettings
 from ticdc_producer.serve.submission import PreviewRequest
 from ticdc_producer.serve.tasks.child_messages import Result

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ticdc_producer.errors import RefusedRequest
-from ticdc_producer.serve.preview import Preview
-from ticdc_producer.serve.preview_processes import PreviewProcesses
+from ticdc_producer.serve.previews.preview import Preview
+from ticdc_producer.serve.previews.processes import PreviewProcesses
 from ticdc_producer.serve.request_process import MOST_REQUESTS, RequestProcess
 from ticdc_producer.serve.settings import ServeSettings
 from ticdc_producer.serve.submission import PreviewRequest

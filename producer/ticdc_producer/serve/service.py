@@ -15,8 +15,8 @@ from typing import Any
 from ticdc_producer.errors import ProducerError, RefusedRequest
 from ticdc_producer.kafka.embedded.broker import StartingKafka
 from ticdc_producer.serve.posted import PostedFiles, allowed_cluster, with_variables
-from ticdc_producer.serve.preview import Preview
-from ticdc_producer.serve.preview_processes import PreviewProcesses
+from ticdc_producer.serve.previews.preview import Preview
+from ticdc_producer.serve.previews.processes import PreviewProcesses
 from ticdc_producer.serve.request_process import (
     CheckRun,
     CheckScenario,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-from ticdc_producer.serve.preview import Preview, joined
+from ticdc_producer.serve.previews.preview import Preview, joined
 from ticdc_producer.serve.request_process import (
     MOST_REQUESTS,
     SECONDS_BETWEEN_CHECKS,
@@ -92,7 +92,7 @@ class PreviewProcesses:
             self._release(helper)
 
     def _is_needed(self) -> bool:
-        """Whether a request waits longer than it should wait for help."""
+        """Return whether a request has waited too long for a process that helps another one."""
         with self._turns:
             first = min(self._waiting.values(), default=None)
         return first is not None and time.monotonic() - first >= self._help_seconds

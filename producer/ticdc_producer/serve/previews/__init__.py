@@ -1,0 +1,1 @@
+"""Previews of small scenarios, and the processes that make them."""
