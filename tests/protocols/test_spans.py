@@ -194,6 +194,13 @@ def test_json_scalars_have_their_paths_and_positions() -> None:
     }
 
 
+@pytest.mark.parametrize("rest", [b'["a": 1], 2', b'{"b" 1}, 2', b"{1}, 2", b'{"b": [}, 2', b"]}, 2"])
+def test_what_is_no_json_ends_the_scalars(rest: bytes) -> None:
+    text = b'{"a": 1, "b": ' + rest + b"}"
+    scalars = [text[start:end] for _, _, start, end in json_scalars(text, 0, len(text))]
+    assert scalars == [b"1"]
+
+
 def test_objects_and_lists_that_are_not_wanted_are_passed_over() -> None:
     text = '{"é": {"x": ["}", 1]}, "a": {"b": [9], "c": 2}, "d": [[3]]} {"a": {"c": 4}}'.encode()
     scalars = [

@@ -22,6 +22,7 @@ _MOST_VALUE = 2000
 _MOST_EXACT = 1 << 53
 _EXACT = frozenset({str, type(None), bool, float})
 """The types of most values, which need no call."""
+_OF_MESSAGE = ("topic", "partition", "offset")
 _ERROR = ("error", "error_byte", "error_expected")
 
 SpansOf: TypeAlias = Callable[[bytes | None, bytes | None], Sequence[ByteSpan]]
@@ -37,10 +38,10 @@ def _exact(value: object) -> object:
     """Return JSON in which numbers that JavaScript would round are texts."""
     if isinstance(value, int):
         return value if -_MOST_EXACT <= value <= _MOST_EXACT else str(value)
-    if isinstance(value, Mapping):
-        return exact(value)
     if isinstance(value, list | tuple):
         return [member if type(member) in _EXACT else _exact(member) for member in value]
+    if isinstance(value, dict | Mapping):  # a check of the abstract class alone takes longer
+        return exact(value)
     return value
 
 
@@ -69,8 +70,7 @@ def event_object(row: DecodedRow, most: int = _MOST_VALUE) -> dict[str, object]:
         if isinstance(image, dict):
             line[name] = {column: _cut(value, most) for column, value in image.items()}
     line["query"] = _cut(line["query"])
-    members = {name: value for name, value in line.items() if name not in ("topic", "partition", "offset")}
-    return {name: value for name, value in members.items() if value is not None}
+    return {name: value for name, value in line.items() if value is not None and name not in _OF_MESSAGE}
 
 
 def _cut(value: object, most: int = _MOST_VALUE) -> object:

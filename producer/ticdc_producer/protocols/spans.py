@@ -37,7 +37,14 @@ class ByteSpan(NamedTuple):
 
 Path: TypeAlias = tuple[str | int, ...]
 """The names and indexes that lead to a JSON value."""
-_TOKEN = re.compile(rb'[ \t\r\n]*(?:([{}\[\],:])|("(?:[^"\\]|\\.)*+")|([^\s{}\[\],:"]++))', re.DOTALL)
+_STRING = rb'"(?:[^"\\]|\\.)*+"'
+_ITEM = re.compile(
+    rb"[ \t\r\n,]*+(?:(%b)[ \t\r\n]*+:[ \t\r\n]*+)?(?:(%b|[^\s{}\[\],:\"]++)|([{\[]))|[ \t\r\n,]*+([}\]])"
+    % (_STRING, _STRING),
+    re.DOTALL,
+)
+"""A name and a scalar, a name and the begin of an object or list, or the end of one."""
+_SCALAR, _BEGIN, _END = 2, 3, 4
 _MOST_DEPTH = 50
 
 
@@ -55,43 +62,39 @@ def json_scalars(
     :return: number of the value, path in it, first byte and end of each scalar.
     """
     text = data[start:end].decode("latin-1")  # a character for each byte
-    path: list[str | int] = []
-    kinds: list[bytes] = []
-    number, position, name = 0, start, False
-    while (match := _TOKEN.match(data, position, end)) is not None:
-        position = match.end()
-        mark, quoted, other = match.groups()
-        if mark in (b"{", b"["):
-            if not enters(tuple(path)):
-                try:
-                    position = start + _DECODER.raw_decode(text, position - 1 - start)[1]
-                except (ValueError, RecursionError):
-                    return
-                number += not kinds
-                continue
-            if len(kinds) == _MOST_DEPTH:
+    above: list[tuple[Path, int | None]] = []
+    inside: Path = ()
+    index: int | None = None  # of the next item of a list; None: in an object
+    number, position = 0, start
+    while (item := _ITEM.match(data, position, end)) is not None:
+        position, name, kind = item.end(), item[1], item.lastindex
+        if kind == _END:
+            if not above:
                 return
-            kinds.append(mark)
-            path.append("" if mark == b"{" else 0)
-            name = mark == b"{"
-        elif mark in (b"}", b"]"):
-            if not kinds:
+            inside, index = above.pop()
+            number += not above
+            continue
+        if (name is not None) != (bool(above) and index is None):
+            return
+        path = inside
+        if name is not None:
+            path = (*inside, _text(name))
+        elif index is not None:
+            path, index = (*inside, index), index + 1
+        if kind == _SCALAR:
+            yield number, path, item.start(_SCALAR), position
+        elif enters(path):
+            if len(above) == _MOST_DEPTH:
                 return
-            kinds.pop()
-            path.pop()
-            number += not kinds
-        elif mark == b",":
-            name = kinds[-1:] == [b"{"]
-            if path and not name and isinstance(path[-1], int):
-                path[-1] += 1
-        elif mark == b":":
-            name = False
-        elif name and quoted is not None:
-            path[-1] = _text(quoted)
+            above.append((inside, index))
+            inside, index = path, None if item[_BEGIN] == b"{" else 0
+            continue
         else:
-            content = quoted if quoted is not None else other
-            yield number, tuple(path), position - len(content), position
-            number += not kinds
+            try:
+                position = start + _DECODER.raw_decode(text, position - 1 - start)[1]
+            except (ValueError, RecursionError):
+                return
+        number += not above
 
 
 def scalar_at(data: bytes | None, *paths: Path) -> bytes:

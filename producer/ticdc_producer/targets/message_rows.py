@@ -66,7 +66,10 @@ class MessageRows:
             batch.commit_ts,
             _claims(batch),
         ]
-        typed = [column.cast(field.type) for column, field in zip(columns, STORED_MESSAGES, strict=True)]
+        typed = [
+            column if column.type == field.type else column.cast(field.type)
+            for column, field in zip(columns, STORED_MESSAGES, strict=True)
+        ]
         rows: StoredMessageBatch = pa.record_batch(typed, schema=STORED_MESSAGES)
         return rows
 
@@ -255,4 +258,5 @@ class DeliveryStats:
 
 
 def _lengths(texts: pa.Array) -> Numbers:
-    return as_int64(pc.fill_null(pc.binary_length(texts), 0)).astype(np.int64)
+    lengths = pc.binary_length(texts)
+    return as_int64(lengths.fill_null(0) if lengths.null_count else lengths).astype(np.int64)

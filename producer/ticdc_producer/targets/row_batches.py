@@ -153,6 +153,9 @@ def _rows(batch: EventBatch, encoder: Encoder, catalog: Catalog) -> EncodedRows 
     return merge_by_position(parts, indexes) if parts else None
 
 
+_OF_ROW = ["commit_ts", "table_id", "row_id", "split"]
+
+
 def row_batch(batch: EventBatch, indexes: Numbers, op: Op, width: int) -> RowBatch:
     """Return the row events of one table version and operation, column by column.
 
@@ -160,13 +163,13 @@ def row_batch(batch: EventBatch, indexes: Numbers, op: Op, width: int) -> RowBat
     :param indexes: indexes of the rows in the batch.
     :param width: number of columns in an image.
     """
-    rows = pa.array(indexes)
+    rows = batch.select(_OF_ROW).take(pa.array(indexes))
     return RowBatch(
         op=op,
-        commit_ts=batch.column("commit_ts").take(rows),
-        table_id=batch.column("table_id").take(rows),
-        row_id=batch.column("row_id").take(rows),
-        split=batch.column("split").take(rows),
+        commit_ts=rows.column("commit_ts"),
+        table_id=rows.column("table_id"),
+        row_id=rows.column("row_id"),
+        split=rows.column("split"),
         before=() if op == Op.INSERT else _columns(batch.column("before"), indexes, width),
         after=() if op == Op.DELETE else _columns(batch.column("after"), indexes, width),
     )
