@@ -60,8 +60,8 @@ def without_nulls(kind: str, _key: str, text: str) -> str:
     if kind != "UPDATE":
         return text
     sets, where, condition = text.partition(" WHERE ")
-    kept = NULL.sub("", sets).rstrip(", ")
-    return "" if kept.endswith("SET") else f"{kept}{where}{condition}"
+    rest = NULL.sub("", sets).rstrip(", ")
+    return "" if rest.endswith("SET") else f"{rest}{where}{condition}"
 
 
 BUGS: dict[str, Callable[[], Callable[[str, str, str], str]]] = {

@@ -232,7 +232,7 @@ def _check_settings(connection: Connection[Any]) -> None:
             raise ArgumentError(what, argument="binlog", hint=hint).about("binlog")
 
 
-class _Reader(Protocol):
+class BinlogReader(Protocol):
     """The events of a binlog, as the classes of ``pymysqlreplication``.
 
     :ivar log_file: name of the file that the last event is from.
@@ -244,7 +244,7 @@ class _Reader(Protocol):
         """Return the events in their order."""
 
 
-def binlog_events(reader: _Reader, state: BinlogRows) -> Iterator[dict[str, Cell]]:
+def binlog_events(reader: BinlogReader, state: BinlogRows) -> Iterator[dict[str, Cell]]:
     """Yield the rows of the events of a binlog (shape ``BINLOG_ROWS``).
 
     :raises RecordingError: see ``BinlogRows``.
