@@ -43,7 +43,7 @@ class FirstUpdates:
         return "" if again else text
 
 
-class KeptRows:
+class UndeletedRows:
     """Ignores the delete of a row that was updated."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ def without_nulls(kind: str, _key: str, text: str) -> str:
 BUGS: dict[str, Callable[[], Callable[[str, str, str], str]]] = {
     "tombstones": Tombstones,
     "first-updates": FirstUpdates,
-    "kept-rows": KeptRows,
+    "undeleted-rows": UndeletedRows,
     "without-nulls": lambda: without_nulls,
 }
 
