@@ -48,8 +48,6 @@ REFUSED = {
 DIFFERENT = {
     ("*", "craft_cases/current_case0"): "events",  # no DDL: definitions follow from the rows
     ("*", "craft_cases/current_case1"): "events",
-    ("*", "world/min/m4"): "events",  # an UPDATE without a difference, which the pipeline drops
-    ("*", "world/run/world10"): "events",  # the same
     # Bytes that are not UTF-8, which only Craft carries; others send U+FFFD, here as a character
     ("*", "visible/strings"): "text",
     ("craft.floatfix", "visible/strings"): "events",
