@@ -19,8 +19,6 @@ FileProtocol: TypeAlias = Literal["csv", "canal-json"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 OF_SEVERAL_ROWS: tuple[Protocol, ...] = ("open-protocol", "craft", "maxwell", "canal")
 """The protocols whose messages may have several rows."""
-WITH_RESOLVED: tuple[Protocol, ...] = tuple(name for name in PROTOCOLS if name not in ("maxwell", "canal"))
-"""Protocols that have messages for resolved events, some with an option."""
 WITHOUT_AVRO: tuple[Protocol, ...] = tuple(name for name in PROTOCOLS if name != "avro")
 WITHOUT_REGISTRY: tuple[Protocol, ...] = tuple(name for name in PROTOCOLS if not name.endswith("avro"))
 """The protocols whose messages have no schema in a registry."""

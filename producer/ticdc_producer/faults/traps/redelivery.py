@@ -24,7 +24,7 @@ from ticdc_producer.faults.event_traps import (
 from ticdc_producer.faults.fault_plan import FaultPlan
 from ticdc_producer.faults.regroup import Regrouping, with_private_keys
 from ticdc_producer.model.event import Kind
-from ticdc_producer.model.parameter import OF_SEVERAL_ROWS, WITH_RESOLVED
+from ticdc_producer.model.parameter import OF_SEVERAL_ROWS
 from ticdc_producer.model.shapes import EventBatch
 from ticdc_producer.model.trap_coverage import seen_as
 from ticdc_producer.pipeline.row_images import Flags
@@ -67,7 +67,6 @@ class DuplicateDDL(CopyTrap):
 
 class DDLAtResolvedTs(CopyTrap):
     id = "ddl-at-resolved-ts"
-    protocols = WITH_RESOLVED
     summary = "A resolved event with the commit-ts of a DDL comes before the DDL itself."
     issues = ("pingcap/tiflow#4845",)
     requires = "a DDL event and resolved events (Canal-JSON and Debezium with enable-tidb-extension=true)"
@@ -165,7 +164,6 @@ class ReplayOneTable(SegmentTrap):
 
 class ResolvedFallback(SegmentTrap):
     id = "resolved-fallback"
-    protocols = WITH_RESOLVED
     summary = "The resolved-ts of a partition decreases, because the owner restarts from an older checkpoint."
     profiles = ("classic",)
     issues = ("pingcap/tiflow#4730", "pingcap/tiflow#11413", "pingcap/tiflow#12096", "pingcap/tiflow#12595")
@@ -181,7 +179,6 @@ class ResolvedFallback(SegmentTrap):
 
 class ResolvedLag(SegmentTrap):
     id = "resolved-lag"
-    protocols = WITH_RESOLVED
     summary = (
         "One partition receives no resolved events for a while, while rows and the other partitions continue."
     )
