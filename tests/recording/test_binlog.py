@@ -323,10 +323,12 @@ def test_values_that_the_binlog_does_not_show_are_refused() -> None:
         partial = BinlogChange(before=None, after={"d": None}, unread={"d": reason})
         with pytest.raises(RecordingError, match=rf"lacks the value of shop\.t\.d.*{setting}"):
             [*state.changes(("shop", "t"), columns, [partial], 1, "b.1:4")]
-    decimal = BinlogChange(before=None, after={"d": [Decimal("0.10000000000000000001")]})
+    number = Decimal("0.10000000000000000001")
     columns = [BinlogColumn(name="d", type=MySQLType.JSON)]
-    with pytest.raises(RecordingError, match=r"has the DECIMAL 0\.10000000000000000001, which no DOUBLE"):
-        [*state.changes(("shop", "t"), columns, [decimal], 1, "b.1:4")]
+    for document in (number, [number], {b"a": [number]}):
+        decimal = BinlogChange(before=None, after={"d": document})
+        with pytest.raises(RecordingError, match=r"has the DECIMAL 0\.10000000000000000001, which no DOUBLE"):
+            [*state.changes(("shop", "t"), columns, [decimal], 1, "b.1:4")]
     unnamed = [BinlogColumn(name="UNKNOWN_COL0", type=MySQLType.LONG)]
     with pytest.raises(RecordingError, match="does not have the names of the columns"):
         [

@@ -207,7 +207,7 @@ def _image(
             raise RecordingError(what, where=origin, hint=_PARTIAL[reason])
         if isinstance(value, timedelta) and value < timedelta(0) and columns[column].digits:
             reason = "a negative TIME with a fraction"  # the library reads it wrong
-        elif decimal := _inexact(value):
+        elif columns[column].type == T.JSON and (decimal := _inexact(value)) is not None:
             reason = f"the JSON document has the DECIMAL {decimal}, which no DOUBLE of TiDB's JSON equals"
         if reason:
             what = f"the value of {'.'.join((*name, column))} cannot be read: {reason}"
@@ -260,7 +260,7 @@ def _time_text(value: timedelta) -> str:
     return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}{fraction}"
 
 
-def _inexact(value: BinlogValue) -> Decimal | None:
+def _inexact(document: object) -> Decimal | None:
     """Return a DECIMAL of a JSON document that is no DOUBLE; TiDB's JSON has no other fractions.
 
     >>> _inexact([Decimal("1.5"), {b"a": Decimal("0.1")}]), _inexact([Decimal("1.00000000000000000001")])
@@ -268,22 +268,16 @@ def _inexact(value: BinlogValue) -> Decimal | None:
 
     Source: the types of JSON values in TiDB's documentation (``data-type-json.md``).
     """
-    match value:
+    match document:
+        case Decimal():
+            return None if Decimal(repr(float(document))) == document else document
         case dict():
-            members: Iterable[object] = value.values()
+            members: Iterable[object] = document.values()
         case list():
-            members = value
+            members = document
         case _:
             return None
-    for member in members:
-        if isinstance(member, Decimal):
-            if Decimal(repr(float(member))) != member:
-                return member
-        elif isinstance(member, dict | list):
-            inner = _inexact(member)
-            if inner is not None:
-                return inner
-    return None
+    return next((inner for member in members if (inner := _inexact(member)) is not None), None)
 
 
 def _document(value: object) -> object:
