@@ -137,11 +137,9 @@ class TiDB(MySQL):
 
         def _parse_field_def(self) -> Any:
             """Read a column of INSERT, which may have the names of its table and database before it."""
-            start = self._index
-            self._parse_field(any_token=True)
-            qualified = self._match(TokenType.DOT)
-            self._retreat(start)
-            return self._parse_column() if qualified else super()._parse_field_def()
+            if self._next is not None and self._next.token_type == TokenType.DOT:
+                return self._parse_column()
+            return super()._parse_field_def()
 
         def _parse_join(self, *args: Any, **kwargs: Any) -> Any:
             """Mark joins by comma: JOIN binds tighter, but sqlglot's trees do not distinguish them."""
