@@ -19,7 +19,6 @@ from ticdc_producer.model.event import (
     DDLEvent,
     Event,
     Record,
-    ResolvedEvent,
     RowEvent,
 )
 from ticdc_producer.model.event_line import DecodedRow
@@ -83,18 +82,10 @@ def event_columns(
     """
     decoded: list[_Decoded | None] = []
     counts: list[int] = []
-    resolved: dict[tuple[bytes | None, bytes | None], Event] = {}  # all partitions get the same message
-    for message in messages:
-        if (same := resolved.get(message)) is not None:
-            decoded.append(same)
-            counts.append(1)
-            continue
-        key, value = message
+    for key, value in messages:
         before = len(decoded)
         decoded += _events(key, value, decoder) or ([_TOMBSTONE] if value is None else [])
         counts.append(len(decoded) - before)
-        if counts[-1] == 1 and isinstance(event := decoded[-1], ResolvedEvent):
-            resolved[message] = event
     checked = with_checksum_errors(decoded)
     kinds: list[object] = [_kind(event) for event in checked]
     columns: dict[str, list[object]] = {
