@@ -52,12 +52,16 @@ def project_values(events: Batch, tables: Iterable[TableInfo], fidelity: Fidelit
     for name in ("before", "after"):
         field = events.schema.get_field_index(name)
         images = events.column(field)
+        first, exists = starts(images), present(images)
+        positions, projected = [np.zeros(0, np.int64)], [pa.nulls(0, pa.binary())]
         for version in np.intersect1d(versions, list(projections)).tolist():
-            first = starts(images)[present(images) & (versions == version)]
+            of_version = first[exists & (versions == version)]
             for index, projection in projections[version]:
-                values = images.values.take(pa.array(first + index)).to_pylist()
-                projected = pa.array(map(projection, values), pa.binary())
-                images = replaced_values(images, first + index, projected)
+                values = images.values.take(pa.array(of_version + index)).to_pylist()
+                positions.append(of_version + index)
+                projected.append(pa.array(map(projection, values), pa.binary()))
+        # Once for all columns, because it moves every value.
+        images = replaced_values(images, np.concatenate(positions), pa.concat_arrays(projected))
         events = events.set_column(field, events.schema.field(field), images)
     return events
 
