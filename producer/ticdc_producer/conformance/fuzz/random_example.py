@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -24,7 +25,7 @@ from ticdc_producer.conformance.wire import ProtocolName
 from ticdc_producer.faults.catalogue import Trap, catalogue
 from ticdc_producer.faults.event_traps import SegmentTrap
 from ticdc_producer.model.parameter import PROTOCOLS as PROTOCOL_NAMES
-from ticdc_producer.protocols.registry import BUILT_IN
+from ticdc_producer.protocols.registry import BUILT_IN, fidelity
 
 _DDL_KINDS = 5
 """Different DDLs from which on a history is a ``ddl-zoo``."""
@@ -137,7 +138,17 @@ def drawn_traps(protocol: ProtocolName) -> list[str]:
 
 def _may_have(trap: Trap, protocol: ProtocolName) -> bool:
     supports = {*trap.profiles} & {*BUILT_IN[protocol].profiles}
-    return trap.legal and protocol in trap.protocols and bool(supports) and trap.id not in _OF_SOFT_DELETES
+    if not trap.legal or protocol not in trap.protocols or not supports or trap.id in _OF_SOFT_DELETES:
+        return False
+    # A trap lists protocols that have resolved events under some options, or never.
+    of_resolved = trap.coverage is not None and "resolved" in trap.coverage.needs
+    return not of_resolved or _has_resolved(protocol)
+
+
+@cache
+def _has_resolved(protocol: ProtocolName) -> bool:
+    options = {name.replace("-", "_"): value for name, value in _BASE[protocol].items()}
+    return fidelity(protocol, options).resolved
 
 
 def random_example(
