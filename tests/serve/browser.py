@@ -85,10 +85,20 @@ class Browser:
 
     def choose_file(self, selector: str, path: Path) -> None:
         """Choose a file in an input for files."""
-        self.until("return document.querySelector(arguments[0]) !== null", selector)
-        element = self.command("element", {"using": "css selector", "value": selector})
-        (number,) = element.values()
+        (number,) = self._element(selector).values()
         self.command(f"element/{number}/value", {"text": str(path)})
+
+    def hover(self, selector: str) -> None:
+        """Move the pointer to the middle of an element."""
+        element = self._element(selector)
+        self.script("document.querySelector(arguments[0]).scrollIntoView({block: 'center'})", selector)
+        move = {"type": "pointerMove", "origin": element, "x": 0, "y": 0}
+        self.command("actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": [move]}]})
+
+    def _element(self, selector: str) -> dict[str, str]:
+        self.until("return document.querySelector(arguments[0]) !== null", selector)
+        element: dict[str, str] = self.command("element", {"using": "css selector", "value": selector})
+        return element
 
     def text(self, selector: str) -> str:
         return str(self.script("return document.querySelector(arguments[0])?.innerText ?? ''", selector))

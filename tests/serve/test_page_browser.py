@@ -52,6 +52,14 @@ def _select(page: Browser, kind: str) -> None:
     )
 
 
+def _choose_protocol(page: Browser, name: str) -> None:
+    page.script(
+        "const select = document.getElementById('protocol'); select.value = arguments[0];"
+        "select.dispatchEvent(new Event('change'))",
+        name,
+    )
+
+
 def test_a_message_beside_its_columns_and_its_statement(page: Browser) -> None:
     assert any(text.startswith("partition 0") for text in page.texts(".partition h3"))
     _select(page, "update")
@@ -63,6 +71,40 @@ def test_a_message_beside_its_columns_and_its_statement(page: Browser) -> None:
     selected = page.editor("return content.getRootNode().getSelection().toString()")
     assert selected == "UPDATE orders SET price = 75 WHERE id = 2;"
     assert page.editor("return content.querySelector('.cause').textContent") == selected
+
+
+@pytest.mark.parametrize(
+    ("protocol", "kind", "item", "price"),
+    [
+        ("canal-json", "update", "bench", "75.00"),
+        ("simple", "update", "bench", "75.00"),
+        ("craft", "update", "bench", "75.00"),
+        ("avro", "insert", "lamp", "19.90"),
+    ],
+)
+def test_a_column_and_its_bytes_are_highlighted_together(
+    page: Browser, protocol: str, kind: str, item: str, price: str
+) -> None:
+    if protocol != "canal-json":  # which is chosen at first
+        before = page.script("return location.hash")
+        _choose_protocol(page, protocol)
+        page.until("return location.hash !== arguments[0]", before)
+        page.until_text("#badge", "correct")
+    _select(page, kind)
+    cell, bytes_of_cell = '.value[data-span="0/after/item"]', '.range[data-span="0/after/item"]'
+    for form in ("text", "hex"):
+        written, other = (text.encode().hex(" ") if form == "hex" else text for text in (item, price))
+        page.click(f'.bytes-of .bytes:last-of-type [data-form="{form}"]')
+        page.hover(cell)
+        lit = " ".join(page.texts(".bytes-of .lit:not(.ascii .lit)"))
+        assert written in lit
+        assert other not in lit
+        page.hover(".event h4")
+        assert page.texts(".lit") == []
+        page.hover(bytes_of_cell)
+        assert page.texts(".decoded .lit") == [item]
+    page.script("document.querySelector(arguments[0]).focus()", '.value[data-span="0/after/price"]')
+    assert page.texts(".decoded .lit") == [price]
 
 
 def test_folded_json_keeps_the_digits_of_long_numbers(page: Browser) -> None:
@@ -187,10 +229,7 @@ def test_the_findings_of_a_trap_lead_to_their_messages(page: Browser) -> None:
 
 
 def test_a_link_has_the_scenario_and_the_options(page: Browser, url: str) -> None:
-    page.script(
-        "const select = document.getElementById('protocol'); select.value = 'craft';"
-        "select.dispatchEvent(new Event('change'))"
-    )
+    _choose_protocol(page, "craft")
     page.until("return document.querySelector('.hexdump') !== null")
     before = page.script("return location.hash")
     _select(page, "delete")
@@ -290,6 +329,43 @@ def test_plain_text_is_a_textarea_and_stays_chosen(page: Browser, url: str) -> N
 
 
 TABS = "return [...document.querySelectorAll('#tabs button')].map((tab) => [tab.offsetLeft, tab.offsetWidth])"
+
+
+_OBSERVE_SHIFTS = """
+window.shifts = []
+const nameOf = (node) => (node.nodeType === 1 ? node : node.parentElement).outerHTML.slice(0, 80)
+// The lines of the editor have no node here: they are in a shadow tree, and who types moves them.
+const record = (list) => list.getEntries().forEach(({sources}) => window.shifts.push(
+  ...sources.filter(({node}) => node !== null).map(({node}) => nameOf(node))))
+new PerformanceObserver(record).observe({type: 'layout-shift', buffered: true})
+"""
+_SHIFTS = """
+const [done] = arguments
+requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(window.shifts))))
+"""
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_nothing_moves_while_the_page_loads_and_while_one_types(
+    chromium: Browser, url: str, width: int
+) -> None:
+    """Chromium reports each visible element that a change of others moved (https://wicg.github.io/layout-instability)."""
+    chromium.resize(width)
+    chromium.open(url)
+    chromium.script(_OBSERVE_SHIFTS)
+    chromium.until_text("#badge", "correct")
+    chromium.type_text(SQL)
+    chromium.until_text(".list", "bench")
+    chromium.until_text("#badge", "correct")
+    chromium.type_text(SQL + "INSERT INTO orders VALUES ('x', 'y', 1);\n")
+    chromium.until_text("#problems", "line 5")
+    chromium.type_text(SQL)
+    chromium.until("return document.querySelector('#problems').innerText === ''")
+    chromium.until_text("#badge", "correct")
+    for view in ("compare", "history", "timeline", "tables", "verdict", "messages"):
+        chromium.click(f"#tab-{view}")
+        chromium.until("return document.getElementById('views').childElementCount > 0")
+    assert chromium.command("execute/async", {"script": _SHIFTS, "args": []}) == []
 
 
 @pytest.mark.parametrize("width", [390, 1400])
