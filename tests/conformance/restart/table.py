@@ -21,7 +21,7 @@ from ticdc_producer.conformance.fuzz.testee import Process
 from ticdc_producer.conformance.restart.case import RestartCase
 
 MEASURED = Path(__file__).with_name("measured.json")
-SEEDS, EXAMPLES = (1, 2, 3, 4, 5), 1000
+SEEDS, EXAMPLES = (1, 2, 3, 4, 5), 10_000
 
 
 def settings(seed: int) -> Settings:
