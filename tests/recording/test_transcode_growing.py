@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.sql import SparkSession
 
 from tests.kafka_topic import number_of_messages, read_topic
 from tests.recording.test_record import messages, scenario
 from ticdc_producer import ProducerError, decode, run, transcode, transcode_growing
 from ticdc_producer.cli import main
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.recording.growth import Growth, PartitionGrowth
+from ticdc_producer.recording.growth import Growth, Increment, PartitionGrowth
 from ticdc_producer.runs.following.transcoding_state import TranscodingState, TranscodingStep
 
 PARTITIONS = 3
@@ -99,6 +99,24 @@ def test_a_topic_that_grows_gives_the_messages_of_the_whole_one(
     for table in tables:
         grown, whole = (read_topic(kafka.bootstrap, f"{name}_{topic}{table}") for topic in "bc")
         assert grown == whole
+
+
+def test_a_streaming_query_of_spark_writes_what_this_process_writes(
+    tmp_path: Path, kafka: EmbeddedKafka, spark: SparkSession
+) -> None:
+    """One process begins, Spark continues."""
+    uri = f"kafka://{kafka.bootstrap}/streams_{{}}?protocol={{}}&partition-num={PARTITIONS}"
+    lines = growing(tmp_path / "golden", "simple")
+    create(kafka, "streams_a")
+    arguments: dict[str, Any] = {"sink_uri": uri.format("a", "simple"), "checkpoint": tmp_path / "checkpoint"}
+    arguments |= {"to_sink_uri": uri.format("b", "open-protocol"), "idle": IDLE}
+    produce(kafka, "streams_a", lines[: len(lines) // 2])
+    assert transcode_growing(**arguments, engine="local").steps
+    produce(kafka, "streams_a", lines[len(lines) // 2 :])
+    assert transcode_growing(**arguments, engine="spark").steps
+    assert not transcode_growing(**arguments, engine="spark").steps
+    transcode(sink_uri=arguments["sink_uri"], to_sink_uri=uri.format("c", "open-protocol"), engine="local")
+    assert read_topic(kafka.bootstrap, "streams_b") == read_topic(kafka.bootstrap, "streams_c")
 
 
 def _of_topic(rules: dict[str, Any], topic: str) -> dict[str, Any]:
@@ -199,11 +217,8 @@ def test_the_rest_is_read_from_an_offset_that_loses_nothing(
 ) -> None:
     partition, number = PartitionGrowth(begin=0), 0
     for events in batches:
-        offsets = np.arange(number, number + len(events))
-        times = np.array([time for time, _ in events])
-        resolved = max((time for time, is_resolved in events if is_resolved), default=0)
-        partition.add(offsets, times, resolved)
         number += len(events)
+        partition.add(_increment(number, events))
     times = [time for events in batches for time, _ in events]
     offset = Growth({0: partition}).offsets_after(ts)[0]
     assert all(time <= ts for time in times[:offset])
@@ -213,15 +228,30 @@ def test_the_rest_is_read_from_an_offset_that_loses_nothing(
     )
 
 
+def _increment(end: int, events: Sequence[tuple[int, bool]]) -> Increment:
+    """Messages with an event each: its commit-ts, and whether it is a resolved event."""
+    times = [time for time, _ in events]
+    return Increment(
+        partition=0,
+        messages=len(events),
+        end=end,
+        last=end - 1,
+        first=times[0],
+        highest=max(times),
+        resolved=max((time for time, is_resolved in events if is_resolved), default=0),
+    )
+
+
 def test_a_topic_is_complete_up_to_the_lowest_resolved_ts() -> None:
     first, second = PartitionGrowth(begin=0), PartitionGrowth(begin=7)
     growth = Growth({0: first, 1: second})
     assert growth.complete_ts == 0
-    first.add(np.array([0, 1]), np.array([3, 9]), 9)
-    second.add(np.array([7]), np.array([5]), 0)
+    first.add(_increment(2, [(3, False), (9, True)]))
+    second.add(_increment(8, [(5, False)]))
     assert growth.complete_ts == 0
-    second.add(np.array([8]), np.array([5]), 5)
+    second.add(_increment(9, [(5, True)]))
     assert growth.complete_ts == 0, "the beginning of a partition is missing, and perhaps a part of a commit"
-    second.add(np.array([9]), np.array([8]), 8)
+    second.add(_increment(10, [(8, True)]))
     assert growth.complete_ts == 8
     assert growth.offsets_after(8) == {0: 0, 1: 9}
+    assert growth.ends == {0: 2, 1: 10}

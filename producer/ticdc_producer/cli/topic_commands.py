@@ -137,8 +137,8 @@ def transcode(**given: object) -> int:
 
 
 _OF_FOLLOW = (
-    "sink_uri", "to_sink_uri", "config", "table", "schema", "to_config", "append", "kafka_properties",
-    "to_kafka_properties",
+    "sink_uri", "to_sink_uri", "config", "table", "schema", "to_config", "append", "engine",
+    "kafka_properties", "to_kafka_properties",
 )  # fmt: skip
 
 

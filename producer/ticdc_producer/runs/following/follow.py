@@ -11,13 +11,13 @@ from time import monotonic, time_ns
 from ticdc_producer.config import ConfigSource, SinkKind
 from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.engine import EngineOption
-from ticdc_producer.engine.choose import EngineChoice, Estimate, choose_engine, translate_worker_errors
+from ticdc_producer.engine.choose import translate_worker_errors
 from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.errors import ArgumentError, ChangefeedError
 from ticdc_producer.local_path import local_path
 from ticdc_producer.protocols import registry
 from ticdc_producer.runs.following.follower import Follower
-from ticdc_producer.runs.following.growing_messages import local_batches, micro_batches
+from ticdc_producer.runs.following.growing_messages import engine_choice, growing_messages
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
 from ticdc_producer.runs.verify import for_topics
@@ -32,7 +32,6 @@ CHECKPOINT_SECONDS = 5.0
 _WINDOWS = 10
 """A micro-batch of Spark has at most as many messages as this number of windows has events."""
 METRICS_HOST = "127.0.0.1"
-_OF_AUTO = EngineChoice("local", "one process follows a topic unless `spark` is requested")
 
 
 def follow(
@@ -72,7 +71,7 @@ def follow(
     :param on_status: called with a line of text for each step, and every few seconds with the lags.
     """
     properties = tuple(kafka_properties)
-    choice = _OF_AUTO if engine == "auto" else choose_engine(engine, Estimate(events=0))
+    choice = engine_choice(engine)
     changefeed = changefeed_of(sink_uri, config, kafka_properties=properties)
     if changefeed.sink_uri.kind is SinkKind.STORAGE or changefeed.sink_uri.embedded:
         what = "only a topic of a broker can be followed"
@@ -98,10 +97,8 @@ def follow(
     )
     metrics = None if metrics_port is None else metrics_server(metrics_port, metrics_host)
     on_status(f"following {topic}")
-    batches = (
-        local_batches(brokers, follower.offsets)
-        if choice.name == "local"
-        else micro_batches(sink_uri, changefeed.protocol, properties, follower.offsets, _WINDOWS * window)
+    batches = growing_messages(
+        choice.name, changefeed, sink_uri, properties, follower.offsets, _WINDOWS * window
     )
     try:
         with closing(batches), translate_worker_errors():

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import cast
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.local_path import usable
-from ticdc_producer.model.shapes import BatchFunction
-from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS
+from ticdc_producer.runs.following.growing_messages import GrowingDecoder
 from ticdc_producer.runs.verification import verdict
-from ticdc_producer.targets.decode import event_decoder
-from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
-from ticdc_producer.targets.record_batches import TableDescriptions, with_table_schemas
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.findings import event_counts
 from ticdc_producer.verifier.follow.checkpoint import SourceState, checkpoint_bytes, restore
@@ -45,10 +40,9 @@ class Follower:
     findings: Path | None = None
     _written: int = 0
     _is_whole: bool = True
-    _descriptions: TableDescriptions = field(init=False)
+    _decoder: GrowingDecoder = field(init=False)
 
     def __post_init__(self) -> None:
-        self._descriptions = TableDescriptions(self.changefeed.spec)
         source = SourceState(stream={}, offsets={})
         if self.checkpoint is not None and self.checkpoint.exists():
             with usable(self.checkpoint, "checkpoint"):
@@ -57,10 +51,9 @@ class Follower:
             self._compare(self.checkpoint, source.stream)
             self.offsets |= source.offsets
             self._written = source.findings
-            self._descriptions.add(source.descriptions)
         if self.findings is not None:
             self._cut(self.findings, source)
-        self._decode = self._decoder()
+        self._decoder = GrowingDecoder(self.changefeed, source.descriptions)
         self.save()  # a file that cannot be written is refused now; and it names that of the findings
 
     def _compare(self, path: Path, saved: Mapping[str, object]) -> None:
@@ -113,12 +106,8 @@ class Follower:
         :param messages: shape ``MESSAGES``; see ``FollowedStream.add``.
         """
         self._is_whole = False
-        described = len(self._descriptions.values)
-        added = with_table_schemas(messages, self.changefeed.protocol, {})
-        self._descriptions.add(cast("Sequence[bytes]", added.get(TABLE_DESCRIPTIONS, ())))
-        if len(self._descriptions.values) > described:
-            self._decode = self._decoder()
-        findings, ends = self.stream.add(messages, self._decode)
+        self._decoder.add(messages)
+        findings, ends = self.stream.add(messages, self._decoder.decode)
         for finding in findings:
             self._report(finding)
         self.offsets |= {name: max(end, self.offsets.get(name, 0)) for name, end in ends.items()}
@@ -144,7 +133,7 @@ class Follower:
             offsets=self.offsets,
             findings=self._written,
             findings_file="" if self.findings is None else str(self.findings.resolve()),
-            descriptions=self._descriptions.values,
+            descriptions=self._decoder.descriptions,
         )
         partial = self.checkpoint.with_name(f"{self.checkpoint.name}.partial")
         with usable(self.checkpoint, "checkpoint"):
@@ -155,11 +144,3 @@ class Follower:
         """Return the verdict so far."""
         counts = event_counts(self.stream.stats)
         return verdict(self.stream.options, self.stream.verdict_findings(), counts, None, {})
-
-    def _decoder(self) -> BatchFunction:
-        options = self.changefeed.codec_options()
-        if self.changefeed.spec.schemas is not None:
-            options["schema_of"] = schemas_of_registry(self.changefeed)
-        if self._descriptions.values:
-            options[TABLE_DESCRIPTIONS] = tuple(self._descriptions.values)
-        return event_decoder(self.changefeed.protocol, options, self.changefeed.claim_check_storage_uri)

@@ -1,32 +1,100 @@
-"""The messages of a topic that grows, as datasets of an engine, in the order of their arrival."""
+"""The messages of a topic that grows, as datasets of an engine, in the order of their arrival; and their
+decoder."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import suppress
 from queue import Empty, Queue
 from tempfile import TemporaryDirectory
 from threading import Semaphore
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, cast
 
-from ticdc_producer.engine.dataset import Dataset
+from ticdc_producer.config import Changefeed
+from ticdc_producer.engine import EngineOption
+from ticdc_producer.engine.choose import EngineChoice, Estimate, choose_engine
+from ticdc_producer.engine.dataset import Dataset, EngineName
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.errors import SparkError
 from ticdc_producer.kafka.client import Brokers
-from ticdc_producer.model.shapes import MESSAGES
+from ticdc_producer.model.shapes import MESSAGES, BatchFunction
+from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS
 from ticdc_producer.runs.decode import names_protocol
+from ticdc_producer.runs.targets.existing_topics import brokers_of
+from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.kafka.follow import growing_topics
+from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
+from ticdc_producer.targets.kafka.topics import Offsets
+from ticdc_producer.targets.record_batches import TableDescriptions, with_table_schemas
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-Offsets: TypeAlias = Mapping[tuple[str, int], int]
-"""By topic and partition the offset of the first message."""
 _WAIT_SECONDS = 0.5
 _TRIGGER = "1 second"
 """Spark asks the brokers for new messages this often."""
+
+
+class GrowingDecoder:
+    """The decoder of a topic that grows. A message may describe a table of which later messages have rows.
+
+    :param descriptions: messages that describe tables.
+    :ivar decode: the function from messages to events.
+    """
+
+    def __init__(self, changefeed: Changefeed, descriptions: Iterable[bytes]) -> None:
+        self._changefeed, self._tables = changefeed, TableDescriptions(changefeed.spec)
+        self._tables.add(descriptions)
+        self.decode = self._decoder()
+
+    @property
+    def descriptions(self) -> list[bytes]:
+        """The messages that describe tables."""
+        return self._tables.values
+
+    def add(self, messages: Dataset) -> None:
+        """Look for tables that the next messages describe."""
+        known = len(self.descriptions)
+        added = with_table_schemas(messages, self._changefeed.protocol, {})
+        self._tables.add(cast("Sequence[bytes]", added.get(TABLE_DESCRIPTIONS, ())))
+        if len(self.descriptions) > known:
+            self.decode = self._decoder()
+
+    def _decoder(self) -> BatchFunction:
+        options = self._changefeed.codec_options()
+        if self._changefeed.spec.schemas is not None:
+            options["schema_of"] = schemas_of_registry(self._changefeed)
+        if self.descriptions:
+            options[TABLE_DESCRIPTIONS] = tuple(self.descriptions)
+        return event_decoder(self._changefeed.protocol, options, self._changefeed.claim_check_storage_uri)
+
+
+def engine_choice(option: EngineOption) -> EngineChoice:
+    """Return the engine that follows a topic."""
+    if option == "auto":
+        return EngineChoice("local", "one process follows a topic unless `spark` is requested")
+    return choose_engine(option, Estimate(events=0))
+
+
+def growing_messages(
+    engine: EngineName,
+    changefeed: Changefeed,
+    sink_uri: str,
+    kafka_properties: Iterable[str],
+    offsets: Offsets,
+    most: int,
+) -> Generator[Dataset | None, None, None]:
+    """Yield the next messages of a topic, whenever there are some; None: it waits for messages.
+
+    :param offsets: of the first message of each partition.
+    :param most: messages that Spark takes at a time.
+    :raises ProducerError: if they cannot be read.
+    """
+    if engine == "local":
+        return local_batches(brokers_of(changefeed), offsets)
+    return micro_batches(sink_uri, changefeed.protocol, kafka_properties, offsets, most)
 
 
 def local_batches(brokers: Brokers, offsets: Offsets) -> Generator[Dataset | None, None, None]:

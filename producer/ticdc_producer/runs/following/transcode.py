@@ -9,13 +9,15 @@ from pathlib import Path
 
 from ticdc_producer.config import Changefeed, ConfigSource, SinkKind
 from ticdc_producer.config.resolve import changefeed_of
-from ticdc_producer.engine.choose import translate_worker_errors
+from ticdc_producer.engine import EngineOption
+from ticdc_producer.engine.choose import EngineStart, translate_worker_errors
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.local_path import local_path
 from ticdc_producer.protocols.registry import fidelity
 from ticdc_producer.recording.topic_history import is_exact
 from ticdc_producer.runs.following import transcoding_state
-from ticdc_producer.runs.following.transcoder import GrowingTranscoding, Transcoder
+from ticdc_producer.runs.following.growing_messages import engine_choice, growing_messages
+from ticdc_producer.runs.following.transcoder import STEP_MESSAGES, GrowingTranscoding, Transcoder
 from ticdc_producer.runs.following.transcoding_state import TranscodingState
 from ticdc_producer.runs.options.rules import check_options
 from ticdc_producer.runs.recordings.record import definitions_dump
@@ -37,6 +39,7 @@ def transcode_growing(
     to_config: ConfigSource | None = None,
     append: bool = False,
     idle: float | None = None,
+    engine: EngineOption = "auto",
     kafka_properties: Sequence[str] = (),
     to_kafka_properties: Sequence[str] = (),
     on_status: OnStatus = ignore_status,
@@ -55,6 +58,8 @@ def transcode_growing(
     :param to_config: a changefeed TOML of what is written; its keys replace those of the source.
     :param append: accept topics that have messages when the checkpoint is new.
     :param idle: end after this number of seconds without a message; None: never.
+    :param engine: ``spark``: the messages are those of a streaming query, and its tasks write; ``local`` and
+        ``auto``: in this process.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients that read.
     :param to_kafka_properties: ``name=value`` each: properties of the Kafka clients that write.
     :param on_status: called with a line of text for each step.
@@ -63,7 +68,8 @@ def transcode_growing(
     """
     given = {"sink_uri": sink_uri, "to_sink_uri": to_sink_uri, "checkpoint": checkpoint, "follow": True}
     check_options("transcode", given)
-    source = changefeed_of(sink_uri, config, kafka_properties=tuple(kafka_properties))
+    choice, properties = engine_choice(engine), tuple(kafka_properties)
+    source = changefeed_of(sink_uri, config, kafka_properties=properties)
     _check_source(source)
     with errors_of_target():
         target = changefeed_of(to_sink_uri, to_config, kafka_properties=to_kafka_properties)
@@ -88,6 +94,10 @@ def transcode_growing(
                 kafka_properties=to_kafka_properties,
                 recorded=False,
             ),
+            growing=lambda offsets: growing_messages(
+                choice.name, source, sink_uri, properties, offsets, STEP_MESSAGES
+            ),
+            engine=EngineStart(choice, on_status=on_status),
             checkpoint=path,
             selection=selection,
             dump=None if schema is None or state.ddls else definitions_dump(schema, selection.accepts),

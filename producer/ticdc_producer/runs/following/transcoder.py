@@ -7,30 +7,30 @@ messages ──▶ resolved-ts of all partitions ──▶ recording of the comm
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 
 import msgspec
-import pyarrow as pa
 from pyarrow import parquet
 
 from ticdc_producer.config import Changefeed
-from ticdc_producer.engine.local import LocalEngine
+from ticdc_producer.engine.dataset import Dataset, Engine
 from ticdc_producer.hints import counted
-from ticdc_producer.model.shapes import BatchFunction
 from ticdc_producer.recording.definitions import DatabaseSchema
 from ticdc_producer.recording.events import EventReader
 from ticdc_producer.recording.folder import ROWS
-from ticdc_producer.recording.growth import Growth, PartitionGrowth
+from ticdc_producer.recording.growth import Growth, Increment, PartitionGrowth, increments
 from ticdc_producer.recording.selection import Selection
 from ticdc_producer.recording.topic_history import DefinitionSource
-from ticdc_producer.rows.columns import damage_error
-from ticdc_producer.rows.origin import Origin, messages_of_topics
+from ticdc_producer.rows.origin import messages_of_topics
 from ticdc_producer.runs.following import transcoding_state
+from ticdc_producer.runs.following.growing_messages import GrowingDecoder
 from ticdc_producer.runs.following.transcoding_state import TranscodingState, TranscodingStep
 from ticdc_producer.runs.recordings.record import record_messages
 from ticdc_producer.runs.recordings.record_source import MessageSource
@@ -43,13 +43,12 @@ from ticdc_producer.simulate.counts import Counts
 from ticdc_producer.simulate.encode import encoded
 from ticdc_producer.simulate.job import Job, with_registered_schemas
 from ticdc_producer.simulate.simulate import Simulation
-from ticdc_producer.targets.decode import event_decoder, events_decoder
-from ticdc_producer.targets.kafka.follow import growing_topics
+from ticdc_producer.targets.decode import events_decoder
 from ticdc_producer.targets.kafka.read import OffsetRange
 from ticdc_producer.targets.kafka.topics import Offsets, Topics
-from ticdc_producer.targets.record_batches import TableDescriptions, described_rows
 
-_STEP_MESSAGES = 100_000
+STEP_MESSAGES = 100_000
+"""Messages after which a step begins."""
 _STEP_SECONDS = 5.0
 
 
@@ -81,6 +80,8 @@ class Transcoder:
     """A transcoding that follows a topic.
 
     :param job_of: prepares a recording as a job of the target.
+    :param growing: yields the next messages from these offsets on; None: it waits for messages.
+    :param engine: returns the engine that runs the recordings.
     :param selection: the tables.
     :param dump: the tables that no message creates; None: the messages have all, or they are known.
     :param append: whether the first step may follow the messages of others.
@@ -89,6 +90,8 @@ class Transcoder:
 
     source: Changefeed
     job_of: Callable[[Path], Job]
+    growing: Callable[[Offsets], Generator[Dataset | None, None, None]]
+    engine: Callable[[], Engine]
     checkpoint: Path
     selection: Selection
     dump: Path | DatabaseSchema | None
@@ -96,13 +99,10 @@ class Transcoder:
     on_status: OnStatus
     state: TranscodingState
     messages: int = 0
-    _descriptions: TableDescriptions = field(init=False)
-    _decode: BatchFunction = field(init=False)
+    _decoder: GrowingDecoder = field(init=False)
 
     def __post_init__(self) -> None:
-        self._descriptions = TableDescriptions(self.source.spec)
-        self._descriptions.add(self.state.descriptions)
-        self._decode = self._decoder()
+        self._decoder = GrowingDecoder(self.source, self.state.descriptions)
 
     def run(self, idle: float | None) -> GrowingTranscoding:
         """Write step by step, until Ctrl-C or silence."""
@@ -122,52 +122,27 @@ class Transcoder:
     def _follow(self, idle: float | None) -> None:
         topic, begins = self.source.sink_uri.topic, self.state.offsets
         growth = Growth({number: PartitionGrowth(begin) for number, begin in begins.items()})
-        ends, pending, stepped, active = dict(begins), 0, monotonic(), monotonic()
+        pending, stepped, active = 0, monotonic(), monotonic()
         offsets = {(topic, number): offset for number, offset in begins.items()}
-        for batch in growing_topics(brokers_of(self.source), offsets):
-            self._see(batch, growth, ends)
-            now, pending = monotonic(), pending + batch.num_rows
-            active = now if batch.num_rows else active
-            if not batch.num_rows or pending >= _STEP_MESSAGES or now - stepped >= _STEP_SECONDS:
-                until = growth.complete_ts
-                if until > self.state.resolved:
-                    following = growth.offsets_after(until)
-                    self._write(TranscodingStep(until=until, ends=dict(ends), following=following))
-                pending, stepped = 0, now
-            if idle is not None and now - active >= idle:
-                return
+        with closing(self.growing(offsets)) as batches:
+            for messages in batches:
+                if messages is not None:
+                    self._decoder.add(messages)
+                    pending += growth.add(self._increments(messages))
+                now = monotonic()
+                active = active if messages is None else now
+                if messages is None or pending >= STEP_MESSAGES or now - stepped >= _STEP_SECONDS:
+                    until = growth.complete_ts
+                    if until > self.state.resolved:
+                        following = growth.offsets_after(until)
+                        self._write(TranscodingStep(until=until, ends=growth.ends, following=following))
+                    pending, stepped = 0, now
+                if idle is not None and now - active >= idle:
+                    return
 
-    def _see(self, messages: pa.RecordBatch, growth: Growth, ends: dict[int, int]) -> None:
-        """Note the time stamps of messages, and the descriptions of tables in them.
-
-        :raises ProducerError: for a message that does not decode.
-        """
-        if not messages.num_rows:
-            return
-        described = len(self._descriptions.values)
-        if self.source.spec.described_versions is not None:
-            rows = described_rows(self.source.spec, messages)
-            self._descriptions.add(filter(None, rows.column("value").to_pylist()))
-        if len(self._descriptions.values) > described:
-            self._decode = self._decoder()
-        for batch in self._decode(iter([messages])):
-            kinds = batch.column("kind").to_pylist()
-            if "error" in kinds:
-                raise damage_error(batch, kinds.index("error"))
-            growth.add(batch)
-        for number, offset in zip(
-            *(messages.column(name).to_pylist() for name in ("partition", "offset")), strict=True
-        ):
-            ends[number] = offset + 1
-
-    def _decoder(self) -> BatchFunction:
-        origin = self._origin([])
-        return event_decoder(self.source.protocol, origin.options, origin.claims)
-
-    def _origin(self, ranges: Sequence[OffsetRange]) -> Origin:
-        return messages_of_topics(
-            self.source, brokers_of(self.source), ranges, descriptions=self._descriptions.values
-        )
+    def _increments(self, messages: Dataset) -> Iterator[Increment]:
+        of_parts = messages.results(partial(increments, self._decoder.decode))
+        return chain.from_iterable(of_parts)
 
     def _write(self, step: TranscodingStep) -> None:
         """Write a step, or what an earlier attempt has not written of it.
@@ -180,7 +155,7 @@ class Transcoder:
             with errors_of_target():
                 job = for_existing_topics(self.job_of(folder))
             check_apart(self.source, job.changefeed, job.stream.topic_partitions.topics)
-            simulation = Simulation.of(job, LocalEngine())
+            simulation = Simulation.of(job, self.engine())
             events = simulation.ordered_events(stack)
             stream = stack.enter_context(encoded(job, events, messages=not job.changefeed.schema_registry))
             stream.rejected_events()
@@ -205,7 +180,7 @@ class Transcoder:
         self.on_status(f"wrote {counted(counts.total, 'message')} up to resolved-ts {step.until}")
 
     def _save(self, **changes: object) -> None:
-        self.state = msgspec.structs.replace(self.state, descriptions=self._descriptions.values, **changes)
+        self.state = msgspec.structs.replace(self.state, descriptions=self._decoder.descriptions, **changes)
         transcoding_state.save(self.checkpoint, self.state)
 
     def _starts(self, step: TranscodingStep, job: Job) -> Offsets:
@@ -235,7 +210,9 @@ class Transcoder:
             OffsetRange(topic=topic, partition=number, start=state.offsets[number], end=end)
             for number, end in step.ends.items()
         ]
-        origin = self._origin(ranges)
+        origin = messages_of_topics(
+            self.source, brokers_of(self.source), ranges, descriptions=self._decoder.descriptions
+        )
         selection = Selection(
             accepts=self.selection.accepts,
             after=state.resolved,
@@ -251,7 +228,7 @@ class Transcoder:
         tables = DefinitionSource(
             dump=None if state.ddls else self.dump,
             describe=self.source.spec.described_tables,
-            descriptions=self._descriptions.values,
+            descriptions=self._decoder.descriptions,
             ddls=state.ddls,
         )
         source = MessageSource(origin, {topic: len(ranges)})

@@ -136,7 +136,7 @@ RULES: dict[str, tuple[OptionRule, ...]] = {
         *_requires(["follow"], "to_sink_uri", "topics of a broker are written"),
         *_apart(["follow"],
             ["folder", "messages", "key", "since", "until", "skip_damaged", "mask", "out", "replace",
-             "faults", "verify_output", "engine"],
+             "faults", "verify_output"],
             "a topic that grows is written from its beginning, each event once"),
     ),
     "coverage": tuple(_sources("sink_uri", "folder")),
