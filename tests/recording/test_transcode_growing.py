@@ -229,13 +229,11 @@ def test_the_rest_is_read_from_an_offset_that_loses_nothing(
 
 
 def _increment(end: int, events: Sequence[tuple[int, bool]]) -> Increment:
-    """Messages with an event each: its commit-ts, and whether it is a resolved event."""
+    """Events, each with its commit-ts and whether it is a resolved event."""
     times = [time for time, _ in events]
     return Increment(
         partition=0,
-        messages=len(events),
         end=end,
-        last=end - 1,
         first=times[0],
         highest=max(times),
         resolved=max((time for time, is_resolved in events if is_resolved), default=0),

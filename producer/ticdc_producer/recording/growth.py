@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -20,63 +19,58 @@ _MOST_MARKS = 4096
 
 @dataclass(frozen=True, kw_only=True)
 class Increment:
-    """Consecutive messages of a partition.
+    """Consecutive messages of a partition, or the consecutive events in them.
 
-    :param end: the offset after the last message.
-    :param last: the offset of the last event that has a commit-ts; 0 without such events.
-    :param first: commit-ts of the first event; 0: there is none.
-    :param highest: the highest commit-ts; 0: there is none.
+    :param end: the offset after the last one.
+    :param messages: number of messages; 0 for events.
+    :param first: commit-ts of the first event; 0 for messages.
+    :param highest: the highest commit-ts.
     :param resolved: the highest resolved-ts; 0: there is none.
     """
 
     partition: int
-    messages: int
     end: int
-    last: int = 0
+    messages: int = 0
     first: int = 0
     highest: int = 0
     resolved: int = 0
 
 
 def increments(decode: BatchFunction, _part: Part, batches: Batches) -> list[Increment]:
-    """Decode the messages of a part, and return their increments: one per batch and partition.
+    """Decode the messages of a part, and return their increments: few per batch and partition.
 
     :param decode: the function from messages to events.
     :param batches: shape ``MESSAGES``, those of a partition in the order of their offsets.
     :raises DecodeError: for a message that does not decode.
     """
-    return [*chain.from_iterable(_increments(batch, [*decode(iter([batch]))]) for batch in batches)]
+    return [increment for messages in batches for increment in _of_messages(decode, messages)]
 
 
-def _increments(messages: pa.RecordBatch, decoded: list[DecodedBatch]) -> Iterator[Increment]:
-    events = pa.Table.from_batches(decoded).combine_chunks().to_batches() if decoded else []
-    of_events = dict(chain.from_iterable(map(_of_events, events)))
+def _of_messages(decode: BatchFunction, messages: pa.RecordBatch) -> Iterator[Increment]:
     offsets = messages.column("offset").to_numpy()
-    for name, rows in of_partitions(messages):
-        times = of_events.get(name, {})
-        yield Increment(partition=name[1], messages=len(rows), end=int(offsets[rows[-1]]) + 1, **times)
+    for (_, partition), rows in of_partitions(messages):
+        yield Increment(partition=partition, end=int(offsets[rows[-1]]) + 1, messages=len(rows))
+    for events in decode(iter([messages])):
+        yield from _of_events(events)
 
 
-def _of_events(batch: DecodedBatch) -> Iterator[tuple[tuple[str, int], dict[str, int]]]:
-    """Yield the fields of an increment that follow from its events, by topic and partition."""
-    kinds = batch.column("kind")
+def _of_events(events: DecodedBatch) -> Iterator[Increment]:
+    kinds = events.column("kind")
     damaged = pc.index(kinds, pa.scalar("error", kinds.type)).as_py()
     if damaged >= 0:
-        raise damage_error(batch, damaged)
-    ts = pc.fill_null(batch.column("commit_ts"), 0).to_numpy()
-    offsets = batch.column("offset").to_numpy()
+        raise damage_error(events, damaged)
+    ts = pc.fill_null(events.column("commit_ts"), 0).to_numpy()
+    offsets = events.column("offset").to_numpy()
     resolved = np.where(pc.equal(kinds, "resolved").to_numpy(zero_copy_only=False), ts, 0)
-    for name, rows in of_partitions(batch):
+    for (_, partition), rows in of_partitions(events):
         timed = rows[ts[rows] > 0]
         if len(timed):
-            yield (
-                name,
-                {
-                    "last": int(offsets[timed[-1]]),
-                    "first": int(ts[timed[0]]),
-                    "highest": int(ts[timed].max()),
-                    "resolved": int(resolved[timed].max()),
-                },
+            yield Increment(
+                partition=partition,
+                end=int(offsets[timed[-1]]) + 1,
+                first=int(ts[timed[0]]),
+                highest=int(ts[timed].max()),
+                resolved=int(resolved[timed].max()),
             )
 
 
@@ -103,14 +97,13 @@ class PartitionGrowth:
         self.end = self.begin
 
     def add(self, increment: Increment) -> None:
-        """Add the next messages."""
-        self.end = increment.end
-        if not increment.highest:
-            return
-        self.first = self.first or increment.first
-        self.highest = max(self.highest, increment.highest)
-        self.resolved = max(self.resolved, increment.resolved)
-        self.marks.append((increment.last, self.highest))
+        """Add the next messages or events."""
+        self.end = max(self.end, increment.end)
+        if increment.highest:
+            self.first = self.first or increment.first
+            self.highest = max(self.highest, increment.highest)
+            self.resolved = max(self.resolved, increment.resolved)
+            self.marks.append((increment.end - 1, self.highest))
         if len(self.marks) > _MOST_MARKS:  # with fewer marks more is read again
             del self.marks[1:-1:2]
 
@@ -132,7 +125,7 @@ class Growth:
     partitions: Mapping[int, PartitionGrowth]
 
     def add(self, increments: Iterable[Increment]) -> int:
-        """Add the next messages, and return their number."""
+        """Add the next messages and their events, and return the number of messages."""
         in_order = sorted(increments, key=lambda increment: increment.end)
         for increment in in_order:
             self.partitions[increment.partition].add(increment)

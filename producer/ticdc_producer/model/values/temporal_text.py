@@ -210,6 +210,8 @@ def convert_zone(value: DateTimeValue, source: tzinfo, target: tzinfo) -> DateTi
 
     A local time that clocks skip becomes the moment of the change, and of two moments of a local time the
     one is taken that Go's library takes. Source: Go ``time.Date``; tidb ``CoreTime.AdjustedGoTime``.
+
+    :return: None if the result is not a valid date, and for a day that the clocks of some islands skipped.
     """
     try:
         moment = _instant(value.naive().replace(tzinfo=UTC), source)
@@ -222,6 +224,7 @@ def _instant(local: datetime, zone: tzinfo) -> datetime:
     """Return the moment of a local time.
 
     :param local: the local time as if it were UTC.
+    :raises ValueError: for a local time that is skipped, and far from the change.
     """
     if isinstance(zone, timezone):
         return local - zone.utcoffset(None)
@@ -237,7 +240,13 @@ def _instant(local: datetime, zone: tzinfo) -> datetime:
             before = middle
         else:
             after = middle
-    return after.replace(microsecond=0)
+    change = after.replace(microsecond=0)
+    if abs(moment - change) > _MAX_SKIPPED:
+        raise ValueError(f"{local} is skipped")
+    return change
+
+
+_MAX_SKIPPED = timedelta(hours=4)
 
 
 def _offset(moment: datetime, zone: tzinfo) -> timedelta:
