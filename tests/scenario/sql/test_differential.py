@@ -33,6 +33,8 @@ _BETWEEN = "; "
 _OUT_OF_RANGE = 1690
 """MariaDB's error for an operand out of range."""
 _OUT_OF_COLUMN = re.compile(r"Out of range value for column '(\w+)'")
+_WRAPPED = (1 << 64) - 1_000
+"""The least number that a small negative one becomes as a BIGINT UNSIGNED."""
 _SUPPRESSED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
 
 
@@ -165,15 +167,24 @@ def _refusal_here(session: Session, statement: str) -> ScenarioError | None:
     return None
 
 
-def _rounds_to_zero(session: Session, columns: dict[str, tuple[Column, ...]], message: str) -> bool:
-    """Whether an unsigned column that MariaDB finds out of range has a zero here."""
+def _fits_here(
+    session: Session, columns: dict[str, tuple[Column, ...]], statement: str, message: str
+) -> bool:
+    """Whether a BIGINT UNSIGNED that MariaDB finds out of range has a zero, or a number that wraps, here.
+
+    After a transaction it may be gone again.
+    """
     match = _OUT_OF_COLUMN.search(message)
-    return match is not None and any(
-        Decimal(0) in (row[at] for row in _ours(session, table, of_table))
+    values = [
+        row[at]
         for table, of_table in columns.items()
         for at, column in enumerate(of_table)
-        if column.name == match[1] and column.type == "bigint unsigned"
-    )
+        if match is not None and column.name == match[1] and column.type == "bigint unsigned"
+        for row in _ours(session, table, of_table)
+    ]
+    if match is not None and _BETWEEN in statement:
+        return True
+    return any(isinstance(value, Decimal) and (value == 0 or value >= _WRAPPED) for value in values)
 
 
 def _compare(
@@ -187,7 +198,7 @@ def _compare(
     evaluated_here = code == 0 and ours is not None and "value is out of range" in ours.what
     if evaluated_here and "(select" in statement:
         return Outcome.DIFFERS_BY_DESIGN
-    if ours is None and theirs is not None and _rounds_to_zero(session, columns, str(theirs.args[1])):
+    if ours is None and theirs is not None and _fits_here(session, columns, statement, str(theirs.args[1])):
         return Outcome.DIFFERS_BY_DESIGN
     without_rows = ours is None and code == _OUT_OF_RANGE
     if without_rows and _BETWEEN in statement:
