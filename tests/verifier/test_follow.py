@@ -364,7 +364,8 @@ def test_a_streaming_query_of_spark_reports_what_this_process_reports(
         raise KeyboardInterrupt
 
     assert not follow(sink_uri=uri, window=window, engine="spark", on_finding=interrupt, **files).ok
-    run(Scenario("s").sql(SQL), sink_uri=uri, engine="local", append=True, verify_output=False)
+    if window > 20:  # what comes again after it has left the window is late, which depends on the batches
+        run(Scenario("s").sql(SQL), sink_uri=uri, engine="local", append=True, verify_output=False)
     follow(sink_uri=uri, idle=1, window=window, engine="spark", **files)
     verdict = follow(sink_uri=uri, idle=1, window=window, engine="spark", **files)  # nothing is new
     reported: list[Finding] = []

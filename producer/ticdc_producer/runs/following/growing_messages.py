@@ -185,5 +185,9 @@ def _check(query: StreamingQuery) -> None:
 
 
 def _waits(query: StreamingQuery) -> bool:
-    """Return whether a query waits for messages: it neither starts nor plans a micro-batch."""
-    return str(query.status["message"]).startswith("Waiting")
+    """Return whether a query has found no new messages, and waits for some.
+
+    It also waits for the time of its next trigger, with messages that were too many for the last micro-batch.
+    """
+    status = query.status
+    return not status["isDataAvailable"] and str(status["message"]).startswith("Waiting")
