@@ -172,18 +172,18 @@ def _fits_here(
 ) -> bool:
     """Whether a BIGINT UNSIGNED that MariaDB finds out of range has a zero, or a number that wraps, here.
 
-    After a transaction it may be gone again.
+    After a transaction with an UPDATE it may be gone again.
     """
     match = _OUT_OF_COLUMN.search(message)
-    values = [
-        row[at]
+    unsigned = [
+        (table, of_table, at)
         for table, of_table in columns.items()
         for at, column in enumerate(of_table)
         if match is not None and column.name == match[1] and column.type == "bigint unsigned"
-        for row in _ours(session, table, of_table)
     ]
-    if match is not None and _BETWEEN in statement:
+    if unsigned and _BETWEEN in statement and "update " in statement:
         return True
+    values = [row[at] for table, of_table, at in unsigned for row in _ours(session, table, of_table)]
     return any(isinstance(value, Decimal) and (value == 0 or value >= _WRAPPED) for value in values)
 
 
