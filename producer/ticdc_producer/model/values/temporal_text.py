@@ -247,6 +247,7 @@ def _instant(local: datetime, zone: tzinfo) -> datetime:
 
 
 _MAX_SKIPPED = timedelta(hours=4)
+"""The longest time from the change of the clocks at which TiDB takes the change for a skipped time."""
 
 
 def _offset(moment: datetime, zone: tzinfo) -> timedelta:
