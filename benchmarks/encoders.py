@@ -128,16 +128,15 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     names = sorted({name for name, _ in TICDC})
-    report = {
-        "machine": {"cores": os.cpu_count(), "python": platform.python_version(), "load": os.getloadavg()[0]},
-        "rows": {name: ratios(name) for name in names},
-    }
+    load = os.getloadavg()[0]
+    rows = {name: ratios(name) for name in names}
     if arguments.json:
-        print(json.dumps(report, indent=2))
+        machine = {"cores": os.cpu_count(), "python": platform.python_version(), "load": load}
+        print(json.dumps({"machine": machine, "rows": rows}, indent=2))
         return
-    print(f"load {report['machine']['load']:.1f}; ratio to TiCDC's encoder (wanted)")
+    print(f"load {load:.1f}; ratio to TiCDC's encoder (wanted)")
     for name in names:
-        for encoder, speed in report["rows"][name].items():
+        for encoder, speed in rows[name].items():
             figures = f"{speed['us_per_row']:8.2f} µs  "
             if "ratio" in speed:
                 figures += f"ratio {speed['ratio']:5.2f} ({WANTED[encoder]})"

@@ -121,19 +121,18 @@ def measure(scenario: str, target: str, changes: int, work: Path, settings: list
         report = run(scenario, out=out, overrides=settings, messages_only=True)
         seconds = time.perf_counter() - start
         used = cpu_seconds() - before
-    totals = [
-        sum(kind[name] for kind in report.to_json()["kinds"].values()) for name in ("messages", "bytes")
-    ]
+    kinds = report.counts.by_kind().values()
+    messages, size = (sum(kind[name] for kind in kinds) for name in ("messages", "bytes"))
     return {
         "scenario": scenario,
         "target": target,
         "changes": changes,
-        "messages": totals[0],
-        "message_bytes": totals[1],
+        "messages": messages,
+        "message_bytes": size,
         "seconds": round(seconds, 2),
         "us_per_change": round(seconds / changes * 1e6, 3),
         "cpu_us_per_change": round(used / changes * 1e6, 3),
-        "us_per_message": round(seconds / totals[0] * 1e6, 3),
+        "us_per_message": round(seconds / messages * 1e6, 3),
         "driver_peak_mb": peaks.driver >> 20,
         "workers_peak_mb": peaks.workers >> 20,
         "disk_peak_mb": peaks.disk >> 20,

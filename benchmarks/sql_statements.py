@@ -20,15 +20,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-import sqlglot
-
 from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache
 from ticdc_producer.scenario.sql.session.session import Session
-from ticdc_producer.scenario.sql.text.dialect import parse_dml
+from ticdc_producer.scenario.sql.text.parse import parse_dml
 from ticdc_producer.scenario.sql.text.statements import split_statements
 
 _TABLE = """\
@@ -120,7 +119,7 @@ def measure(count: int, rounds: int, *, cli: bool) -> dict[str, Any]:
         "machine": {
             "cores": os.cpu_count(),
             "python": platform.python_version(),
-            "sqlglot": sqlglot.__version__,
+            "sqlglot": version("sqlglot"),
         },
         "seconds": times,
         "statements_per_second": {name: round(count / median(seconds)) for name, seconds in times.items()},

@@ -26,7 +26,7 @@ DIFFERENCES = {
     " whole columns",
     "constants out of range": "MariaDB computes them also for a statement without rows",
     "a fraction above -0.5 in a BIGINT UNSIGNED": "TiDB rounds it to 0, MariaDB finds its sign out of range",
-    "a negative number in a BIGINT UNSIGNED that UPDATE sets": "it wraps, as in TiDB without strict mode",
+    "a negative number that UPDATE by a unique key sets in an unsigned column": "it wraps: TiDB casts it",
     "HAVING max(id) IS NOT NULL without GROUP BY": "MariaDB takes it for true, because id is never NULL, also"
     " where no row is",
     "ANY and ALL of BIGINT UNSIGNED": "MariaDB takes values from 2^63 for negative next to a DOUBLE",

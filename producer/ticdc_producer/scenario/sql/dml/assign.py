@@ -16,7 +16,7 @@ from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.model.values.temporal_text import datetime_from_python
 from ticdc_producer.scenario.sql.definition.generated import expression_of
-from ticdc_producer.scenario.sql.dml.column_cast import cast_to_column
+from ticdc_producer.scenario.sql.dml.point_update import cast_to_column
 from ticdc_producer.scenario.sql.expression.collation import encoded
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.expression.function_call import column_name
@@ -46,10 +46,10 @@ def _is_default_word(word: exp.Expr) -> bool:
     return str(word.this).upper() == "DEFAULT"
 
 
-def assigned_value(node: exp.Expr, column: ColumnInfo, scope: Scope, *, updates: bool = False) -> Value:
+def assigned_value(node: exp.Expr, column: ColumnInfo, scope: Scope, *, casts: bool = False) -> Value:
     """Return the canonical value that an assignment gives a column.
 
-    :param updates: whether the assignment belongs to UPDATE, which casts the value first.
+    :param casts: whether the value is cast to the type of the column first.
     :raises ScenarioError: for a value that does not fit, or NULL for a NOT NULL column.
     """
     if is_default(node):
@@ -57,7 +57,7 @@ def assigned_value(node: exp.Expr, column: ColumnInfo, scope: Scope, *, updates:
     given = evaluate(node, scope)
     if is_binary_string(column):
         given = encoded(node, given, scope)
-    if updates:
+    if casts:
         given = cast_to_column(column, given, scope.mode)
     return stored_value(given, column, scope)
 
@@ -143,16 +143,17 @@ def checked_assignments(assignments: Iterable[exp.Expr], scope: Scope) -> list[A
     return checked
 
 
-def assign_at_once(assignments: Iterable[Assignment], scope: Scope) -> set[int]:
+def assign_at_once(assignments: Iterable[Assignment], scope: Scope, *, casts: bool) -> set[int]:
     """Apply assignments of UPDATE to the scope's row; all of them use the original values.
 
     MySQL's assignments use the values that earlier ones set. TiDB's do not; if a column is assigned twice,
     the last assignment counts. Source: tidb ``UpdateExec.composeNewRow``.
 
+    :param casts: whether the rows are found by a unique key, see :mod:`.point_update`.
     :return: the offsets that were assigned.
     """
     values = {
-        offset: assigned_value(expression, column, scope, updates=True)
+        offset: assigned_value(expression, column, scope, casts=casts)
         for offset, column, expression in assignments
     }
     for offset, value in values.items():

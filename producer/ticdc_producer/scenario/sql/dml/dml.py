@@ -18,6 +18,7 @@ from ticdc_producer.scenario.sql.dml.assign import assign_at_once, checked_assig
 from ticdc_producer.scenario.sql.dml.insert import InsertPlan, run_insert
 from ticdc_producer.scenario.sql.dml.joined_dml import is_joined, run_joined_delete, run_joined_update
 from ticdc_producer.scenario.sql.dml.parsed_statement import ParsedStatement
+from ticdc_producer.scenario.sql.dml.point_update import key_condition
 from ticdc_producer.scenario.sql.dml.references import ForeignKeys
 from ticdc_producer.scenario.sql.dml.row_selection import RowSelection
 from ticdc_producer.scenario.sql.dml.stored_rows import update_row
@@ -37,6 +38,7 @@ class UpdatePlan:
     def __init__(self, tree: exp.Expr, table: TableInfo, scope: Scope) -> None:
         self.assignments = checked_assignments(tree.expressions, scope)
         self.selection = RowSelection(tree, table, scope)
+        self.key = key_condition(tree, table)
 
 
 def run_dml(
@@ -144,10 +146,11 @@ def _run_update(statement: ParsedStatement, context: StatementContext, transacti
     table = context.find(*statement.table_name)
     scope = _scope(tree.this, table, context)
     plan = statement.plan(UpdatePlan, table.info, mode, lambda: UpdatePlan(tree, table.info, scope))
+    casts = plan.key is not None and plan.key.is_exact(table.info, mode)
     changes = []
     for row in plan.selection.rows(table, scope):
         changed = Scope(mode, table.info, table.read(row), None, not mode.strict, context, scope.alias)
-        changes.append((row, changed, assign_at_once(plan.assignments, changed)))
+        changes.append((row, changed, assign_at_once(plan.assignments, changed, casts=casts)))
     for row, changed, assigned in changes:
         update_row(table, row, changed, assigned, transaction)
 

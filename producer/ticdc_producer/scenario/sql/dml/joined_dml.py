@@ -142,10 +142,7 @@ class _Update:
             if row is None or row.stored is None:
                 continue
             columns, scope.filled_null = self._joined.table(number, "UPDATE").info.columns, False
-            values = {
-                offset: assigned_value(node, columns[offset], scope, updates=True)
-                for offset, node in assigned
-            }
+            values = {offset: assigned_value(node, columns[offset], scope) for offset, node in assigned}
             yield number, row.stored, values, scope.filled_null
 
 
