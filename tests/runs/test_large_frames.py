@@ -294,6 +294,16 @@ def test_a_later_unique_key_of_rows_that_were_equal_before() -> None:
     same_on("local", records(*rows), "")
 
 
+def test_a_transaction_may_delete_and_insert_a_row_without_a_clustered_key() -> None:
+    """TiDB gives the inserted row another ``_tidb_rowid``, so that TiCDC sends no update."""
+    c = {"id": 1, "v": "c"}
+    changes = [(None, A), (A, None), (None, B), (B, c), (c, None), (None, A)]
+    rows = [(START + 1 + bool(number), None, *change) for number, change in enumerate(changes)]
+    for key in ("KEY NONCLUSTERED", "KEY"):
+        create = (START, T.replace("KEY", key), None, None)
+        same_on("local", records(create, *rows, seq=list(range(len(changes) + 1))), "")
+
+
 def test_sql_between_two_dataframes_of_a_table() -> None:
     """A column of ids goes on after the highest one that the DataFrame gave, also for a row that is gone."""
     create = T.replace("INT", "INT AUTO_INCREMENT")

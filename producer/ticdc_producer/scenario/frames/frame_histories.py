@@ -19,7 +19,7 @@ from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE, TABLE_ROWS
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.columns.key_columns import handle_keys, stored_key
-from ticdc_producer.scenario.columns.row_images import Flags, columns_of, images_of
+from ticdc_producer.scenario.columns.row_images import Flags, Numbers, columns_of, images_of
 from ticdc_producer.scenario.frames.frame_changes import (
     FRAME_CHANGES,
     frame_changes,
@@ -76,26 +76,50 @@ def complete(changes: Dataset, plan: FramePlan) -> Dataset:
 
 def _completed(plan: FramePlan, batches: Batches) -> Batches:
     """Complete consecutive batches. Only the last change of the previous batch is kept."""
-    last = None
+    last, replaced = None, 0
     for batch in batches:
         if batch.num_rows:
-            yield _with_previous(plan, batch, last)
-            last = batch.slice(batch.num_rows - 1)
+            known = batch if last is None else pa.concat_batches([last, batch])
+            start = known.num_rows - batch.num_rows
+            replacements = _replacements(known, replaced)[start:]
+            yield _with_previous(plan, known, start, replacements)
+            last, replaced = batch.slice(batch.num_rows - 1), int(replacements[-1])
 
 
-def _with_previous(plan: FramePlan, changes: pa.RecordBatch, last: pa.RecordBatch | None) -> pa.RecordBatch:
+def _replacements(changes: pa.RecordBatch, before: int) -> Numbers:
+    """Return how many rows each transaction has inserted at a key that it had deleted, up to each change.
+
+    >>> ops = np.array([Op.DELETE, Op.INSERT, Op.UPDATE, Op.INSERT], np.int8)
+    >>> rows = {"table_id": [1, 1, 1, 1], "row_key": [b"a", b"a", b"a", b"b"], "commit_seq": [5, 5, 5, 5]}
+    >>> _replacements(pa.record_batch(rows | {"op": ops}), 0).tolist()
+    [0, 1, 1, 0]
+
+    :param changes: in ``IN_ORDER``.
+    :param before: the number of the first change.
+    """
+    first = first_of_groups(changes, (*ROW, "commit_seq"))
+    inserted = np.cumsum((changes.column("op").to_numpy() == Op.INSERT) & ~first)
+    starts = np.maximum.accumulate(np.where(first, np.arange(len(first)), 0))
+    replacements: Numbers = inserted - inserted[starts] + np.where(starts == 0, before, 0)
+    return replacements
+
+
+def _with_previous(
+    plan: FramePlan, known: pa.RecordBatch, start: int, replacements: Numbers
+) -> pa.RecordBatch:
     """Return changes with the rows before them, without the rows that were there before the frame.
 
-    :param last: the change before the first one; None: it is of another row.
+    :param known: the changes, from ``start`` on, and the one before them.
+    :param replacements: of the changes, see :func:`_replacements`.
     """
-    known = changes if last is None else pa.concat_batches([last, changes])
-    check = _Check(plan, known, known.num_rows - changes.num_rows)
+    changes = known.slice(start)
+    check = _Check(plan, known, start)
     before = check.checked_rows_before()
     count = changes.num_rows
     columns = {
         **{name: changes.column(name) for name in changes.schema.names},
         "before": before,
-        "row_key": _handle_keys(changes) if plan.canonical else changes.column("row_key"),
+        "row_key": _mutation_keys(plan, changes, replacements),
         "old_table_id": pa.nulls(count),
         "old_row_key": pa.nulls(count),
         "old_row_id": pa.nulls(count),
@@ -106,13 +130,24 @@ def _with_previous(plan: FramePlan, changes: pa.RecordBatch, last: pa.RecordBatc
     return complete_changes if pc.all(given).as_py() else complete_changes.filter(given)
 
 
-def _handle_keys(changes: pa.RecordBatch) -> pa.Array:
-    """Return the row keys of changes: those of their hidden ids, where these are known.
+def _mutation_keys(plan: FramePlan, changes: pa.RecordBatch, replacements: Numbers) -> pa.Array:
+    """Return the row keys of changes, by which a transaction's changes are collapsed and ordered.
 
-    Their order is that of the rows of a transaction.
+    These are the keys of the hidden ids, where they are known. Where they are not, a row that a transaction
+    inserts after it deleted one of the same handle key has a key of its own. TiDB gives it another id, and
+    TiCDC sends a delete and an insert, not an update.
     """
-    ids = changes.column("row_id").to_numpy()
-    return pc.if_else(pa.array(ids != 0), handle_keys(ids), changes.column("row_key"))
+    keys, ids = changes.column("row_key"), changes.column("row_id").to_numpy()
+    unknown = np.isin(changes.column("table_version").to_numpy(), plan.versions_with_hidden_ids)
+    if plan.canonical:
+        keys, unknown = pc.if_else(pa.array(ids != 0), handle_keys(ids), keys), unknown & (ids == 0)
+    again = unknown & (replacements > 0)
+    if not again.any():
+        return keys
+    suffixes = pc.if_else(
+        pa.array(again), fixed_bytes(replacements.astype(">u8")[:, None].view(np.uint8)), b""
+    )
+    return pc.binary_join_element_wise(keys, suffixes, b"")
 
 
 class _Check:

@@ -111,6 +111,12 @@ class FramePlan:
         return self.canonical and not all(stored_key(table).integer for table in tables)
 
     @cached_property
+    def versions_with_hidden_ids(self) -> list[int]:
+        """The versions of tables without a clustered primary key."""
+        tables = (entry.table for entry in self.entries if entry.table is not None)
+        return [table.version for table in tables if table.clustered_key is None]
+
+    @cached_property
     def versions(self) -> RowVersions:
         """All versions of all tables."""
         return RowVersions([entry.table for entry in self.entries if entry.table is not None])
