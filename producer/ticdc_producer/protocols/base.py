@@ -191,7 +191,7 @@ class DecodedRows:
 class BatchDecoder(Protocol):
     """Row events of many messages at once, for protocols whose messages have one row."""
 
-    def rows(self, messages: Iterable[tuple[bytes | None, bytes | None]]) -> Sequence[DecodedRows]:
+    def rows(self, messages: Sequence[tuple[bytes | None, bytes | None]]) -> Sequence[DecodedRows]:
         """Decode the messages that are rows.
 
         A message in none of the results is decoded by the protocol's ``Decoder``: other events, damaged

@@ -324,7 +324,7 @@ class _BatchDecoder:
     source: _Source
     wrapped: BatchDecoder
 
-    def rows(self, messages: Iterable[tuple[bytes | None, bytes | None]]) -> Sequence[DecodedRows]:
+    def rows(self, messages: Sequence[tuple[bytes | None, bytes | None]]) -> Sequence[DecodedRows]:
         groups = self.source.run(lambda: [*self.wrapped.rows(messages)])
         for rows in groups:
             if not isinstance(rows, DecodedRows):

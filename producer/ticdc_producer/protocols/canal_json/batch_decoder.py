@@ -8,7 +8,7 @@ this is true; the values of other columns are parsed one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -97,6 +97,7 @@ class _Group:
 
 
 _PAUSE = 15
+"""Messages that are left out whole for each one of a call that left out most of its messages."""
 
 
 class CanalJSONBatchDecoder:
@@ -104,7 +105,7 @@ class CanalJSONBatchDecoder:
 
     What it leaves out is parsed again by the decoder. In a topic of many tables, or of updates whose old
     image has other columns each time, that costs more than columns save. After a call that left out most of
-    its messages the next ones are left out whole, and then it is tried again.
+    its messages, calls with at most some times as many are left out whole, and then it is tried again.
 
     :param max_bytes: limit of the decompressed value of a message.
     :param least: rows of a group. Fewer rows are left out: the columns of a group cost as much time as some
@@ -116,16 +117,16 @@ class CanalJSONBatchDecoder:
         self._max_bytes, self._least, self._pause = max_bytes, least, 0
         self._extended = extended
 
-    def rows(self, messages: Iterable[tuple[bytes | None, bytes | None]]) -> Sequence[DecodedRows]:
+    def rows(self, messages: Sequence[tuple[bytes | None, bytes | None]]) -> Sequence[DecodedRows]:
         """Decode the messages that have one row; those with several rows, as of Alibaba canal, are left out.
 
         :param messages: keys, which are ignored, and values.
         """
-        if self._pause:
-            self._pause -= 1
+        if self._pause >= len(messages):
+            self._pause -= len(messages)
             return []
+        self._pause = 0
         groups: dict[_Key, _Group] = {}
-        number = -1
         for number, (_, value) in enumerate(messages):
             try:
                 message, columns = parse_envelope(plain(value or b"", "value", self._max_bytes))
@@ -136,8 +137,8 @@ class CanalJSONBatchDecoder:
         large = ((key, group) for key, group in groups.items() if len(group.heads) >= self._least)
         decoded = (_decoded(key, group) for key, group in large)
         results = [rows for rows in decoded if rows is not None]
-        if 2 * sum(map(len, results)) <= number:
-            self._pause = _PAUSE
+        if 2 * sum(map(len, results)) < len(messages):
+            self._pause = _PAUSE * len(messages)
         return results
 
 
