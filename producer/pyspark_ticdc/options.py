@@ -69,9 +69,11 @@ OPTIONS = (
         name="config", value=Text(), help="Changefeed file of TiCDC, with more options of the changefeed.",
     ),
     SourceOption(
-        name="rows", value=Choice(choices=("messages", "events", "changes", "state")), default="events",
-        help="What a row is: a message of Kafka, an event in it, a change of a row of `table`, or a row of "
-        "`table` at the end.",
+        name="rows", value=Choice(choices=("messages", "events", "changes", "state", "ranges")),
+        default="events",
+        help="What a row is: a message of Kafka, an event in it, a change of a row of `table`, a row of "
+        "`table` at the end, or, in a stream, the offsets of a micro-batch in a partition, for a job that "
+        "reads the messages itself.",
     ),
     SourceOption(
         name="table", value=Text(), help="The table of `rows=changes` and `rows=state`, `SCHEMA.TABLE`.",

@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 
 from pyspark_ticdc.offsets import Partitions, bounds, ranges_of
 from pyspark_ticdc.options import BOOTSTRAP, READS, GivenOptions, given_options
-from pyspark_ticdc.rows import columns_of, row_function
+from pyspark_ticdc.rows import check_batch, columns_of, row_function
 from ticdc_producer.config import Changefeed, SinkKind, changefeed_content
 from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.engine.local import Source, local
@@ -203,6 +203,7 @@ class TicdcReader(DataSourceReader):
 
     def __init__(self, given: Mapping[str, str], columns: StructType) -> None:
         options = given_options(given, "read")
+        check_batch(options)
         read = _given_origin(options)
         shape = arrow_schema(columns)
         messages = one_part(read.messages) if options.values["rows"] == "state" else read.messages

@@ -112,7 +112,12 @@ def _event_hashes(events: pa.RecordBatch) -> Hashes:
 
 OriginOf: TypeAlias = Callable[[GivenOptions], Origin]
 _HINT = "read it as another type with .schema(…), or set the option on-error=rows"
-_SHAPES = {"messages": MESSAGES, "events": DECODED}
+RANGES = pa.schema(
+    [("topic", pa.string()), ("partition", pa.int32()), ("start", pa.int64()), ("end", pa.int64())]
+)
+"""The fields of an ``OffsetRange``."""
+_SHAPES = {"messages": MESSAGES, "events": DECODED, "ranges": RANGES}
+_UNDECODED = ("messages", "ranges")
 
 
 def check_rows(options: GivenOptions) -> None:
@@ -133,8 +138,8 @@ def check_rows(options: GivenOptions) -> None:
     if kind == "state" and on_error(options) == "rows":
         what = "rows=state cannot be combined with on-error=rows"
         raise ArgumentError(what, argument="on-error", hint="a row needs all of its changes")
-    if kind == "messages" and options.values["duplicates"] == "drop":
-        what = "the option 'duplicates' has no effect with rows=messages"
+    if kind in _UNDECODED and options.values["duplicates"] == "drop":
+        what = f"the option 'duplicates' has no effect with rows={kind}"
         raise ArgumentError(what, argument="duplicates", hint="messages are not decoded")
 
 
@@ -147,6 +152,16 @@ def check_stream(options: GivenOptions) -> None:
     if options.values["rows"] == "state":
         what = "a stream has no rows=state"
         raise ArgumentError(what, argument="rows", hint="read rows=changes, and merge them into a table")
+
+
+def check_batch(options: GivenOptions) -> None:
+    """Check the rows of a batch query.
+
+    :raises ArgumentError: for rows that only a streaming query has.
+    """
+    if options.values["rows"] == "ranges":
+        what = "only a stream has rows=ranges"
+        raise ArgumentError(what, argument="rows", hint="read rows=messages, or use readStream")
 
 
 def columns_of(options: GivenOptions, origin: OriginOf) -> StructType:

@@ -7,6 +7,7 @@ message, and with ``duplicates=drop`` the highest resolved-ts before it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -17,7 +18,7 @@ from pyspark.sql.types import StructType
 from pyspark_ticdc.offsets import Partitions, ResolvedSearch
 from pyspark_ticdc.options import given_options
 from pyspark_ticdc.reader import TaskPartition, rows_of, source_of, topics_of
-from pyspark_ticdc.rows import check_stream, row_function
+from pyspark_ticdc.rows import RANGES, check_stream, row_function, selected
 from pyspark_ticdc.scenario_messages import ScenarioTopics
 from ticdc_producer.config import Changefeed
 from ticdc_producer.engine.local import local
@@ -155,8 +156,10 @@ class TicdcStreamReader(DataSourceStreamReader, TriggerAvailableNow):
         :raises TopicError: if some of its messages were removed.
         """
         (starts, resolved), (ends, _) = _positions(start), _positions(end)
-        starts = self._with_new_partitions(starts, ends)
-        read = self._origin_of(self._topics.starts(), starts, ends)
+        starts, first = self._with_new_partitions(starts, ends), self._topics.starts()
+        if self._options.values["rows"] == "ranges":
+            return [TaskPartition(partial(_range_rows, _ranges(first, starts, ends), self._columns))]
+        read = self._origin_of(first, starts, ends)
         rows = row_function(self._options, read, self._columns, partial(dict, resolved))
         shape = arrow_schema(self._columns)
         return [TaskPartition(source) for source in local(read.messages.map(rows, shape)).sources]
@@ -180,12 +183,7 @@ class TicdcStreamReader(DataSourceStreamReader, TriggerAvailableNow):
         :param first: the offset of the first message that each partition still has.
         :raises TopicError: if some of the messages were removed.
         """
-        ranges = [part for part in offset_ranges(dict(starts), ends) if part.start < part.end]
-        for part in ranges:
-            if part.start < first[part.topic, part.partition]:
-                what = f"messages from offset {part.start} were removed before they were read"
-                raise TopicError(what, topic=f"{part.topic}/{part.partition}", hint="raise retention.ms")
-        return self._topics.origin(ranges, self._table_descriptions(first, ends))
+        return self._topics.origin(_ranges(first, starts, ends), self._table_descriptions(first, ends))
 
     def _table_descriptions(self, first: Partitions, ends: Partitions) -> tuple[bytes, ...]:
         """Return the descriptions of tables in all messages before some offsets; each is read once."""
@@ -203,6 +201,26 @@ class TicdcStreamReader(DataSourceStreamReader, TriggerAvailableNow):
             self._descriptions = (*self._descriptions, *added)
             self._described.update(ends)
         return self._descriptions
+
+
+def _ranges(first: Partitions, starts: Partitions, ends: Partitions) -> list[OffsetRange]:
+    """Return the ranges between two offsets of each partition that have messages.
+
+    :param first: the offset of the first message that each partition still has.
+    :raises TopicError: if some of the messages were removed.
+    """
+    ranges = [part for part in offset_ranges(dict(starts), ends) if part.start < part.end]
+    for part in ranges:
+        if part.start < first[part.topic, part.partition]:
+            what = f"messages from offset {part.start} were removed before they were read"
+            raise TopicError(what, topic=f"{part.topic}/{part.partition}", hint="raise retention.ms")
+    return ranges
+
+
+def _range_rows(ranges: Sequence[OffsetRange], columns: StructType) -> Iterator[pa.RecordBatch]:
+    """Yield ranges as rows."""
+    rows = pa.RecordBatch.from_pylist([asdict(part) for part in ranges], RANGES)
+    return selected(columns, RANGES)(iter([rows]))
 
 
 def _stream_offset(offsets: Partitions, resolved: Mapping[tuple[str, int], int]) -> StreamOffset:

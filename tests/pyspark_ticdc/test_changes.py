@@ -203,11 +203,18 @@ def test_a_table_that_no_message_has(spark: SparkSession, folder: Path) -> None:
         ({"rows": "changes"}, "the option 'rows' requires the option 'table'"),
         ({"rows": "events", "table": "test.a"}, "the option 'table' has no effect with rows=events"),
         ({"rows": "messages", "duplicates": "drop"}, "the option 'duplicates' has no effect"),
+        ({"rows": "ranges", "duplicates": "drop"}, "the option 'duplicates' has no effect"),
         ({"rows": "changes", "table": "a"}, "'a' is no table"),
     ],
-    ids=["no table", "a table for events", "duplicates of messages", "no schema"],
+    ids=["no table", "a table for events", "duplicates of messages", "duplicates of ranges", "no schema"],
 )
 def test_options_without_effect(folder: Path, options: dict[str, str], error: str) -> None:
     with pytest.raises(ArgumentError) as refusal:
         DefaultSource(CaseInsensitiveDict({**options, "path": str(folder)})).schema()
     assert error in str(refusal.value)
+
+
+def test_a_batch_query_has_no_ranges(folder: Path) -> None:
+    source = DefaultSource(CaseInsensitiveDict({"path": str(folder), "rows": "ranges"}))
+    with pytest.raises(ArgumentError, match="only a stream has rows=ranges"):
+        source.reader(source.schema())

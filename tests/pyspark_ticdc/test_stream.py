@@ -83,6 +83,18 @@ def test_a_micro_batch_has_at_most_the_messages_of_the_option(uri: Callable[[str
     assert max(map(len, batches)) <= 4
 
 
+def test_the_ranges_of_micro_batches_are_the_whole_topic(uri: Callable[[str], str]) -> None:
+    topic = uri("source_ranges")
+    ticdc_producer.run("seed_t1", sink_uri=topic)
+    stream = MicroBatches(**{"sink-uri": topic}, rows="ranges", maxOffsetsPerTrigger="4")
+    batches = stream.read()
+    assert max(sum(row["end"] - row["start"] for row in batch) for batch in batches) <= 4
+    for partition, end in ((0, 5), (1, 10)):
+        own = [row for batch in batches for row in batch if row["partition"] == partition]
+        assert [row["topic"] for row in own] == ["source_ranges"] * len(own)
+        assert [0, *(row["end"] for row in own)] == [*(row["start"] for row in own), end]
+
+
 @pytest.mark.parametrize(
     "most", ["1", *(pytest.param(most, marks=pytest.mark.slow) for most in ("100", "1000000"))]
 )

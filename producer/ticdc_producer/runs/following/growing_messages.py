@@ -18,12 +18,13 @@ from ticdc_producer.engine.dataset import Dataset, EngineName
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.errors import SparkError
 from ticdc_producer.kafka.client import Brokers
-from ticdc_producer.model.shapes import MESSAGES, BatchFunction
+from ticdc_producer.model.shapes import BatchFunction
 from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS
 from ticdc_producer.runs.decode import names_protocol
 from ticdc_producer.runs.targets.existing_topics import brokers_of
 from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.kafka.follow import growing_topics
+from ticdc_producer.targets.kafka.read import OffsetRange, topic_rows
 from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
 from ticdc_producer.targets.kafka.topics import Offsets
 from ticdc_producer.targets.record_batches import TableDescriptions, with_table_schemas
@@ -94,7 +95,7 @@ def growing_messages(
     """
     if engine == "local":
         return local_batches(brokers_of(changefeed), offsets)
-    return micro_batches(sink_uri, changefeed.protocol, kafka_properties, offsets, most)
+    return micro_batches(sink_uri, changefeed, kafka_properties, offsets, most)
 
 
 def local_batches(brokers: Brokers, offsets: Offsets) -> Generator[Dataset | None, None, None]:
@@ -108,12 +109,15 @@ def local_batches(brokers: Brokers, offsets: Offsets) -> Generator[Dataset | Non
 
 
 def micro_batches(
-    sink_uri: str, protocol: str, kafka_properties: Iterable[str], offsets: Offsets, most: int
+    sink_uri: str, changefeed: Changefeed, kafka_properties: Iterable[str], offsets: Offsets, most: int
 ) -> Generator[Dataset | None, None, None]:
     """Yield the micro-batches of a query of Structured Streaming; None: it waits for messages.
 
-    A micro-batch ends when the next one is taken. The query begins at the offsets, because the follower
-    has a checkpoint of its own; the query's checkpoint is temporary.
+    The query gives the offsets of a micro-batch. A task reads the messages and decodes them at once: a source
+    of messages would hand them to the JVM, and the JVM to the task that decodes.
+
+    A micro-batch ends when the next one is taken. The query begins at the offsets, because the follower has a
+    checkpoint of its own; the query's checkpoint is temporary.
 
     :param most: messages of a micro-batch.
     :raises SparkError: if the query ends, and for a password in the sink URI, which Spark would show.
@@ -121,11 +125,14 @@ def micro_batches(
     from ticdc_producer.spark.session import spark_session
 
     session = spark_session()
-    from ticdc_producer.engine.spark import SparkDataset
+    from ticdc_producer.engine.spark import SparkEngine
 
+    engine, brokers = SparkEngine(session), brokers_of(changefeed)
     options = {
-        "sink-uri": sink_uri if names_protocol(sink_uri, None) else _with_protocol(sink_uri, protocol),
-        "rows": "messages",
+        "sink-uri": sink_uri
+        if names_protocol(sink_uri, None)
+        else _with_protocol(sink_uri, changefeed.protocol),
+        "rows": "ranges",
         "startingOffsets": _starting_offsets(offsets),
         "maxOffsetsPerTrigger": str(most),
         **dict(f"kafka.{setting}".split("=", 1) for setting in kafka_properties),
@@ -149,7 +156,8 @@ def micro_batches(
         try:
             while True:
                 with suppress(Empty):
-                    yield SparkDataset(frames.get(timeout=_WAIT_SECONDS), MESSAGES)
+                    rows = frames.get(timeout=_WAIT_SECONDS).collect()
+                    yield topic_rows(engine, brokers, [OffsetRange(**row.asDict()) for row in rows])
                     taken.release()
                     continue
                 _check(query)
