@@ -12,6 +12,7 @@ from ticdc_producer.errors import ChangefeedError
 URI = "kafka://127.0.0.1:9092/t?protocol=avro"
 REGISTRY = "&schema-registry=http://localhost:8081"
 SECRET = "hunter2"
+GLUE = {"registry-name": "r", "region": "us-east-1"}
 
 
 @pytest.mark.parametrize(
@@ -22,7 +23,7 @@ SECRET = "hunter2"
         ("&schema-registry=http://", {}, "schema-registry"),
         (REGISTRY, {"force-replicate": True}, "force-replicate"),
         (REGISTRY, {"integrity": {"integrity-check-level": "correctness"}}, "integrity-check-level"),
-        (REGISTRY, {"sink": {"kafka-config": {"glue-schema-registry-config": {"region": "x"}}}},
+        (REGISTRY, {"sink": {"kafka-config": {"glue-schema-registry-config": GLUE}}},
          "glue-schema-registry-config"),
         (REGISTRY, {"sink": {"dispatchers": [{"matcher": ["*.*"], "topic": "x_{table}"}]}}, "topic"),
         (REGISTRY, {"sink": {"kafka-config": {"large-message-handle": {
@@ -78,3 +79,18 @@ def test_other_protocols_ignore_options_of_avro() -> None:
     changefeed = resolve("kafka:///t?avro-enable-watermark=true")
     assert changefeed.warnings
     assert changefeed == resolve("kafka:///t").model_copy(update={"warnings": changefeed.warnings})
+
+
+@pytest.mark.parametrize("section", [{"region": "x"}, {**GLUE, "access-key": SECRET}, "r"])
+def test_a_section_of_glue_that_ticdc_refuses(section: object) -> None:
+    with pytest.raises(ChangefeedError) as error:
+        resolve(URI, {"sink": {"kafka-config": {"glue-schema-registry-config": section}}})
+    assert error.value.parameter == "sink.kafka-config.glue-schema-registry-config"
+    assert SECRET not in str(error.value)
+
+
+def test_glue_needs_no_other_registry() -> None:
+    glue = {**GLUE, "access-key": SECRET, "secret-access-key": SECRET}
+    changefeed = resolve(URI, {"sink": {"kafka-config": {"glue-schema-registry-config": glue}}})
+    assert (changefeed.glue_registry, changefeed.schema_registry) == ("r", "")
+    assert SECRET not in repr(changefeed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from uuid import UUID
 
 import fastavro
 import pytest
@@ -103,3 +104,19 @@ def test_avro_is_not_decoded_without_its_schemas(tmp_path: Path) -> None:
     (tmp_path / "lines.jsonl").write_text("")
     with pytest.raises(ChangefeedError, match="schemas"):
         list(decode(file=tmp_path / "lines.jsonl", protocol="avro"))
+
+
+def test_schemas_have_the_uuids_of_glue(tmp_path: Path) -> None:
+    """Its service is not asked, and no secret is stored."""
+    config = {"sink": {"kafka-config": {"glue-schema-registry-config": {
+        "registry-name": "r", "region": "us-east-1", "access-key": "AKIA", "secret-access-key": "hunter2",
+    }}}}  # fmt: skip
+    out = tmp_path / "golden"
+    report = ticdc_producer.run("seed_t1", sink_uri="kafka:///t?protocol=avro", config=config, out=out)
+    assert report.ok, report.to_json()
+    ids = [json.loads(line)["id"] for line in (out / "schemas.jsonl").read_text().splitlines()]
+    assert [UUID(number).version for number in ids] == [5] * len(ids)
+    assert ticdc_producer.verify(folder=out, scenario="seed_t1").ok
+    assert all(event["kind"] == "row" for event in decode(folder=out))
+    files = [file.read_bytes() for file in out.rglob("*") if file.is_file()]
+    assert not any(b"hunter2" in content or b"AKIA" in content for content in files)

@@ -43,6 +43,7 @@ class Changefeed(BaseModel):
         never written to a manifest.
     :param schema_registry: URL of Avro's registry, or empty; it may hold a password and is never written to
         a manifest.
+    :param glue_registry: name of Avro's registry of AWS Glue, or empty.
     :param plugin_options: parameters that only a protocol of another package has, by name.
     :param warnings: settings that TiCDC accepts and logs a warning about.
     :param sets_partition_num: whether ``partition-num`` is set; otherwise a topic that exists decides.
@@ -134,6 +135,7 @@ class Changefeed(BaseModel):
     client: Mapping[str, str] = Field(default_factory=dict, exclude=True, repr=False)
     pulsar: PulsarSection | None = Field(default=None, exclude=True, repr=False)
     schema_registry: str = Field(default="", exclude=True, repr=False)
+    glue_registry: str = Field(default="", exclude=True)
     plugin_options: Mapping[str, Plain] = Field(default_factory=dict, exclude=True)
     warnings: tuple[str, ...] = ()
     sets_partition_num: bool = Field(default=True, exclude=True)

@@ -121,6 +121,7 @@ def _changefeed(
         client={**_client_id(values), **properties},
         pulsar=pulsar,
         schema_registry=str(values["schema-registry"] or ""),
+        glue_registry=str(values["glue-schema-registry-config"] or ""),
         sets_partition_num="partition-num" in options.given,
         plugin_options={name: values[name] for name in of_codec},
         warnings=tuple(warnings),

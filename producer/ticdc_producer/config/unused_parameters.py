@@ -53,7 +53,6 @@ _PULSAR_CONFIG = UnusedSection((
     "oauth2.oauth2-issuer-url", "oauth2.oauth2-audience", "oauth2.oauth2-private-key",
     "oauth2.oauth2-client-id", "oauth2.oauth2-scope", "output-raw-change-event",
 ))  # fmt: skip
-_GLUE = UnusedSection(("registry-name", "region", "access-key", "secret-access-key", "token"))
 
 
 def _ignored(
@@ -160,8 +159,6 @@ _ELSEWHERE = (
     _ignored("active-active-sync-stats-interval", GoDuration(low_ms=0), _MYSQL,
             file_key="active-active-sync-stats-interval"),
     _ignored("send-all-bootstrap-at-start", Boolean(), _SIMPLE, file_key="sink.send-all-bootstrap-at-start"),
-    _ignored("glue-schema-registry-config", _GLUE, "an option of Avro; refused with Avro",
-            file_key=KAFKA + "glue-schema-registry-config"),
 )  # fmt: skip
 
 WITHOUT_EFFECT = (*_CLIENT, *_PROGRAM, *_STORAGE, *_ELSEWHERE)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, cast
+from uuid import UUID
 
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.hints import nearest
@@ -22,6 +23,19 @@ if TYPE_CHECKING:  # not every command reads Arrow columns
 Part: TypeAlias = Literal["key", "value"]
 SchemaIDs: TypeAlias = Mapping[tuple[Part, str], int]
 """Part and schema to id."""
+MAX_SCHEMA_NUMBER = (1 << 32) - 1
+"""The highest id of Confluent's registry. Higher ids are UUIDs of AWS Glue, as numbers."""
+
+
+def schema_id_text(schema_id: int) -> str:
+    """Return a schema id as its registry writes it.
+
+    >>> schema_id_text(7), schema_id_text(7 << 100)
+    ('7', '00000070-0000-0000-0000-000000000000')
+    """
+    return str(schema_id) if schema_id <= MAX_SCHEMA_NUMBER else str(UUID(int=schema_id))
+
+
 Options: TypeAlias = Mapping[str, object]
 """Options of a codec by name, as its options class spells them, and ``INPUTS``."""
 

@@ -23,7 +23,7 @@ from ticdc_producer.model.parameter import SinkKind
 from ticdc_producer.pipeline.control_events import ResolvedPlan
 from ticdc_producer.pipeline.event_stream import StreamPlan, key_updates
 from ticdc_producer.protocols import registry
-from ticdc_producer.protocols.avro.schemas import assign_ids
+from ticdc_producer.protocols.avro.schemas import assign_ids, assign_uuids
 from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.protocols.spec import Options, Schema, SchemaIDs
 from ticdc_producer.protocols.wire_digests import WireDigests
@@ -223,7 +223,9 @@ class Job:
 
     @property
     def _ids(self) -> SchemaIDs:
-        return assign_ids(self.schemas) if self.schema_ids is None else self.schema_ids
+        if self.schema_ids is not None:
+            return self.schema_ids
+        return (assign_uuids if self.changefeed.glue_registry else assign_ids)(self.schemas)
 
     @property
     def _id_option(self) -> dict[str, object]:

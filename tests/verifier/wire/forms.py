@@ -11,7 +11,7 @@ from tests.protocols.simple_avro_schema import MESSAGE
 from tests.verifier.wire import avro_text, binary, craft_text, csv_text, json_text, proto_text
 from tests.verifier.wire.json_text import JSONArray, JSONObject
 from tests.verifier.wire.tree import Array, Fixed, Literal, Node, Object
-from ticdc_producer.protocols.avro.names import HEAD
+from ticdc_producer.protocols.avro.names import head_size, schema_id_of
 
 Part = bytes | None
 
@@ -141,9 +141,10 @@ def avro_form(schemas: Mapping[int, str]) -> Form:
         if data[:1] != b"\0":
             body = json_text.parsed(data[1:]) if data[1:2] == b"{" else Fixed(data[1:])
             return Object([*head, ["body", body]], fixed=True)
-        number = int.from_bytes(data[1:HEAD], "big")
-        record = avro_text.AvroReader(data[HEAD:], json.loads(schemas[number])).root
-        return Object([*head, ["id", Fixed(data[1:HEAD])], ["record", record]], fixed=True)
+        number, start = schema_id_of(data), head_size(data)
+        assert number is not None
+        record = avro_text.AvroReader(data[start:], json.loads(schemas[number])).root
+        return Object([*head, ["id", Fixed(data[1:start])], ["record", record]], fixed=True)
 
     return Form(
         lambda key, value: _pair(parsed(key), parsed(value)),

@@ -25,8 +25,15 @@ from ticdc_producer.model.event import (
 )
 from ticdc_producer.model.tso import MAX_TS
 from ticdc_producer.protocols.avro.field_reader import AvroCursor, BadSchema
-from ticdc_producer.protocols.avro.names import DDL, DELETE, HEAD, MAGIC, WATERMARK
+from ticdc_producer.protocols.avro.names import (
+    DDL,
+    DELETE,
+    WATERMARK,
+    head_size,
+    schema_id_of,
+)
 from ticdc_producer.protocols.avro.records import RecordReader, RecordRow, record_reader
+from ticdc_producer.protocols.spec import schema_id_text
 from ticdc_producer.protocols.wire import json_form
 
 
@@ -102,35 +109,36 @@ class AvroDecoder:
             yield control
             return
         key_part = None if key is None else self._part(key, "key")
-        if key_part is not None and (value is None or value[:1] == bytes((DELETE,))):
+        if key_part is not None and (value is None or _is_delete(value)):
             yield _delete(*key_part, 0 if value is None else _ts_of(value, "DELETE"))
         elif value is not None:
-            yield _row_event(key_part, self._part(value, "value"))
+            start = 0 if key is None else head_size(key)
+            yield _row_event(key_part, self._part(value, "value"), start)
 
     def _part(self, data: bytes, part: str) -> tuple[RecordReader, RecordRow]:
         schema_id = schema_id_of(data)
         if schema_id is None:
-            raise DecodeError("AVRO-HEAD", "a byte 0 and the id of a schema", part=part, byte=0)
+            raise DecodeError("AVRO-HEAD", "a header with the id of a schema", part=part, byte=0)
         if schema_id not in self._readers:
             self._readers[schema_id] = self._load_reader(schema_id, part)
         reader = self._readers[schema_id]
-        return reader, reader.row(AvroCursor(data, part, HEAD))
+        return reader, reader.row(AvroCursor(data, part, head_size(data)))
 
     def _load_reader(self, schema_id: int, part: str) -> RecordReader:
         schema = self._schema_of(schema_id)
         if schema is None:
-            raise DecodeError("AVRO-SCHEMA-ID", f"an id of the registry, not {schema_id},", part=part, byte=1)
+            what = f"an id of the registry, not {schema_id_text(schema_id)},"
+            raise DecodeError("AVRO-SCHEMA-ID", what, part=part, byte=1)
         try:
             return record_reader(schema, self._time_zone)
         except BadSchema as bad:
             raise DecodeError(
-                "AVRO-SCHEMA", f"{bad.expected} as schema {schema_id}", part=part, byte=1
+                "AVRO-SCHEMA", f"{bad.expected} as schema {schema_id_text(schema_id)}", part=part, byte=1
             ) from None
 
 
-def schema_id_of(data: bytes) -> int | None:
-    """Return the schema id of a message part; None if it does not have one."""
-    return int.from_bytes(data[1:HEAD], "big") if len(data) >= HEAD and data[0] == MAGIC else None
+def _is_delete(value: bytes) -> bool:
+    return value[:1] == bytes((DELETE,)) and schema_id_of(value) is None
 
 
 def wire_form(schema_of: SchemaOf) -> Callable[[bytes], object]:
@@ -147,8 +155,8 @@ def wire_form(schema_of: SchemaOf) -> Callable[[bytes], object]:
             return part.hex()
         if number not in schemas:
             text = schema_of(number)
-            schemas[number] = number if text is None else json_form(text.encode())
-        return {"schema": schemas[number], "record": part[HEAD:].hex()}
+            schemas[number] = schema_id_text(number) if text is None else json_form(text.encode())
+        return {"schema": schemas[number], "record": part[head_size(part) :].hex()}
 
     return form
 
@@ -161,15 +169,21 @@ def _delete(reader: RecordReader, row: RecordRow, commit_ts: int) -> RowEvent:
     return _event(reader, Op.DELETE, columns, commit_ts, before=row.values, after=None)
 
 
-def _row_event(key: tuple[RecordReader, RecordRow] | None, value: tuple[RecordReader, RecordRow]) -> RowEvent:
+def _row_event(
+    key: tuple[RecordReader, RecordRow] | None, value: tuple[RecordReader, RecordRow], start: int
+) -> RowEvent:
+    """Return the event of a row.
+
+    :param start: position of the record in the key.
+    """
     reader, row = value
-    columns, op = _columns(reader, _key_names(key, reader, row)), row.op or Op.INSERT
+    columns, op = _columns(reader, _key_names(key, reader, row, start)), row.op or Op.INSERT
     after = None if op == Op.DELETE else row.values
     return _event(reader, op, columns, row.commit_ts, before=row.before, after=after, checksum=row.checksum)
 
 
 def _key_names(
-    key: tuple[RecordReader, RecordRow] | None, reader: RecordReader, row: RecordRow
+    key: tuple[RecordReader, RecordRow] | None, reader: RecordReader, row: RecordRow, start: int
 ) -> frozenset[str]:
     """Return the names of the key columns.
 
@@ -181,7 +195,7 @@ def _key_names(
     if (key_reader.schema, key_reader.table) != (reader.schema, reader.table):
         raise DecodeError("AVRO-KEY", "a key of the value's table", part="key", byte=1)
     if any(name not in row.values or row.values[name] != value for name, value in key_row.values.items()):
-        raise DecodeError("AVRO-KEY", "columns and values that the value has too", part="key", byte=HEAD)
+        raise DecodeError("AVRO-KEY", "columns and values that the value has too", part="key", byte=start)
     return frozenset(key_row.values)
 
 

@@ -47,9 +47,9 @@ from ticdc_producer.protocols.avro import plan as binary
 from ticdc_producer.protocols.avro.names import (
     DDL,
     DELETE,
-    MAGIC,
     WATERMARK,
     Part,
+    head,
     sanitized,
     tidb_type,
     type_text,
@@ -245,7 +245,7 @@ class AvroEncoder:
     def _head(self, table: TableInfo, part: Part) -> bytes:
         if (table, part) not in self._heads:
             number = self._schema_id(table, part, schema_of(part, table, self.options))
-            self._heads[table, part] = bytes((MAGIC,)) + number.to_bytes(4, "big")
+            self._heads[table, part] = head(number)
         return self._heads[table, part]
 
     def _notes(

@@ -12,13 +12,45 @@ from typing import Literal, TypeAlias
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, STRINGS, MySQLType
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.spec import MAX_SCHEMA_NUMBER
 
-MAGIC, DDL, WATERMARK, DELETE = 0, 1, 2, 3
+_MAGIC, DDL, WATERMARK, DELETE = 0, 1, 2, 3
 """First byte of a message part: a record, and what only TiCDC's own tests have: DDL and watermark messages,
 and in TiCDC new architecture the commit-ts of a delete."""
 
-HEAD = 5
-"""Size of the header before the record: ``MAGIC`` and the schema id, big-endian."""
+_HEAD, _UUID_BYTES = 5, 16
+_GLUE = b"\x03\x00"
+"""The version of AWS Glue's header, and no compression. A delete that begins with ``DELETE`` is shorter."""
+_GLUE_HEAD = len(_GLUE) + _UUID_BYTES
+
+
+def head(schema_id: int) -> bytes:
+    """Return the header before a record.
+
+    That of Confluent has a byte 0 and the id. That of AWS Glue has the UUID of the schema's version. Source:
+    ticdc ``pkg/sink/codec/avro/{confluent,glue}_schema_registry.go`` (``getMsgHeader``).
+
+    >>> head(7).hex(), head(7 << 100).hex()
+    ('0000000007', '030000000070000000000000000000000000')
+    """
+    if schema_id <= MAX_SCHEMA_NUMBER:
+        return bytes((_MAGIC,)) + schema_id.to_bytes(_HEAD - 1, "big")
+    return _GLUE + schema_id.to_bytes(_UUID_BYTES, "big")
+
+
+def schema_id_of(data: bytes) -> int | None:
+    """Return the schema id in the header of a message part; None if it does not have one."""
+    if len(data) >= _HEAD and data[0] == _MAGIC:
+        return int.from_bytes(data[1:_HEAD], "big")
+    if len(data) >= _GLUE_HEAD and data.startswith(_GLUE):
+        return int.from_bytes(data[len(_GLUE) : _GLUE_HEAD], "big")
+    return None
+
+
+def head_size(data: bytes) -> int:
+    """Return the number of bytes before the record of a message part."""
+    return _GLUE_HEAD if data.startswith(_GLUE) else _HEAD
+
 
 OP, COMMIT_TS, PHYSICAL = "_tidb_op", "_tidb_commit_ts", "_tidb_commit_physical_time"
 """Fields of the TiDB extension: operation, commit-ts, and the milliseconds of the commit-ts."""

@@ -14,6 +14,7 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
+from uuid import UUID, uuid5
 
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
@@ -232,6 +233,17 @@ def assign_ids(schemas_to_register: Sequence[Schema]) -> SchemaIDs:
     texts = dict.fromkeys(entry.schema for entry in schemas_to_register)
     ids = {text: number for number, text in enumerate(texts, 1)}
     return {(entry.part, entry.schema): ids[entry.schema] for entry in schemas_to_register}
+
+
+_GLUE_IDS = UUID("5bd1c0a2-6a0d-5f0e-9d5c-2a8f3f1f7a11")
+
+
+def assign_uuids(schemas_to_register: Sequence[Schema]) -> SchemaIDs:
+    """Assign UUIDs to schemas, as AWS Glue does to their versions; they follow from subject and schema."""
+    return {
+        (entry.part, entry.schema): uuid5(_GLUE_IDS, f"{entry.subject}\n{entry.schema}").int
+        for entry in schemas_to_register
+    }
 
 
 def schema_id_lookup(ids: SchemaIDs) -> SchemaID:

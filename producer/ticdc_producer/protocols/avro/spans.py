@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Literal
 
 from ticdc_producer.errors import DecodeError
-from ticdc_producer.protocols.avro.decoder import SchemaOf, schema_id_of
+from ticdc_producer.protocols.avro.decoder import SchemaOf
 from ticdc_producer.protocols.avro.field_reader import AvroCursor, BadSchema
-from ticdc_producer.protocols.avro.names import BEFORE, HEAD
+from ticdc_producer.protocols.avro.names import BEFORE, head_size, schema_id_of
 from ticdc_producer.protocols.avro.records import RecordReader, record_reader
 from ticdc_producer.protocols.spans import ByteSpan, ImageName
+from ticdc_producer.protocols.spec import schema_id_text
 
 _Part = Literal["key", "value"]
 
@@ -25,7 +26,8 @@ def avro_spans(key: bytes | None, value: bytes | None, schema_of: SchemaOf) -> I
     for part, data, image in parts:
         schema_id = None if data is None else schema_id_of(data)
         if data is not None and schema_id is not None:
-            yield ByteSpan(part=part, start=1, end=HEAD, name=f"schema {schema_id}", event=-1)
+            name = f"schema {schema_id_text(schema_id)}"
+            yield ByteSpan(part=part, start=1, end=head_size(data), name=name, event=-1)
             yield from _record(part, data, image, schema_of(schema_id))
 
 
@@ -33,7 +35,7 @@ def _record(part: _Part, data: bytes, image: ImageName, schema: str | None) -> I
     if schema is None:
         return
     try:
-        reader, cursor = record_reader(schema), AvroCursor(data, part, HEAD)
+        reader, cursor = record_reader(schema), AvroCursor(data, part, head_size(data))
         yield from _image(part, cursor, reader, image)
         if BEFORE in reader.own and cursor.branch():
             yield from _image(part, cursor, reader, "before")

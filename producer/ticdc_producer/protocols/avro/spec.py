@@ -7,12 +7,13 @@ Source: tiflow ``pkg/sink/codec/common/config.go`` (``Validate``), ``pkg/config/
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from ticdc_producer.errors import ChangefeedError
-from ticdc_producer.model.option_type import Boolean, Choice, Plain, Secret
-from ticdc_producer.model.parameter import CODEC, Parameter
+from ticdc_producer.model.option_type import Boolean, Choice, Plain, Secret, UnusedSection
+from ticdc_producer.model.parameter import CODEC, Parameter, SinkKind
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.row_options import AvroOptions
@@ -40,18 +41,37 @@ def check_changefeed(options: Mapping[str, Plain], topics: Sequence[str], reache
             parameter="force-replicate",
             hint="a table without a handle key has no message key",
         )
-    if options.get(_GLUE):
-        hint = "registries are reached as Confluent's: use schema-registry"
-        what = f"protocol {options['protocol']} with {_GLUE} is not simulated"
-        raise ChangefeedError(what, parameter=_GLUE, hint=hint)
     for topic in topics:
         if "{" in topic and not ("{schema}" in topic and "{table}" in topic):
             what = f"topic expression {topic!r} of protocol {options['protocol']} lacks a placeholder"
             raise ChangefeedError(what, parameter="topic", hint="Avro requires both {schema} and {table}")
-    _check_registry(str(options["protocol"]), str(options["schema-registry"] or ""), reaches_kafka)
+    url = str(options["schema-registry"] or "")
+    if options[_GLUE] and url:
+        what = f"protocol {options['protocol']} has one registry: schema-registry or {_GLUE}"
+        raise ChangefeedError(what, parameter=_GLUE, hint="leave one out")
+    if not options[_GLUE]:
+        _check_registry(str(options["protocol"]), url, reaches_kafka)
 
 
 _GLUE = "glue-schema-registry-config"
+
+
+@dataclass(frozen=True, slots=True)
+class GlueRegistry(UnusedSection):
+    """The section of AWS Glue's registry. Its value is the registry's name, so that no secret is stored.
+
+    Source: ticdc ``pkg/config/sink.go`` (``GlueSchemaRegistryConfig.Validate``).
+    """
+
+    def check(self, value: object) -> object:
+        UnusedSection.check(self, value)
+        section = cast("Mapping[str, object]", value)
+        for key in ("registry-name", "region"):
+            if not isinstance(section.get(key), str) or not section[key]:
+                raise ValueError(f"it needs {key}")
+        if section.get("access-key") and not section.get("secret-access-key"):
+            raise ValueError("access-key needs secret-access-key")
+        return section["registry-name"]
 
 
 def _check_registry(protocol: str, url: str, reaches_kafka: bool) -> None:
@@ -96,7 +116,7 @@ def _schemas(
 
 
 def id_in(part: bytes) -> int | None:
-    from ticdc_producer.protocols.avro.decoder import schema_id_of
+    from ticdc_producer.protocols.avro.names import schema_id_of
 
     return schema_id_of(part)
 
@@ -150,6 +170,16 @@ SCHEMA_REGISTRY = Parameter(
     of_client=True,
     effect="URL of the registry that stores Avro's schemas; it may contain user and password.",
 )
+GLUE_REGISTRY = Parameter(
+    name=_GLUE,
+    value=GlueRegistry(("registry-name", "region", "access-key", "secret-access-key", "token")),
+    file_key=f"sink.kafka-config.{_GLUE}",
+    in_uri=False,
+    of_client=True,
+    sinks=(SinkKind.KAFKA,),
+    effect="Messages name their schemas as with AWS Glue, by UUIDs. This tool assigns them: it does not ask "
+    "Glue.",
+)
 
 
 SPEC = ProtocolSpec(
@@ -173,6 +203,7 @@ SPEC = ProtocolSpec(
             effect="Values have the old image and the operation, and deletes have values.",
         ),
         SCHEMA_REGISTRY,
+        GLUE_REGISTRY,
     ),
     sends_ddl=sends_ddl,
     schemas=RegisteredSchemas(of_tables=_schemas, id_in=id_in),

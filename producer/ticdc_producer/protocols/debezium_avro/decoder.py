@@ -15,10 +15,11 @@ from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Op, ResolvedEvent, RowEvent, Value
 from ticdc_producer.model.tso import MAX_TS, physical
 from ticdc_producer.model.values.temporal_text import zone_of
-from ticdc_producer.protocols.avro.decoder import SchemaOf, schema_id_of
+from ticdc_producer.protocols.avro.decoder import SchemaOf
 from ticdc_producer.protocols.avro.field_reader import AvroCursor, BadSchema
-from ticdc_producer.protocols.avro.names import HEAD, Part
+from ticdc_producer.protocols.avro.names import Part, head_size, schema_id_of
 from ticdc_producer.protocols.debezium_avro.records import JSON, Image, MessageReader, message_reader
+from ticdc_producer.protocols.spec import schema_id_text
 
 _OPS = {"c": Op.INSERT, "u": Op.UPDATE, "d": Op.DELETE}
 _PROTOCOL = "DEBEZIUM-AVRO"
@@ -35,7 +36,7 @@ class _Message:
     members: Mapping[str, JSON] = field(default_factory=dict)
 
     def error(self, code: str, expected: str) -> DecodeError:
-        self.cursor.position = HEAD
+        self.cursor.position = head_size(self.cursor.data)
         return self.cursor.error(code, expected)
 
 
@@ -60,11 +61,11 @@ class DebeziumAvroDecoder:
             yield _event(of_key, self._message(value, "value"))
 
     def _message(self, data: bytes, part: Part) -> _Message:
-        cursor = AvroCursor(data, part, HEAD, _PROTOCOL)
+        cursor = AvroCursor(data, part, head_size(data), _PROTOCOL)
         message, number = _Message(cursor), schema_id_of(data)
         if number is None:
             cursor.position = 0
-            raise cursor.error("HEAD", "a byte 0 and the id of a schema")
+            raise cursor.error("HEAD", "a header with the id of a schema")
         if (number, part) not in self._readers:
             self._readers[number, part] = self._load_reader(number, part, cursor)
         try:
@@ -78,12 +79,12 @@ class DebeziumAvroDecoder:
         cursor.position = 1
         schema = self._schema_of(number)
         if schema is None:
-            raise cursor.error("SCHEMA-ID", f"an id of the registry, not {number},")
+            raise cursor.error("SCHEMA-ID", f"an id of the registry, not {schema_id_text(number)},")
         try:
             reader = message_reader(schema, self._zone, of_key=part == "key")
         except BadSchema as bad:
-            raise cursor.error("SCHEMA", f"{bad.expected} as schema {number}") from None
-        cursor.position = HEAD
+            raise cursor.error("SCHEMA", f"{bad.expected} as schema {schema_id_text(number)}") from None
+        cursor.position = head_size(cursor.data)
         return reader
 
 

@@ -21,7 +21,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import LOGICAL_BITS, physical
 from ticdc_producer.protocols.arrow_text import Fragment, as_int64, concat
 from ticdc_producer.protocols.avro import plan as binary
-from ticdc_producer.protocols.avro.names import MAGIC, Part
+from ticdc_producer.protocols.avro.names import Part, head
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.debezium.ddl import ddl_message
 from ticdc_producer.protocols.debezium.schemas import DDL_KEY_SCHEMA
@@ -169,7 +169,7 @@ class DebeziumAvroEncoder:
                 table=table,
                 hint="the option schema_ids has an id for each schema",
             )
-        return bytes((MAGIC,)) + number.to_bytes(4, "big")
+        return head(number)
 
     def _source(self, ts: int) -> JSON:
         cluster = self.options.cluster_id

@@ -8,9 +8,9 @@ from functools import partial
 from typing import TypeAlias
 
 from ticdc_producer.errors import DecodeError
-from ticdc_producer.protocols.avro.decoder import SchemaOf, schema_id_of
+from ticdc_producer.protocols.avro.decoder import SchemaOf
 from ticdc_producer.protocols.avro.field_reader import AvroCursor, BadSchema
-from ticdc_producer.protocols.avro.names import HEAD
+from ticdc_producer.protocols.avro.names import head_size, schema_id_of
 from ticdc_producer.protocols.debezium_avro.records import MessageReader, is_row, message_reader
 from ticdc_producer.protocols.wire import json_form
 
@@ -49,19 +49,19 @@ def _record_form(schema: str) -> RecordForm:
 
 def _without_clock(part: bytes) -> dict[str, object]:
     """Return the bytes of a row without ``ts_ms``, which ends them."""
-    end = len(part) - 1
-    while end > HEAD and part[end - 1] >= _CONTINUED:
+    start, end = head_size(part), len(part) - 1
+    while end > start and part[end - 1] >= _CONTINUED:
         end -= 1
-    return {"record": part[HEAD:end].hex(), "ts_ms": 0}
+    return {"record": part[start:end].hex(), "ts_ms": 0}
 
 
 def _members(read: MessageReader, part: bytes) -> dict[str, object]:
     try:
-        members = read(AvroCursor(part, "value", HEAD))
+        members = read(AvroCursor(part, "value", head_size(part)))
     except (DecodeError, RecursionError):
         return _whole(part)
     return {"record": {**members, "ts_ms": 0}}
 
 
 def _whole(part: bytes) -> dict[str, object]:
-    return {"record": part[HEAD:].hex()}
+    return {"record": part[head_size(part) :].hex()}

@@ -27,6 +27,7 @@ from ticdc_producer.protocols.arrow_text import (
     surrounded,
 )
 from ticdc_producer.protocols.go_json import JSONStrings
+from ticdc_producer.protocols.spec import MAX_SCHEMA_NUMBER, schema_id_text
 
 _SHORT = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 _LONG = {chr(code): f"\\u{code:04x}" for code in (*range(0x20), 0x85, 0x2028, 0x2029)}
@@ -176,4 +177,7 @@ def schema_lines(schemas: Mapping[int, str]) -> bytes:
 
     :param schemas: by the schema id in the messages.
     """
-    return lines({"id": number, "schema": schema} for number, schema in sorted(schemas.items()))
+    return lines(
+        {"id": number if number <= MAX_SCHEMA_NUMBER else schema_id_text(number), "schema": schema}
+        for number, schema in sorted(schemas.items())
+    )

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from hashlib import file_digest
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, TypeAlias, TypeVar
+from typing import Annotated, Any, BinaryIO, TypeAlias, TypeVar, cast
+from uuid import UUID
 
 import msgspec
 
@@ -132,10 +133,15 @@ def schemas(folder: Path) -> dict[int, str]:
         for number, line in enumerate(lines, start=1):
             try:
                 entry = json.loads(line)
-                by_id[int(entry["id"])] = str(entry["schema"])
+                by_id[_schema_id(entry["id"])] = str(entry["schema"])
             except (ValueError, KeyError, TypeError, RecursionError):
                 raise FolderError("this line is not a schema", path=f"{path}:{number}") from None
     return by_id
+
+
+def _schema_id(value: object) -> int:
+    """Return an id of Confluent's registry, or the number of a UUID of AWS Glue."""
+    return UUID(value).int if isinstance(value, str) else int(cast("int", value))
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -113,6 +113,8 @@ def schemas_of_registry(changefeed: Changefeed) -> Callable[[int], str | None]:
     """
     if not changefeed.schema_registry:
         what, hint = "Avro messages cannot be decoded without schemas", "name the schema registry"
+        if changefeed.glue_registry:
+            hint = "AWS Glue is not reached: verify with the scenario, or decode the golden folder"
         raise ChangefeedError(what, parameter="schema-registry", hint=hint)
     return partial(_schema, changefeed.schema_registry)
 
