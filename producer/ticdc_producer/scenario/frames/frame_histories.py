@@ -81,9 +81,12 @@ def _completed(plan: FramePlan, batches: Batches) -> Batches:
         if batch.num_rows:
             known = batch if last is None else pa.concat_batches([last, batch])
             start = known.num_rows - batch.num_rows
-            replacements = _replacements(known, replaced)[start:]
+            replacements = None
+            if plan.versions_with_hidden_ids:
+                replacements = _replacements(known, replaced)[start:]
+                replaced = int(replacements[-1])
             yield _with_previous(plan, known, start, replacements)
-            last, replaced = batch.slice(batch.num_rows - 1), int(replacements[-1])
+            last = batch.slice(batch.num_rows - 1)
 
 
 def _replacements(changes: pa.RecordBatch, before: int) -> Numbers:
@@ -105,12 +108,12 @@ def _replacements(changes: pa.RecordBatch, before: int) -> Numbers:
 
 
 def _with_previous(
-    plan: FramePlan, known: pa.RecordBatch, start: int, replacements: Numbers
+    plan: FramePlan, known: pa.RecordBatch, start: int, replacements: Numbers | None
 ) -> pa.RecordBatch:
     """Return changes with the rows before them, without the rows that were there before the frame.
 
     :param known: the changes, from ``start`` on, and the one before them.
-    :param replacements: of the changes, see :func:`_replacements`.
+    :param replacements: of the changes, see :func:`_replacements`; None: no table has hidden ids.
     """
     changes = known.slice(start)
     check = _Check(plan, known, start)
@@ -130,7 +133,7 @@ def _with_previous(
     return complete_changes if pc.all(given).as_py() else complete_changes.filter(given)
 
 
-def _mutation_keys(plan: FramePlan, changes: pa.RecordBatch, replacements: Numbers) -> pa.Array:
+def _mutation_keys(plan: FramePlan, changes: pa.RecordBatch, replacements: Numbers | None) -> pa.Array:
     """Return the row keys of changes, by which a transaction's changes are collapsed and ordered.
 
     These are the keys of the hidden ids, where they are known. Where they are not, a row that a transaction
@@ -138,10 +141,14 @@ def _mutation_keys(plan: FramePlan, changes: pa.RecordBatch, replacements: Numbe
     TiCDC sends a delete and an insert, not an update.
     """
     keys, ids = changes.column("row_key"), changes.column("row_id").to_numpy()
-    unknown = np.isin(changes.column("table_version").to_numpy(), plan.versions_with_hidden_ids)
     if plan.canonical:
-        keys, unknown = pc.if_else(pa.array(ids != 0), handle_keys(ids), keys), unknown & (ids == 0)
-    again = unknown & (replacements > 0)
+        keys = pc.if_else(pa.array(ids != 0), handle_keys(ids), keys)
+    if replacements is None:
+        return keys
+    again = np.isin(changes.column("table_version").to_numpy(), plan.versions_with_hidden_ids)
+    again &= replacements > 0
+    if plan.canonical:
+        again &= ids == 0
     if not again.any():
         return keys
     suffixes = pc.if_else(
