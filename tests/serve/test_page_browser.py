@@ -117,6 +117,14 @@ def test_folded_json_keeps_the_digits_of_long_numbers(page: Browser) -> None:
     assert page.text(".hexdump .hex").startswith("7b 22 69 64 22")
 
 
+def test_the_chosen_form_stays_for_the_next_message(page: Browser) -> None:
+    _select(page, "update")
+    page.click('.bytes-of .bytes:last-of-type [data-form="hex"]')
+    _select(page, "delete")
+    assert page.text('.bytes-of .bytes:last-of-type [aria-pressed="true"]') == "hex"
+    page.click('.bytes-of .bytes:last-of-type [data-form="text"]')
+
+
 def test_problems_are_at_their_line_and_the_stream_stays(page: Browser) -> None:
     page.type_text(SQL + "INSERT INTO orders VALUES ('x', 'y', 1);\n")
     assert "Incorrect integer value" in page.until_text("#problems", "line 5")

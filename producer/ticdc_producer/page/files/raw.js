@@ -157,6 +157,9 @@ export function treeView(tree) {
   return h('div', { class: 'raw tree', tabindex: '0' }, render(null, tree, 0))
 }
 
+/** The form that was chosen last, by title. It stays when messages are shown again, or others. */
+const chosen = new Map()
+
 /**
  * Show a key or value, with a choice of its forms.
  * @param {string} title @param {Content | null} content @param {Span[]} spans
@@ -176,14 +179,15 @@ export function rawPanel(title, content, spans) {
   }
   const names = content.text !== undefined && /^\s*[{[]/.test(content.text) ? ['text', 'folded', 'hex'] : ['text', 'hex']
   const buttons = names.map((name) => h('button', {
-    type: 'button', 'data-form': name, onclick: () => show(name),
+    type: 'button', 'data-form': name, onclick: () => { chosen.set(title, name); show(name) },
   }, name))
   /** @param {string} name */
   function show(name) {
     body.replaceChildren(forms[name]())
     for (const button of buttons) button.setAttribute('aria-pressed', String(button.dataset.form === name))
   }
-  show(binary ? 'hex' : 'text')
+  const form = chosen.get(title)
+  show(names.includes(form) ? form : binary ? 'hex' : 'text')
   return h('section', { class: 'bytes' },
     h('h4', {}, title, h('span', { class: 'null' }, ` ${content.size} bytes${cut ? `, the first ${bytes.length} are shown` : ''}`),
       bytes.length > 0 && h('span', { class: 'forms', role: 'group', 'aria-label': `Form of the ${title}` }, buttons)),
