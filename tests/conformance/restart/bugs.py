@@ -32,6 +32,7 @@ class RestartBug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     :param source: the users' thread with a bug of this kind; empty for one of our own.
     :param does: why the consumer is wrong, if the name does not say it.
+    :param lacks: of a bug that the random histories do not find, what they lack.
     """
 
     name: str
@@ -39,6 +40,7 @@ class RestartBug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     changes: tuple[SourceChange, ...]
     source: str = ""
     does: str = ""
+    lacks: str = ""
 
 
 def _bugs(name: str) -> tuple[RestartBug, ...]:
@@ -49,11 +51,12 @@ def _bugs(name: str) -> tuple[RestartBug, ...]:
 BUGS = _bugs("bugs.yaml")
 BLIND_BUGS = _bugs("blind_bugs.yaml")
 """Written without knowledge of the runner."""
+ALL_BUGS = BUGS + BLIND_BUGS
 
 
 def bug(name: str) -> RestartBug:
     """The bug with a name."""
-    return next(entry for entry in (*BUGS, *BLIND_BUGS) if entry.name == name)
+    return next(entry for entry in ALL_BUGS if entry.name == name)
 
 
 @dataclass(frozen=True)
