@@ -1,18 +1,18 @@
-"""The table of the bugs that only restarts reveal, from its measurement."""
+"""The tables of the bugs that only restarts reveal, from their measurement."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.conformance.restart.bugs import BUGS
+from tests.conformance.restart.bugs import BLIND_BUGS, BUGS, RestartBug
 from tests.conformance.restart.table import SEEDS, measured
 from tests.docs.markdown import table
 
 
-def bugs() -> str:
+def bugs(entries: tuple[RestartBug, ...]) -> str:
     """Where each bug was found, and its smallest history; a dash for a seed without a result."""
     rows = []
-    for bug in BUGS:
+    for bug in entries:
         results = measured().get(bug.name, {})
         by_seed = [results.get(str(seed)) for seed in SEEDS]
         rows.append(
@@ -31,4 +31,7 @@ def bugs() -> str:
     )
 
 
-TABLES: dict[str, Callable[[], str]] = {"restart-bugs": bugs}
+TABLES: dict[str, Callable[[], str]] = {
+    "restart-bugs": lambda: bugs(BUGS),
+    "blind-restart-bugs": lambda: bugs(BLIND_BUGS),
+}

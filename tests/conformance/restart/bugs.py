@@ -31,22 +31,32 @@ class RestartBug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A bug that only a restart reveals.
 
     :param source: the users' thread with a bug of this kind; empty for one of our own.
+    :param does: why the consumer is wrong, if the name does not say it.
+    :param lacks: of a bug that the random histories do not find, what they lack.
     """
 
     name: str
     language: str
     changes: tuple[SourceChange, ...]
     source: str = ""
+    does: str = ""
+    lacks: str = ""
 
 
-BUGS = msgspec.convert(
-    yaml.safe_load(Path(__file__).with_name("bugs.yaml").read_text("utf-8")), tuple[RestartBug, ...]
-)
+def _bugs(name: str) -> tuple[RestartBug, ...]:
+    content = yaml.safe_load(Path(__file__).with_name(name).read_text("utf-8"))
+    return msgspec.convert(content, tuple[RestartBug, ...])
+
+
+BUGS = _bugs("bugs.yaml")
+BLIND_BUGS = _bugs("blind_bugs.yaml")
+"""Written without knowledge of the runner."""
+ALL_BUGS = BUGS + BLIND_BUGS
 
 
 def bug(name: str) -> RestartBug:
     """The bug with a name."""
-    return next(entry for entry in BUGS if entry.name == name)
+    return next(entry for entry in ALL_BUGS if entry.name == name)
 
 
 @dataclass(frozen=True)

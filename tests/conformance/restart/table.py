@@ -1,4 +1,4 @@
-"""Measures the table of bugs in docs/conformance.md: ``python -m tests.conformance.restart.table SEED…``.
+"""Measures the tables of bugs in docs/conformance.md: ``python -m tests.conformance.restart.table SEED…``.
 
 It adds the results of the seeds to ``measured.json``, which ``tests.docs.generated_tables`` reads. All
 consumers get the same examples, as each would get them alone.
@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.conformance.restart.bugs import BUGS, RestartBug, command
+from tests.conformance.restart.bugs import ALL_BUGS, RestartBug, command
 from ticdc_producer.conformance.case_spec import Level
 from ticdc_producer.conformance.fuzz.shrink import Failure, shrunk
 from ticdc_producer.conformance.fuzz.stream import BuiltExample, ExampleStream, Settings
@@ -52,8 +52,8 @@ async def measure(seed: int, folder: Path) -> None:
     examples = SharedExamples(seed)
     searches = [
         _search(bug, command(bug.language, folder / str(number), bug), seed, examples)
-        for number, bug in enumerate(BUGS)
-        if str(seed) not in measured().get(bug.name, {})
+        for number, bug in enumerate(ALL_BUGS)
+        if not bug.lacks and str(seed) not in measured().get(bug.name, {})
     ]
     await asyncio.gather(*searches)
 
@@ -94,7 +94,7 @@ def _store(name: str, seed: int, failure: Failure) -> None:
         "statements": failure.smallest.statements,
         "stop": stops(failure),
     }
-    order = [entry.name for entry in BUGS]
+    order = [entry.name for entry in ALL_BUGS]
     in_order = {
         bug: {number: content[bug][number] for number in sorted(content[bug])}
         for bug in sorted(content, key=order.index)
