@@ -98,9 +98,9 @@ def micro_batches(events: Iterable[Mapping[str, Any]], table: Table) -> list[Mic
 
     :param events: of ``decode``, all of the topic.
     """
-    placed = sorted(_placed(events), key=lambda each: each[0])
+    in_order = sorted(_placed(events), key=lambda each: each[0])
     batches: list[MicroBatch] = []
-    for _, group in groupby(placed, key=lambda each: each[0]):
+    for _, group in groupby(in_order, key=lambda each: each[0]):
         of_table = [event for _, event in group if f"{event['schema']}.{event['table']}" == table.name]
         changes = [_change(event, table) for event in of_table if event["kind"] == "row"]
         if changes:
@@ -225,7 +225,7 @@ def wrong_rows(
     :param states: the rows of the consumer's table after each micro-batch.
     """
     newest, delivered = NewestRows(table), list[Change]()
-    found = []
+    after_each = []
     for number, (batch, state) in enumerate(zip(batches, states, strict=True)):
         newest.read(batch)
         delivered += batch.changes
@@ -233,8 +233,8 @@ def wrong_rows(
         assert len(rows) == len(state), "several rows of one key"
         expected = newest.rows
         wrong = sorted(key for key in {*rows, *expected} if rows.get(key) != expected.get(key))
-        found.append([_wrong_row(table, number, key, rows.get(key), newest, delivered) for key in wrong])
-    return found
+        after_each.append([_wrong_row(table, number, key, rows.get(key), newest, delivered) for key in wrong])
+    return after_each
 
 
 def _wrong_row(

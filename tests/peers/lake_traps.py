@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import zip_longest
 from pathlib import Path
@@ -29,7 +30,7 @@ import ticdc_producer
 from tests.conftest import SMALL_DATA
 from tests.faults.legal_together import run_arguments
 from tests.peers.applied_tables import POSITION
-from tests.peers.delivered import MicroBatch, Row, Table, WrongRow, micro_batches, wrong_rows
+from tests.peers.delivered import MicroBatch, Position, Row, Table, WrongRow, micro_batches, wrong_rows
 from tests.peers.table_formats import DELTA, ICEBERG, TableFormat, apply
 from tests.peers.table_scenarios import TABLES, TRAPS, TRUNCATED, Applied, source
 from ticdc_producer.spark.session import spark_session
@@ -39,6 +40,7 @@ MEASURED = Path(__file__).with_name("lake_traps.json")
 FORMATS = (DELTA, ICEBERG)
 SEED = 15
 """With it a repeated message comes after a newer one of its row, which is a matter of the draw."""
+TOPIC = "together"
 NO_TRAP = "no-trap"
 TRAP = "trap"
 """The column with the trap of a row's history."""
@@ -202,13 +204,13 @@ def _states(file: Path) -> _States:
 
 
 def _measured(of_trap: History, states: Mapping[str, _States], spark: SparkSession, work: Path) -> Json:
-    found = [
+    after_each = [
         wrong_rows(table, batches, [state.get(of_trap.trap, []) for state in states[name][: len(batches)]])
         for name, table in of_trap.tables.items()
         if (batches := of_trap.batches[name])
     ]
-    result = by_arrival(found)
-    assert result["wrong_at_end"] == wrong_at_end(of_trap, "by_arrival", spark, work / "rows")
+    result = by_arrival(after_each)
+    assert len(result["wrong_at_end"]) == wrong_at_end(of_trap, "by_arrival", spark, work / "rows")
     recipe = {
         "wrong_at_end": wrong_at_end(of_trap, "recipe", spark, work / "rows"),
         "wrong_again": wrong_at_end(of_trap, "recipe", spark, work / "again"),
@@ -254,25 +256,45 @@ def _texts(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> list[st
     return sorted(repr([row[name] for name in columns]) for row in rows)
 
 
-def by_arrival(found: Sequence[Sequence[Sequence[WrongRow]]]) -> Json:
-    """Return what is stored of the MERGE by arrival order.
+def by_arrival(after_each: Sequence[Sequence[Sequence[WrongRow]]]) -> Json:
+    """Return what is stored of the MERGE by arrival order: its wrong rows, and those at the end alone.
 
-    :param found: the wrong rows by table and micro-batch.
+    :param after_each: the wrong rows by table and micro-batch.
     """
-    at_end = [row for batches in found for row in batches[-1]]
-    first = at_end[:1] or [row for batches in found for wrong in batches for row in wrong][:1]
     return {
-        "wrong_at_end": len(at_end),
-        "micro_batches": sum(len(batches) for batches in found),
-        "wrong_after": sum(bool(wrong) for batches in found for wrong in batches),
-        "first": asdict(first[0]) if first else None,
+        "micro_batches": sum(len(batches) for batches in after_each),
+        "wrong_after": sum(bool(wrong) for batches in after_each for wrong in batches),
+        "wrong": [_stored(row) for batches in after_each for wrong in batches for row in wrong],
+        "wrong_at_end": [_stored(row) for batches in after_each for row in batches[-1]],
     }
+
+
+def _stored(row: WrongRow) -> Json:
+    return {
+        "table": row.table,
+        "key": ", ".join(f"{name} = {value}" for name, value in row.key.items()),
+        "after": row.micro_batch,
+        "kind": row.kind,
+        "message": _named(row.message),
+        "first": _named(row.first),
+        "newest": _named(row.newest) if row.newest else None,
+    }
+
+
+def _named(position: Position) -> str:
+    return f"{TOPIC}-{position.partition}@{position.offset}"
 
 
 def measured() -> dict[str, dict[str, Json]]:
     """Return the stored results: trap → format → consumer."""
     content: dict[str, dict[str, Json]] = json.loads(MEASURED.read_text("utf-8"))
     return content
+
+
+def store(results: dict[str, dict[str, Json]]) -> None:
+    """Write the results, each row on a line of its own."""
+    text = re.sub(r"\{[^{}\[\]]*\}", lambda row: " ".join(row[0].split()), json.dumps(results, indent=2))
+    MEASURED.write_text(f"{text}\n", "utf-8")
 
 
 def main(environments: Path | None) -> None:
@@ -285,12 +307,12 @@ def main(environments: Path | None) -> None:
         for table_format in FORMATS:
             work = folder / table_format.name
             work.mkdir()
-            found = measure(table_format, of_traps, spark, work, environments or folder / "environments")
-            for trap, result in found.items():
+            after_each = measure(table_format, of_traps, spark, work, environments or folder / "environments")
+            for trap, result in after_each.items():
                 results[trap][table_format.name] = result
                 sys.stderr.write(f"{table_format.name}: {trap}: {json.dumps(result)}\n")
     spark.stop()
-    MEASURED.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
+    store(results)
 
 
 if __name__ == "__main__":
