@@ -98,7 +98,7 @@ def micro_batches(events: Iterable[Mapping[str, Any]], table: Table) -> list[Mic
 
     :param events: of ``decode``, all of the topic.
     """
-    in_order = sorted(_with_place(events), key=lambda each: each[0])
+    in_order = sorted(_numbered(events), key=lambda each: each[0])
     batches: list[MicroBatch] = []
     for _, group in groupby(in_order, key=lambda each: each[0]):
         of_table = [event for _, event in group if f"{event['schema']}.{event['table']}" == table.name]
@@ -111,8 +111,10 @@ def micro_batches(events: Iterable[Mapping[str, Any]], table: Table) -> list[Mic
     return batches
 
 
-def _with_place(events: Iterable[Mapping[str, Any]]) -> Iterator[tuple[tuple[int, bool, int], Mapping[str, Any]]]:
-    """Yield each event with its place: DDLs before it, whether it is one, and the micro-batch since then."""
+def _numbered(
+    events: Iterable[Mapping[str, Any]],
+) -> Iterator[tuple[tuple[int, bool, int], Mapping[str, Any]]]:
+    """Yield each event with its number: DDLs before it, whether it is one, and the micro-batch since then."""
     for _, of_partition in groupby(events, key=lambda event: event["partition"]):
         ddls, first = 0, 0
         for event in of_partition:
