@@ -11,7 +11,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.docs import one_change, option_tables, restart_tables, scoreboard_tables, sql_tables, trap_tables
+from tests.docs import (
+    lake_tables,
+    one_change,
+    option_tables,
+    restart_tables,
+    scoreboard_tables,
+    sql_tables,
+    trap_tables,
+)
 from tests.docs.craft_sizes import sizes
 from tests.docs.fidelity_table import fidelity
 from tests.docs.markdown import code, table
@@ -152,6 +160,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "wire": wire,
     "craft-sizes": sizes,
     "features": features,
+    **lake_tables.TABLES,
     **one_change.TABLES,
     **option_tables.TABLES,
     **restart_tables.TABLES,

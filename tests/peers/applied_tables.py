@@ -12,10 +12,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+POSITION = ("_partition", "_offset", "_index")
+"""Columns that only the MERGE by arrival order reads: where an event is in the topic."""
 OWN = ("_change_type", "_commit_version", "_commit_timestamp")
 Table = Mapping[str, Any]
 
@@ -76,6 +78,44 @@ def merge(recipes: Recipes, case: Mapping[str, Any], table_format: str, work: Pa
 
 def _merge_into(recipes: Recipes, table: Table) -> Callable[[DataFrame, int], None]:
     return recipes.evaluate("merge_into(target, *key)", {}, target=table["target"], key=table["key"])
+
+
+def merge_by_arrival(recipes: Recipes, case: Mapping[str, Any], table_format: str, work: Path) -> None:
+    """Merge micro-batches by their order alone, without commit-ts, and keep the rows after each of them."""
+    spark = recipes.spark
+    (work / "after").mkdir(exist_ok=True)
+    for table in case["tables"]:
+        spark.sql(f"CREATE TABLE {table['target']} ({', '.join(table['columns'])}) USING {table_format}")
+        _read(recipes.stream(table), _last_wins(table, work), work / "checkpoints" / table["target"])
+        spark.sql(f"REFRESH TABLE {table['target']}")
+        spark.table(table["target"]).write.parquet(str(work / "rows" / table["target"]))
+
+
+def _last_wins(table: Table, work: Path) -> Callable[[DataFrame, int], None]:
+    target, names = table["target"], [column.split()[0] for column in table["columns"]]
+    same_key = " AND ".join(f"t.`{name}` = s.`{name}`" for name in table["key"])
+    values = ", ".join(f"s.{name}" for name in names)
+
+    def merge(batch: DataFrame, number: int) -> None:
+        last = Window.partitionBy(*table["key"]).orderBy(*(F.desc(name) for name in POSITION))
+        changes = batch.where("_change_type <> 'update_preimage'").withColumn(
+            "last", F.row_number().over(last)
+        )
+        changes.where("last = 1").createOrReplaceTempView("last_changes")
+        spark = batch.sparkSession
+        spark.sql(f"""
+            MERGE INTO {target} AS t USING last_changes AS s ON {same_key}
+            WHEN MATCHED AND s._change_type = 'delete' THEN DELETE
+            WHEN MATCHED THEN UPDATE SET {", ".join(f"t.{name} = s.{name}" for name in names)}
+            WHEN NOT MATCHED AND s._change_type <> 'delete' THEN INSERT ({", ".join(names)}) VALUES ({values})
+        """)
+        if statement := table["after"].get(str(number)):
+            spark.sql(statement.format(target=target))
+        rows = [row.asDict() for row in spark.table(target).collect()]
+        with (work / "after" / f"{target}.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(rows) + "\n")
+
+    return merge
 
 
 def _read(changes: DataFrame, merge: Callable[[DataFrame, int], None], checkpoint: Path) -> None:
@@ -144,7 +184,8 @@ def main(work: Path) -> None:
         auto_cdc(spark, plan["cases"], plan["scd_type"], work)
     else:
         for case in plan["cases"]:
-            merge(Recipes(spark, case["recipe"]), case, plan["format"], work)
+            fill = merge_by_arrival if case.get("by_arrival") else merge
+            fill(Recipes(spark, case["recipe"]), case, plan["format"], work)
     spark.stop()
 
 

@@ -65,6 +65,12 @@ def storage_consumer(request: pytest.FixtureRequest) -> None:
         program(STORAGE_CONSUMER)
 
 
+@pytest.fixture(scope="session")
+def environments(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the environments, which tests with the same release of Spark share."""
+    return Path(os.environ.get("TABLE_FORMATS") or tmp_path_factory.mktemp("environments"))
+
+
 @contextmanager
 def or_skipped(request: pytest.FixtureRequest) -> Iterator[None]:
     """Skip the test, and report the reason, if software is missing."""

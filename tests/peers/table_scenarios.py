@@ -126,12 +126,12 @@ class Case:
         columns = StructType(
             [
                 StructField(field.name, StringType()) if field.name in table.texts else field
-                for field in _source(folder, table.name).schema()
+                for field in source(folder, table.name).schema()
             ]
         )
         former = [StructField(old, columns[new].dataType) for new, old in table.renamed.items()]
         schema = StructType([*columns, *former])
-        readers = [_source(folder, name).reader(schema) for name in (*table.former, table.name)]
+        readers = [source(folder, name).reader(schema) for name in (*table.former, table.name)]
         batches = [batch for reader in readers for part in reader.partitions() for batch in reader.read(part)]
         changes = pa.Table.from_batches(batches, arrow_schema(schema))
         work.mkdir()
@@ -161,7 +161,8 @@ class Case:
             yield {"kind": ddl.kind, "words": words}
 
 
-def _source(folder: Path, table: str) -> DefaultSource:
+def source(folder: Path, table: str) -> DefaultSource:
+    """Return Spark's data source of the changes of a table in a golden folder."""
     options = {"path": str(folder), "rows": "changes", "table": table}
     return DefaultSource(CaseInsensitiveDict(options))
 
@@ -250,13 +251,13 @@ SHIPPED = (
 
 TRAPS = tuple(trap for trap in legal_traps("open-protocol") if trap != "handle-key-only")
 """Rows that are sent as their handle key alone cannot be applied."""
-_TABLES = (Applied("test.people"), Applied("test.jobs", ("id", "step")))
-_TRUNCATED = (AppliedDDL("TRUNCATE TABLE", "TRUNCATE TABLE", "test.jobs"),)
+TABLES = (Applied("test.people"), Applied("test.jobs", ("id", "step")))
+TRUNCATED = (AppliedDDL("TRUNCATE TABLE", "TRUNCATE TABLE", "test.jobs"),)
 ALONE = "idle-partition"
 """The rows of each table then go to one partition, which the other traps do not allow."""
 CASES = (
     *SHIPPED,
     Case("swap", (Applied("test.swapped"),)),
-    Case("legal-traps", _TABLES, _TRUNCATED, tuple(trap for trap in TRAPS if trap != ALONE)),
-    Case(ALONE, _TABLES, _TRUNCATED, (ALONE,)),
+    Case("legal-traps", TABLES, TRUNCATED, tuple(trap for trap in TRAPS if trap != ALONE)),
+    Case(ALONE, TABLES, TRUNCATED, (ALONE,)),
 )
