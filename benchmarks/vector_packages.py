@@ -24,21 +24,21 @@ from tools.vectors.__main__ import main as packages
 
 WANTED_SECONDS = 60
 _CACHES = {
-    "go": ("GOMODCACHE", "GOCACHE"),
-    "java": ("MAVEN_REPOSITORY",),
-    "node": ("npm_config_cache",),
-    "python": ("PIP_CACHE_DIR",),
-    "rust": ("CARGO_HOME",),
+    # -modcacherw: so that the folder can be removed
+    "go": {"GOMODCACHE": "{cache}/modules", "GOCACHE": "{cache}/builds", "GOFLAGS": "-modcacherw"},
+    "java": {"MAVEN_OPTS": "-Dmaven.repo.local={cache}"},
+    "node": {"npm_config_cache": "{cache}"},
+    "python": {"PIP_CACHE_DIR": "{cache}"},
+    "rust": {"CARGO_HOME": "{cache}"},
 }
+"""By language the variables that move the caches of its package manager."""
 
 
 def measured(language: str, tree: Path, work: Path) -> dict[str, Any]:
     """Measure the commands of a language, in ``work/empty``."""
     packages([str(tree), "--out", str(work / "packages"), "--pack", language])
-    for variable in _CACHES[language]:
-        os.environ[variable] = str(work / variable)
-    os.environ["MAVEN_OPTS"] = f"-Dmaven.repo.local={work / 'MAVEN_REPOSITORY'}"
-    os.environ["GOFLAGS"] = "-modcacherw"  # so that the folder can be removed
+    for variable, value in _CACHES[language].items():
+        os.environ[variable] = value.format(cache=work / "cache")
     start = time.perf_counter()
     loads_every_vector(language, work / "packages", work / "empty")
     seconds = round(time.perf_counter() - start, 1)

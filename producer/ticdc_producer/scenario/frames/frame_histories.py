@@ -94,8 +94,9 @@ def _replacements(changes: pa.RecordBatch, before: int) -> Numbers:
 
     >>> ops = np.array([Op.DELETE, Op.INSERT, Op.UPDATE, Op.INSERT], np.int8)
     >>> rows = {"table_id": [1, 1, 1, 1], "row_key": [b"a", b"a", b"a", b"b"], "commit_seq": [5, 5, 5, 5]}
-    >>> _replacements(pa.record_batch(rows | {"op": ops}), 0).tolist()
-    [0, 1, 1, 0]
+    >>> changes = pa.record_batch(rows | {"op": ops})
+    >>> _replacements(changes, 0).tolist(), _replacements(changes.slice(1), 1).tolist()
+    ([0, 1, 1, 0], [1, 1, 0])
 
     :param changes: in ``IN_ORDER``.
     :param before: the number of the first change.

@@ -58,10 +58,7 @@ class KeyCondition:
 
     def is_exact(self, table: TableInfo, mode: SQLMode) -> bool:
         """Return whether the columns can have the values of the literals of this statement, unchanged."""
-        return all(
-            _is_exact(table, offset, literal, Scope(mode, table, [None] * len(table.columns)))
-            for offset, literal in self._equalities
-        )
+        return all(_is_exact(table, offset, literal, mode) for offset, literal in self._equalities)
 
 
 def key_condition(tree: exp.Expr, table: TableInfo) -> KeyCondition | None:
@@ -126,10 +123,11 @@ def _is_unique_key(table: TableInfo, offsets: list[int]) -> bool:
     )
 
 
-def _is_exact(table: TableInfo, offset: int, literal: exp.Expr, scope: Scope) -> bool:
+def _is_exact(table: TableInfo, offset: int, literal: exp.Expr, mode: SQLMode) -> bool:
     column = table.columns[offset]
     if equal_text_or_integer(column, literal) is not None:
         return True
+    scope = Scope(mode, table, [None] * len(table.columns))
     value = evaluate(literal, scope)
     is_number = isinstance(value, int | float | Decimal) and not isinstance(value, BinaryLiteral)
     if is_number and column.type in STRINGS | _MEMBERS:
