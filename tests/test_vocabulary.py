@@ -55,6 +55,7 @@ OF_LIBRARIES = {
 """(path, word): names that other libraries chose."""
 
 
+@cache
 def _parts(name: str) -> set[str]:
     return {part.lower() for part in re.findall(r"[A-Z]{2,}s?(?![a-z])|[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
 
