@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import astuple, dataclass, field
-from functools import total_ordering
 from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
 from typing import ClassVar
@@ -23,23 +22,28 @@ class ProducerBusy(PulsarException):
     """A producer of the same name is connected."""
 
 
+class Timeout(PulsarException):
+    """No message came."""
+
+
 class WorkerDied(BaseException):
     """The end of a process that writes, in the middle of its work."""
 
 
-@total_ordering
 @dataclass(frozen=True)
 class MessageId:
-    """A position: ledger, entry of the ledger, index in the batch of the entry."""
+    """A position: ledger, entry of the ledger, index in the batch of the entry.
 
+    :ivar partition: the number of the partition; -1 for a topic without partitions, and if the producer of a
+        partition returns the id.
+    """
+
+    partition: int
     ledger: int
     entry: int
     index: int
     earliest: ClassVar[MessageId]
     latest: ClassVar[MessageId]
-
-    def __lt__(self, other: MessageId) -> bool:
-        return astuple(self) < astuple(other)
 
     def ledger_id(self) -> int:
         return self.ledger
@@ -58,8 +62,8 @@ class MessageId:
         return cls(*map(int, text.split()))
 
 
-MessageId.earliest = MessageId(-1, -1, -1)
-MessageId.latest = MessageId(1 << 62, 1 << 62, -1)
+MessageId.earliest = MessageId(-1, -1, -1, -1)
+MessageId.latest = MessageId(-1, 1 << 62, 1 << 62, -1)
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class Sent:
     """A message, or with ``value`` None a flush."""
 
     topic: str
-    partition: int | None
+    partition: int
     key: str | None = None
     value: bytes | None = None
 
@@ -105,6 +109,7 @@ class PulsarDouble:
     :ivar before_entry: called before the messages of a batch are stored, with the name of their partition.
     :ivar sent: the messages and flushes, in order.
     :ivar stored: the messages of the partitions, by name.
+    :ivar order: the values of all messages in the order in which they were stored.
     :ivar clients: the arguments of the clients.
     :ivar producers: the arguments of the producers.
     :ivar readers: the partitions that were read.
@@ -121,6 +126,7 @@ class PulsarDouble:
     before_entry: Callable[[str], None] = lambda _: None
     sent: list[Sent] = field(default_factory=list)
     stored: dict[str, list[Stored]] = field(default_factory=lambda: defaultdict(list))
+    order: list[bytes] = field(default_factory=list)
     clients: list[dict[str, object]] = field(default_factory=list)
     producers: list[dict[str, object]] = field(default_factory=list)
     readers: list[str] = field(default_factory=list)
@@ -143,11 +149,12 @@ class PulsarDouble:
         """Store a batch as an entry of a partition."""
         ledger, entry = divmod(self.entries[name], self.ledger_entries)
         self.entries[name] += 1
-        ids = [MessageId(ledger, entry, index) for index in range(len(batch))]
+        _, number = _topic(name)
         self.stored[name] += [
-            Stored(message_id, *message) for message_id, message in zip(ids, batch, strict=True)
+            Stored(MessageId(number, ledger, entry, index), *message) for index, message in enumerate(batch)
         ]
-        return ids
+        self.order += [value for _, value in batch]
+        return [MessageId(-1, ledger, entry, index) for index in range(len(batch))]
 
     def module(self) -> ModuleType:
         """Return the module ``pulsar``."""
@@ -176,7 +183,7 @@ class PulsarDouble:
         )
 
     def _producer(self, topic: str, **options: object) -> Producer:
-        name = str(options["producer_name"] or f"unnamed {len(self.producers)}")
+        name = str(options["producer_name"] or len(self.producers))
         if not self.answers:
             raise ConnectError
         if self.busy or (topic, name) in self.connected:
@@ -184,27 +191,36 @@ class PulsarDouble:
             raise ProducerBusy
         self.connected.add((topic, name))
         self.producers.append({"topic": topic, **options})
-        return Producer(self, topic, name, options)
+        return Producer(self, topic, name, options["batching_max_messages"])
 
     def _reader(self, topic: str, start: MessageId, *, start_message_id_inclusive: bool = False) -> Reader:
         self.readers.append(topic)
         messages = self.stored[topic]
         if start == MessageId.latest and start_message_id_inclusive:
             return Reader(messages, max(0, len(messages) - 1))
-        return Reader(messages, sum(message.id <= start for message in messages))
+        at = sum(astuple(message.id)[1:] <= astuple(start)[1:] for message in messages)
+        waits = at == len(messages) > 0 and start.partition != messages[-1].id.partition
+        return Reader(messages, at, waits)
 
 
 @dataclass
 class Reader:
-    """A reader of one partition."""
+    """A reader of one partition.
+
+    :ivar waits: whether it expects a message that does not come. The client compares the id at which it starts
+        with that of the last message, with the number of the partition.
+    """
 
     messages: list[Stored]
     at: int
+    waits: bool = False
 
     def has_message_available(self) -> bool:
-        return self.at < len(self.messages)
+        return self.waits or self.at < len(self.messages)
 
     def read_next(self, _timeout_ms: int) -> Stored:
+        if self.at == len(self.messages):
+            raise Timeout
         self.at += 1
         return self.messages[self.at - 1]
 
@@ -213,45 +229,48 @@ class Reader:
 
 
 class Producer:
-    """A producer of one topic. It stores the messages of a partition when a batch is full, and at a flush."""
+    """A producer of a partition, or of a topic without them. It stores a batch when it is full or flushed."""
 
-    def __init__(self, broker: PulsarDouble, topic: str, name: str, options: dict[str, object]) -> None:
-        self._broker, self._topic, self._name, self._options = broker, topic, name, options
-        self._queues: dict[int, list[tuple[str, bytes, OnDelivery]]] = defaultdict(list)
+    def __init__(self, broker: PulsarDouble, partition: str, name: str, full: object) -> None:
+        self._broker, self._partition, self._name, self._full = broker, partition, name, full
+        self._queue: list[tuple[str, bytes, OnDelivery]] = []
 
     def send_async(self, value: bytes, callback: OnDelivery, *, partition_key: str | None) -> None:
-        broker, router = self._broker, self._options["message_router"]
+        broker = self._broker
         if broker.lost is not None and len(broker.messages) >= broker.lost:
             raise WorkerDied
-        message = SimpleNamespace(partition_key=lambda: partition_key or "")
-        # The client of a topic without partitions calls no router.
-        partition = router(message, broker.partitions) if broker.partitions and callable(router) else 0
         accepted = broker.refused is None or len(broker.messages) < broker.refused
-        broker.sent.append(Sent(self._topic, partition, partition_key, value))
+        broker.sent.append(Sent(*_topic(self._partition), partition_key, value))
         if not accepted:
             callback(SimpleNamespace(name="MessageTooBig"), None)
             return
-        self._queues[partition].append((partition_key or "", value, callback))
-        if len(self._queues[partition]) == self._options["batching_max_messages"]:
-            self._store(partition)
+        self._queue.append((partition_key or "", value, callback))
+        if len(self._queue) == self._full:
+            self._store()
 
-    def _store(self, partition: int) -> None:
-        batch, name = self._queues.pop(partition), self._broker.names(self._topic)[partition]
-        self._broker.before_entry(name)
-        ids = self._broker.store(name, [(key, value) for key, value, _ in batch])
+    def _store(self) -> None:
+        batch, self._queue = self._queue, []
+        self._broker.before_entry(self._partition)
+        ids = self._broker.store(self._partition, [(key, value) for key, value, _ in batch])
         for (_, _, callback), message_id in zip(batch, ids, strict=True):
             callback(SimpleNamespace(name="Ok"), message_id)
 
     def flush(self) -> None:
-        self._broker.sent.append(Sent(self._topic, None))
-        for partition in [*self._queues]:
-            self._store(partition)
+        self._broker.sent.append(Sent(*_topic(self._partition)))
+        if self._queue:
+            self._store()
 
     def close(self) -> None:
         """Drop what is queued, as the client does."""
-        for _, _, callback in (message for queue in self._queues.values() for message in queue):
+        for _, _, callback in self._queue:
             callback(SimpleNamespace(name="AlreadyClosed"), None)
-        self._broker.connected.discard((self._topic, self._name))
+        self._broker.connected.discard((self._partition, self._name))
+
+
+def _topic(partition: str) -> tuple[str, int]:
+    """Return the topic and the number of a partition; -1 for a topic without partitions."""
+    topic, divides, number = partition.rpartition("-partition-")
+    return (topic, int(number)) if divides else (partition, -1)
 
 
 def _method(name: str) -> Callable[..., tuple[object, ...]]:

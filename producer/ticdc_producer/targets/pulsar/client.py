@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from socket import gethostname
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.config.pulsar import PulsarSection
@@ -24,8 +24,6 @@ from ticdc_producer.installation import install_command
 if TYPE_CHECKING:
     import pulsar
 
-Router: TypeAlias = "Callable[[pulsar.Message, int], int]"
-"""Returns the partition of a message, given the number of partitions."""
 _PAUSE_S = 0.1
 _SCHEMES = {"pulsar+http": "http", "pulsar+https": "https"}
 
@@ -115,20 +113,19 @@ class PulsarCluster:
 
     @contextmanager
     def producer(
-        self, client: pulsar.Client, topic: str, *, name: str | None = None, router: Router | None = None
+        self, client: pulsar.Client, topic: str, name: str | None = None
     ) -> Iterator[pulsar.Producer]:
-        """Create the producer of a topic, which Pulsar creates if it may.
+        """Create the producer of a topic, which Pulsar creates if it may, or of a partition.
 
         At the end of the block Pulsar has stored or rejected what was sent; the client drops its queue.
 
         :param name: its name. It waits for the end of another one of this name, such as that of a lost task.
-        :param router: selects the partition of a message; None: the client's.
         :raises BrokerError: if no broker answers, or it refuses the producer.
         """
         import pulsar
 
         try:
-            producer = self._create_producer(client, topic, name, router)
+            producer = self._create_producer(client, topic, name)
         except pulsar.PulsarException as error:
             what = f"no producer for topic {topic} of Pulsar at {self.url}: {reason(error)}"
             raise BrokerError(what, hint="start Pulsar, or correct the sink URI") from None
@@ -138,9 +135,7 @@ class PulsarCluster:
             with suppress(pulsar.PulsarException):
                 producer.close()
 
-    def _create_producer(
-        self, client: pulsar.Client, topic: str, name: str | None, router: Router | None
-    ) -> pulsar.Producer:
+    def _create_producer(self, client: pulsar.Client, topic: str, name: str | None) -> pulsar.Producer:
         import pulsar
 
         settings = self.settings
@@ -156,7 +151,6 @@ class PulsarCluster:
                     batching_max_messages=settings.batching_max_messages,
                     batching_max_publish_delay_ms=settings.batching_max_publish_delay,
                     block_if_queue_full=True,
-                    message_router=router,
                 )
             except pulsar.ProducerBusy:
                 if time.monotonic() > deadline:

@@ -83,7 +83,7 @@ class PartitionMessages:
     :param partition: topic and number of the partition.
     :param name: its name, by which clients read it.
     :param end: where it ended before the run, as in ``Ends``.
-    :param failures: receives the reasons of failed messages.
+    :param failures: receives the numbers of partitions with the reasons of failed messages.
     :raises DeliveryError: if the broker does not answer.
     """
 
@@ -94,7 +94,7 @@ class PartitionMessages:
         partition: tuple[str, int],
         name: str,
         end: bytes,
-        failures: list[str],
+        failures: list[tuple[int, str]],
     ) -> None:
         import pulsar
 
@@ -144,11 +144,12 @@ class PartitionMessages:
         """Note that the next message was acknowledged, or why not. The client has a thread for this."""
         name = getattr(result, "name", str(result))
         if name != "Ok":
-            self._failures.append(name)
+            self._failures.append((self._number, name))
             return
         self._count += 1
         if self._last is not None:
-            if not _follow(self._last, message_id):
+            # A batch is one entry of a ledger, with messages of one producer.
+            if message_id.batch_index() <= 0 and not _is_next_entry(self._last, message_id):
                 self._unproven.append((self._last, message_id))
             self._last = message_id
 
@@ -161,10 +162,19 @@ class PartitionMessages:
         if self._last is None:
             return
         for before, after in (*self._unproven, (self._last, None)):
-            with self._reading(), closing(self._client.create_reader(self._name, before)) as reader:
-                message = _next(reader, self._cluster)
+            message = self._following(before)
             if message is not None and (after is None or _position(message.message_id()) < _position(after)):
                 raise self.foreign(f"there are more messages than the {self._count} that the run writes")
+
+    def _following(self, before: pulsar.MessageId) -> pulsar.Message | None:
+        """Return the message after another one; None at the end."""
+        import pulsar
+
+        # The id that the producer of a partition returns lacks its number. The client compares it.
+        number = -1 if self._name == self._topic else self._number
+        start = pulsar.MessageId(number, *_position(before))
+        with self._reading(), closing(self._client.create_reader(self._name, start)) as reader:
+            return _next(reader, self._cluster)
 
     def foreign(self, what: str) -> ForeignMessageError:
         """Return the error for a message that is not the run's."""
@@ -188,12 +198,7 @@ def _position(message_id: pulsar.MessageId) -> tuple[int, int, int]:
     return message_id.ledger_id(), message_id.entry_id(), message_id.batch_index()
 
 
-def _follow(before: pulsar.MessageId, after: pulsar.MessageId) -> bool:
-    """Return whether no message can be between two messages of a run, by their ids alone.
-
-    A batch is one entry of a ledger, with messages of one producer.
-    """
-    (ledger, entry, index), (next_ledger, next_entry, next_index) = _position(before), _position(after)
-    if (ledger, entry) == (next_ledger, next_entry):
-        return next_index == index + 1
-    return ledger == next_ledger and next_entry == entry + 1 and next_index <= 0
+def _is_next_entry(before: pulsar.MessageId, after: pulsar.MessageId) -> bool:
+    """Return whether one entry of a ledger follows another, so that no message is between them."""
+    (ledger, entry, _), (next_ledger, next_entry, _) = _position(before), _position(after)
+    return ledger == next_ledger and entry + 1 == next_entry

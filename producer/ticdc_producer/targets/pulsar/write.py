@@ -10,6 +10,8 @@ The messages of a topic are written by one part. A part that is tried again writ
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,6 +28,8 @@ from ticdc_producer.targets.record_batches import stored_messages
 
 if TYPE_CHECKING:
     import pulsar
+
+_THREADS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,15 +78,20 @@ class _Record(NamedTuple):
 class TopicWriter:
     """A writer of the messages of one topic.
 
+    It has a producer for each partition. The producer of a topic calls a router for each message, which takes
+    longer than sending it.
+
     :param ends: where the partitions ended before this run.
     :param claims: writes claim-check objects; None: there are none.
     :param interrupted: whether ``write`` should raise an error as soon as it can.
     """
 
-    _producer: pulsar.Producer
+    _producers: list[pulsar.Producer]
     """Known while ``write`` is called."""
     _partitions: list[PartitionMessages]
     """Known while ``write`` is called."""
+    _threads: ThreadPoolExecutor
+    """Wait for producers at the same time, while ``write`` is called."""
 
     def __init__(
         self,
@@ -96,8 +105,8 @@ class TopicWriter:
         self._cluster, self._client, self._topic = cluster, client, topic
         self._ends, self._claims, self._interrupted = ends, claims, interrupted
         self._keys = KeyRouter(len(ends))
-        self._failures: list[str] = []
-        self._partition = 0
+        self._failures: list[tuple[int, str]] = []
+        self._unsettled: set[int] = set()
         self._sends = False
 
     def write(self, messages: Iterable[MessageBatch], producer_name: str) -> None:
@@ -109,14 +118,11 @@ class TopicWriter:
         :raises DeliveryError: if the broker rejects a message.
         :raises ForeignMessageError: if the topic has messages that the run did not write.
         """
-
-        def selected(_message: pulsar.Message, _partitions: int) -> int:
-            return self._partition
-
-        # The producer of an earlier attempt has ended before the partitions are read.
-        with self._cluster.producer(
-            self._client, self._topic, name=producer_name, router=selected
-        ) as self._producer:
+        with ExitStack() as stack:
+            producers = (self._cluster.producer(self._client, name, producer_name) for name in self._ends)
+            self._threads = stack.enter_context(ThreadPoolExecutor(_THREADS))
+            # The producers of an earlier attempt have ended before the partitions are read.
+            self._producers = [stack.enter_context(producer) for producer in producers]
             self._partitions = [
                 PartitionMessages(
                     self._cluster, self._client, (self._topic, number), name, end, self._failures
@@ -156,26 +162,31 @@ class TopicWriter:
             self._claims.write(record.claims)
         if not record.is_row:
             self._settle()
-        self._partition = record.partition
+        self._unsettled.add(record.partition)
         delivered = self._partitions[record.partition].on_delivery
-        self._producer.send_async(record.value, delivered, partition_key=record.key)
+        self._producers[record.partition].send_async(record.value, delivered, partition_key=record.key)
         if not record.is_row:
             self._settle()
 
     def _settle(self) -> None:
         """Wait until all messages are acknowledged."""
+        list(self._threads.map(self._flush, self._unsettled))
+        self._unsettled.clear()
+        self._check()
+
+    def _flush(self, number: int) -> None:
         import pulsar
 
         try:
-            self._producer.flush()
+            self._producers[number].flush()
         except pulsar.PulsarException as error:
-            self._failures.append(reason(error))
-        self._check()
+            self._failures.append((number, reason(error)))
 
     def _check(self) -> None:
         if self._interrupted():
             raise DeliveryError("the run was interrupted", topic=self._topic, partition=0)
         if self._failures:
+            number, failure = self._failures[0]
             hint = "delete the topic and run again: a run that failed may have written some messages"
-            what = f"Pulsar rejected a message: {self._failures[0]}"
-            raise DeliveryError(what, topic=self._topic, partition=self._partition, hint=hint)
+            what = f"Pulsar rejected a message: {failure}"
+            raise DeliveryError(what, topic=self._topic, partition=number, hint=hint)
