@@ -193,7 +193,10 @@ class PulsarDouble:
         self.producers.append({"topic": topic, **options})
         return Producer(self, topic, name, options["batching_max_messages"])
 
-    def _reader(self, topic: str, start: MessageId, *, start_message_id_inclusive: bool = False) -> Reader:
+    def _reader(
+        self, topic: str, start: MessageId, *, receiver_queue_size: int, start_message_id_inclusive: bool
+    ) -> Reader:
+        assert receiver_queue_size > 0
         self.readers.append(topic)
         messages = self.stored[topic]
         if start == MessageId.latest and start_message_id_inclusive:
@@ -207,8 +210,8 @@ class PulsarDouble:
 class Reader:
     """A reader of one partition.
 
-    :ivar waits: whether it expects a message that does not come. The client compares the id at which it starts
-        with that of the last message, with the number of the partition.
+    :ivar waits: whether it expects a message that does not come. The client compares the last id with that at
+        which it starts, and their partitions differ.
     """
 
     messages: list[Stored]

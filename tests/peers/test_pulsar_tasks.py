@@ -1,4 +1,4 @@
-"""Tasks of Spark that write into a broker of Pulsar: killed and run again, and beside another program."""
+"""Tasks of Spark that write into a broker of Pulsar, while they are killed or another program writes."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import pickle
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from socket import gethostname
 
@@ -182,11 +183,10 @@ def test_a_message_between_two_attempts_is_foreign(value: bytes, broker: PulsarD
 
 @pytest.mark.parametrize("entry", range(4))
 def test_a_message_between_those_of_the_run_is_foreign(entry: int, broker: PulsarDouble) -> None:
-    begun: list[str] = []
+    entries = count()
 
     def store_foreign(name: str) -> None:
-        begun.append(name)
-        if len(begun) == entry + 1:
+        if next(entries) == entry:
             broker.store(name, [("", b"foreign")])
 
     broker.before_entry = store_foreign
@@ -241,6 +241,12 @@ def test_claim_check_objects_are_written_before_their_messages(broker: PulsarDou
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == {
         claim.name: claim.content for claim in claims
     }
+
+
+def test_a_partition_may_be_the_topic() -> None:
+    broker, topic = PulsarDouble(partitions=0), f"{TOPIC}-partition-2"
+    Run(broker, ROWS, topic=topic).attempt()
+    assert broker.values(topic) == [[row.value for row in ROWS]]
 
 
 def test_topics_that_store_no_messages_are_not_read() -> None:

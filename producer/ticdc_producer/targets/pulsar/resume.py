@@ -31,6 +31,8 @@ _FOREIGN = (
     " Pulsar's deduplication prevents: run again with another topic"
 )
 _THREADS = 8
+_READ_AHEAD = 100
+"""Messages that the client requests before they are read. They may be large."""
 
 
 def stores_messages(topic: str) -> bool:
@@ -65,11 +67,22 @@ def _end(cluster: PulsarCluster, client: pulsar.Client, partition: str) -> bytes
 
     if not stores_messages(partition):
         return b""
-    latest = pulsar.MessageId.latest
-    with closing(client.create_reader(partition, latest, start_message_id_inclusive=True)) as reader:
+    with closing(_reader(client, partition, pulsar.MessageId.latest, inclusive=True)) as reader:
         message = _next(reader, cluster)
     last = pulsar.MessageId.earliest if message is None else message.message_id()
     return bytes(last.serialize())
+
+
+def _reader(
+    client: pulsar.Client, partition: str, start: pulsar.MessageId, *, inclusive: bool = False
+) -> pulsar.Reader:
+    """Return a reader of a partition.
+
+    :param inclusive: whether it begins with the message ``start`` instead of the next one.
+    """
+    return client.create_reader(
+        partition, start, receiver_queue_size=_READ_AHEAD, start_message_id_inclusive=inclusive
+    )
 
 
 def _next(reader: pulsar.Reader, cluster: PulsarCluster) -> pulsar.Message | None:
@@ -108,7 +121,7 @@ class PartitionMessages:
         self._ahead: pulsar.Message | None = None
         if end:
             with self._reading():
-                self._reader = client.create_reader(name, self._last)
+                self._reader = _reader(client, name, self._last)
                 self._read_ahead()
 
     @property
@@ -171,9 +184,8 @@ class PartitionMessages:
         import pulsar
 
         # The id that the producer of a partition returns lacks its number. The client compares it.
-        number = -1 if self._name == self._topic else self._number
-        start = pulsar.MessageId(number, *_position(before))
-        with self._reading(), closing(self._client.create_reader(self._name, start)) as reader:
+        start = pulsar.MessageId(_index(self._name), *_position(before))
+        with self._reading(), closing(_reader(self._client, self._name, start)) as reader:
             return _next(reader, self._cluster)
 
     def foreign(self, what: str) -> ForeignMessageError:
@@ -192,6 +204,16 @@ class PartitionMessages:
         except pulsar.PulsarException as error:
             what = f"the partition cannot be read: {reason(error)}"
             raise DeliveryError(what, topic=self._topic, partition=self._number, hint=_CONSUME) from None
+
+
+def _index(partition: str) -> int:
+    """Return the number of a partition in its ids, which is that of its name; -1 for another topic.
+
+    >>> _index("persistent://a/b/c-partition-2"), _index("persistent://a/b/c")
+    (2, -1)
+    """
+    _, divides, number = partition.rpartition("-partition-")
+    return int(number) if divides and number.isdecimal() else -1
 
 
 def _position(message_id: pulsar.MessageId) -> tuple[int, int, int]:

@@ -15,7 +15,7 @@ _BASE = np.uint32(31)
 
 
 class KeyRouter:
-    """Selects partitions by the keys of messages, or in turn for messages without one.
+    """A router of messages: to the partition of the key, or to each in turn if there is no key.
 
     :param partitions: number of partitions of the topic.
     """
