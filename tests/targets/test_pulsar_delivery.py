@@ -151,6 +151,14 @@ def test_an_attempt_reads_each_partition_at_its_beginning_and_at_its_end(broker:
     assert sorted(broker.readers) == sorted(broker.names(TOPIC) * 2)
 
 
+def test_messages_without_a_key_go_to_the_partitions_in_turn(broker: PulsarDouble) -> None:
+    rows = [_row(number, None) for number in range(1000)]
+    run = Run(broker, rows, batch=100)
+    run.lost_after(700)
+    run.attempt()
+    assert broker.values(TOPIC) == [[row.value for row in rows[first::3]] for first in range(3)]
+
+
 def test_ids_with_gaps_are_no_messages(broker: PulsarDouble) -> None:
     def marker(name: str) -> None:
         broker.entries[name] += 1
@@ -168,12 +176,16 @@ def _partition() -> int:
     return partition
 
 
-@pytest.mark.parametrize("value", [b"foreign", ROWS[7].value], ids=["foreign", "later"])
-def test_a_message_between_two_attempts_is_foreign(value: bytes, broker: PulsarDouble) -> None:
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("s.t", b"foreign"), ("s.t", ROWS[7].value), ("", ROWS[6].value)],
+    ids=["foreign", "later", "other-key"],
+)
+def test_a_message_between_two_attempts_is_foreign(key: str, value: bytes, broker: PulsarDouble) -> None:
     run = Run(broker, ROWS)
     run.lost_after(7)
     partition = _partition()
-    broker.store(broker.names(TOPIC)[partition], [("s.t", value)])
+    broker.store(broker.names(TOPIC)[partition], [(key, value)])
     before = broker.values(TOPIC)
     with pytest.raises(ForeignMessageError, match="not the one that the run writes") as error:
         run.attempt()
@@ -181,9 +193,12 @@ def test_a_message_between_two_attempts_is_foreign(value: bytes, broker: PulsarD
     assert broker.values(TOPIC) == before
 
 
+@pytest.mark.parametrize("ledger_entries", [1, 1000])
 @pytest.mark.parametrize("entry", range(4))
-def test_a_message_between_those_of_the_run_is_foreign(entry: int, broker: PulsarDouble) -> None:
-    entries = count()
+def test_a_message_between_those_of_the_run_is_foreign(
+    entry: int, ledger_entries: int, broker: PulsarDouble
+) -> None:
+    broker.ledger_entries, entries = ledger_entries, count()
 
     def store_foreign(name: str) -> None:
         if next(entries) == entry:
