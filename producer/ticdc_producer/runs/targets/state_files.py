@@ -1,4 +1,4 @@
-"""The files of ``state/``, ``state.at/`` and ``snapshot/`` in a golden folder: the rows of each table as JSON lines.
+"""The files of a golden folder with the rows of each table: ``state/``, ``state.at/`` and ``snapshot/``.
 
 The manifest has the sums of the rows of each file, so that ``verify state`` need not read the file if the
 consumer's table has the same sums.
@@ -38,8 +38,7 @@ class StateFiles:
     """The files that were written.
 
     :ivar tables: the definition of the table of each file.
-    :ivar sums: the sums of the rows of each file, as the manifest has them; files whose rows have none are not
-        in it.
+    :ivar sums: the sums of the rows of each file, as the manifest has them; rows may have none.
     """
 
     tables: dict[str, dict[str, Any]] = field(default_factory=dict)

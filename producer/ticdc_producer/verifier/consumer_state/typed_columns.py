@@ -77,7 +77,7 @@ def typed_values(column: ColumnInfo, array: pa.Array, zone: tzinfo) -> pa.Array:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _converted(column: ColumnInfo, array: pa.Array, zone: tzinfo) -> pa.Array | None:
