@@ -159,6 +159,8 @@ def test_equal_values_have_the_digest_of_the_expected_text() -> None:
         (column(T.NEW_DECIMAL, length=12, decimal=2), "-1.50", pa.array([Decimal("-1.5")])),
         (column(T.NEW_DECIMAL, length=12, decimal=2), "-1.50", pa.array(["-1.5"])),
         (column(T.NEW_DECIMAL, length=12, decimal=2), "1.50", pa.array([1.5])),
+        (column(T.NEW_DECIMAL, length=12, decimal=2), "1.00", pa.array([1])),
+        (column(T.NEW_DECIMAL, length=30, decimal=2), "1.50", pa.array([Decimal("1.5")])),
         (column(T.NEW_DECIMAL, length=65, decimal=2), "1.50", pa.array([Decimal("1.5")],
         pa.decimal256(65, 1))),
         (column(T.FLOAT), "123.99", pa.array([123.99], pa.float32())), (column(T.FLOAT), "0.1",

@@ -11,6 +11,7 @@ from functools import partial
 import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part
+from ticdc_producer.model.table import max_image_bytes
 from ticdc_producer.verifier.consumer_state.plan import StateSource, TablePlan
 from ticdc_producer.verifier.consumer_state.row_sums import RowSums, row_sums, total
 from ticdc_producer.verifier.consumer_state.typed_columns import typed_values
@@ -35,7 +36,7 @@ def actual_sums(rows: Dataset, plan: TablePlan) -> RowSums | None:
 
     :param rows: with the columns ``plan.actual_columns``, in any order, and maybe others.
     """
-    of_parts = rows.results(partial(_sums_of_part, plan))
+    of_parts = rows.results(partial(_sums_of_part, plan), row_bytes=max_image_bytes(plan.table.columns))
     sums = [of_part for of_part in of_parts if of_part is not None]
     return total(sums) if len(sums) == len(of_parts) else None
 

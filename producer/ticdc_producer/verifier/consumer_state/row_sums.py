@@ -20,6 +20,8 @@ from ticdc_producer.verifier.fingerprint import MULTIPLIER, Hashes, mixed, value
 _ROWS = 1 << 14
 """Rows whose digests are computed at once, in the caches of a processor."""
 _WORD = 1 << 64
+DIGITS_OF_WORD = 18
+"""Digits of a DECIMAL that 64 bits can hold."""
 _SHIFT = np.uint64(32)
 _FACTORS = (MULTIPLIER, np.uint64(0xBF58476D1CE4E5B9))
 _STARTS = (np.uint64(0x5851F42D4C957F2D), np.uint64(0x14057B7EF767814F))
@@ -81,8 +83,7 @@ def row_sums(columns: Sequence[pa.Array], rows: int) -> RowSums:
 
 
 def _sums_of(columns: Sequence[pa.Array]) -> RowSums:
-    words = [word for column in columns for word in _words(column)]
-    words += _null_words(columns)
+    words = _null_words(columns) + [word for column in columns for word in _words(column)]
     with np.errstate(over="ignore"):
         halves = [
             int(_digests(words, factor, start).sum()) for factor, start in zip(_FACTORS, _STARTS, strict=True)
@@ -95,13 +96,11 @@ def _digests(words: Sequence[Hashes], factor: np.uint64, start: np.uint64) -> Ha
 
     Each step gives different states for different words, and for different states before it.
     """
-    states = np.full(len(words[0]), start, np.uint64)
-    shifted = np.empty_like(states)
+    states = np.full(1, start, np.uint64)
     for word in words:
-        np.bitwise_xor(states, word, out=states)
-        np.multiply(states, factor, out=states)
-        np.right_shift(states, _SHIFT, out=shifted)
-        np.bitwise_xor(states, shifted, out=states)
+        states = states ^ word
+        states *= factor
+        states ^= states >> _SHIFT
     return mixed(states)
 
 
@@ -113,7 +112,8 @@ def _words(column: pa.Array) -> list[Hashes]:
     width = kind.bit_width // 8
     if pa.types.is_decimal128(kind):
         halves = np.frombuffer(column.buffers()[1], np.uint64)[2 * column.offset :][: 2 * len(column)]
-        return [_without_null(halves[half::2], column) for half in (0, 1)]
+        used = (0,) if kind.precision <= DIGITS_OF_WORD else (0, 1)
+        return [_without_null(halves[half::2], column) for half in used]
     data = np.frombuffer(column.buffers()[1], f"u{width}")[column.offset :][: len(column)]
     return [_without_null(data.astype(np.uint64, copy=False), column)]
 
@@ -125,13 +125,13 @@ def _without_null(words: Hashes, column: pa.Array) -> Hashes:
 
 
 def _null_words(columns: Sequence[pa.Array]) -> list[Hashes]:
-    """Return a bit for each column and row: whether the value is NULL."""
+    """Return a bit for each column and row: whether the value is NULL. One word stands for equal ones."""
     words = []
     for start in range(0, len(columns), 64):
-        bits = np.zeros(len(columns[0]), np.uint64)
+        bits: Hashes = np.zeros(1, np.uint64)
         for bit, column in enumerate(columns[start : start + 64]):
             if column.null_count:
                 null = column.is_null().to_numpy(zero_copy_only=False).astype(np.uint64)
-                bits |= null << np.uint64(bit)
+                bits = bits | null << np.uint64(bit)
         words.append(bits)
     return words

@@ -22,6 +22,7 @@ from ticdc_producer.verifier.consumer_state.canonical_value import (
     is_text,
     is_trimmed,
 )
+from ticdc_producer.verifier.consumer_state.row_sums import DIGITS_OF_WORD
 
 _T = MySQLType
 _DIGITS = 38
@@ -42,7 +43,8 @@ def column_type(column: ColumnInfo) -> pa.DataType:
     if code in INTEGERS or code in _UNSIGNED:
         return pa.uint64() if column.unsigned or code in _UNSIGNED else pa.int64()
     if code == _T.NEW_DECIMAL and 0 < column.length <= _DIGITS and column.decimal >= 0:
-        return pa.decimal128(_DIGITS, column.decimal)
+        digits = DIGITS_OF_WORD if column.length <= DIGITS_OF_WORD else _DIGITS
+        return pa.decimal128(digits, column.decimal)
     if code in _TIMES:
         return _MICROSECONDS
     return {_T.DATE: pa.date32(), _T.FLOAT: pa.float32(), _T.DOUBLE: pa.float64()}.get(code, pa.binary())
@@ -87,6 +89,8 @@ def _converted(column: ColumnInfo, array: pa.Array, zone: tzinfo) -> pa.Array | 
     if pa.types.is_integer(target):
         return array.cast(target) if number or pa.types.is_boolean(kind) else None
     if pa.types.is_decimal(target):
+        if pa.types.is_integer(kind):  # an integer needs as many digits as its type has
+            array = array.cast(pa.decimal128(_DIGITS, target.scale))
         return array.cast(target) if number else None
     if pa.types.is_floating(target):
         return array.cast(target) if pa.types.is_floating(kind) else None
