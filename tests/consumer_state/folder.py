@@ -13,7 +13,7 @@ from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.state import replicated_state
 from ticdc_producer.targets.golden import write as sink
 from ticdc_producer.targets.golden.json_lines import state_lines
-from ticdc_producer.verifier.consumer_state.expected_sums import manifest_entry, sums_of_images
+from ticdc_producer.verifier.consumer_state.expected_sums import sums_json, sums_of_images
 
 SHOP = Path(__file__).with_name("shop.sql")
 
@@ -42,7 +42,7 @@ def state_folder(
                 tables[file.relative_to(folder).as_posix()] = table_json(table)
                 of_rows = sums_of_images(table.sent_columns, images)
                 if with_sums and of_rows is not None:
-                    sums[file.relative_to(folder).as_posix()] = manifest_entry(of_rows)
+                    sums[file.relative_to(folder).as_posix()] = sums_json(of_rows)
         content = {"changefeed": job.changefeed.as_manifest(), "tables": tables}
         sink.write_manifest(folder, content, sums)
     return path

@@ -79,7 +79,7 @@ ARRAYS = [
 def digest_of(typed: Callable[[], pa.Array]) -> int | None:
     """The digest of one value; None if it has no typed form."""
     try:
-        return row_sums([typed()], 1).first
+        return row_sums([typed()], 1).hash
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -24,7 +24,7 @@ from ticdc_producer.simulate.simulate import Simulation
 from ticdc_producer.simulate.state import TableSnapshot, commits_at, sql_tables, state_at_start
 from ticdc_producer.targets.golden.json_lines import state_lines
 from ticdc_producer.targets.golden.write import write_state
-from ticdc_producer.verifier.consumer_state.expected_sums import manifest_entry, sums_of_images
+from ticdc_producer.verifier.consumer_state.expected_sums import sums_json, sums_of_images
 from ticdc_producer.verifier.consumer_state.row_sums import RowSums, total
 
 TableBatches: TypeAlias = tuple[TableInfo, Iterable[pa.RecordBatch]]
@@ -41,7 +41,7 @@ class StateFiles:
     :ivar sums: the sums of the rows of each file, as the manifest has them; rows may have none.
     """
 
-    tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+    tables: dict[str, dict[str, object]] = field(default_factory=dict)
     sums: dict[str, dict[str, object]] = field(default_factory=dict)
 
 
@@ -66,7 +66,7 @@ def write_states(folder: Path, simulation: Simulation, at_start: Sequence[TableS
             name = file.relative_to(folder).as_posix()
             files.tables[name] = table_json(table)
             if None not in sums:
-                files.sums[name] = manifest_entry(total(RowSums.of_text(text) for text in sums if text))
+                files.sums[name] = sums_json(total(RowSums.of_text(text) for text in sums if text))
     return files
 
 

@@ -31,12 +31,12 @@ def sums_of_images(columns: Sequence[ColumnInfo], images: pa.Array) -> RowSums |
     return row_sums(typed, len(images))
 
 
-def manifest_entry(sums: RowSums) -> dict[str, object]:
+def sums_json(sums: RowSums) -> dict[str, object]:
     """Return the sums of a file as the manifest has them, but for the sha256 of the file."""
     return {"form": FORM, "sums": sums.to_text()}
 
 
-def sums_of_manifest(file: str, manifest: Mapping[str, object]) -> RowSums | None:
+def sums_of_folder(file: str, manifest: Mapping[str, object]) -> RowSums | None:
     """Return the sums of the rows of a file; None if the manifest has none of its content.
 
     :param file: path of the file in the folder.

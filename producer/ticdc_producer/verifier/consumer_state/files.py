@@ -22,7 +22,7 @@ from ticdc_producer.verifier.consumer_state.canonical_value import UNREADABLE
 from ticdc_producer.verifier.consumer_state.comparable_columns import json_lines
 from ticdc_producer.verifier.consumer_state.compare import COMPARABLE_ROWS, row_batches
 from ticdc_producer.verifier.consumer_state.dataframes import dataframe_dataset, dataframe_rows
-from ticdc_producer.verifier.consumer_state.parquet_files import ParquetFiles, parquet_files
+from ticdc_producer.verifier.consumer_state.parquet_files import TableFiles, parquet_files
 from ticdc_producer.verifier.consumer_state.plan import (
     ActualTable,
     BatchReader,
@@ -103,7 +103,7 @@ class Files:
             hint = "a folder of SCHEMA.TABLE.jsonl, .csv or .parquet, one of these files, or a database URL"
             raise StateError("no such file or folder", source=str(path), hint=hint)
         self._root, self._start = path.absolute(), start
-        self._without_spark: dict[Path, ParquetFiles] = {}
+        self._without_spark: dict[Path, TableFiles] = {}
         self._single_table = path.is_file() or bool(_parts(path))
         if self._single_table and tables != 1:
             what = f"this holds one table, but {tables} tables are to be compared"

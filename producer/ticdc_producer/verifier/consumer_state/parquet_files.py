@@ -27,16 +27,16 @@ _ALIKE = {
 
 
 @dataclass(frozen=True)
-class ParquetFiles:
+class TableFiles:
     """The files of one table.
 
     :param columns: names of the columns.
-    :param instants: the columns of Spark's INT96 times, which are instants.
+    :param timestamps: the columns of Spark's INT96 times, which are timestamps.
     :param groups: each row group: its file, and its number in the file.
     """
 
     columns: tuple[str, ...]
-    instants: frozenset[str]
+    timestamps: frozenset[str]
     groups: tuple[tuple[Path, int], ...]
 
     def dataset(self, engine: Engine, columns: Sequence[str]) -> Dataset:
@@ -47,7 +47,7 @@ class ParquetFiles:
             with _open(file) as content:
                 for batch in content.iter_batches(_BATCH_ROWS, row_groups=[group], columns=[*columns]):
                     arrays = [
-                        array.cast(_UTC_TIMES) if name in self.instants else array
+                        array.cast(_UTC_TIMES) if name in self.timestamps else array
                         for name, array in zip(batch.schema.names, batch.columns, strict=True)
                     ]
                     yield pa.record_batch(arrays, batch.schema.names)
@@ -55,7 +55,7 @@ class ParquetFiles:
         return engine.of_parts(len(self.groups), read, pa.schema([(name, pa.null()) for name in columns]))
 
 
-def parquet_files(path: Path) -> ParquetFiles | None:
+def parquet_files(path: Path) -> TableFiles | None:
     """Return the files of a table; None if Spark may read other values or columns than Arrow.
 
     :param path: a file or folder.
@@ -73,7 +73,7 @@ def _visible(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if not path.name.startswith(("_", ".")))
 
 
-def _of_files(files: Sequence[Path]) -> ParquetFiles | None:
+def _of_files(files: Sequence[Path]) -> TableFiles | None:
     groups: list[tuple[Path, int]] = []
     forms: set[tuple[tuple[str, pa.DataType, bool], ...]] = set()
     for file in files:
@@ -82,15 +82,15 @@ def _of_files(files: Sequence[Path]) -> ParquetFiles | None:
             fields = [*content.schema_arrow]
             if any(key in metadata for key in _LEGACY) or not all(_is_alike(field.type) for field in fields):
                 return None
-            instants = (content.schema.column(at).physical_type == _INT96 for at in range(len(fields)))
+            timestamps = (content.schema.column(at).physical_type == _INT96 for at in range(len(fields)))
             names, types = [field.name for field in fields], [field.type for field in fields]
-            forms.add(tuple(zip(names, types, instants, strict=True)))
+            forms.add(tuple(zip(names, types, timestamps, strict=True)))
             groups += [(file, group) for group in range(content.num_row_groups)]
     (form, *others) = forms
     names = [name for name, _, _ in form]
     if others or len({name.lower() for name in names}) < len(names):
         return None
-    return ParquetFiles(
+    return TableFiles(
         tuple(names), frozenset(name for name, _, is_instant in form if is_instant), tuple(groups)
     )
 

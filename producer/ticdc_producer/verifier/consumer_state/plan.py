@@ -20,7 +20,7 @@ from ticdc_producer.model.event_line import from_json
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.table import column_from_json
 from ticdc_producer.verifier.consumer_state.canonical_value import actual_reader, expected_reader
-from ticdc_producer.verifier.consumer_state.expected_sums import sums_of_manifest
+from ticdc_producer.verifier.consumer_state.expected_sums import sums_of_folder
 from ticdc_producer.verifier.consumer_state.row_sums import RowSums
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def expected_tables(
         error = FolderError("the folder has no such state", path=str(folder / state), hint=_states(folder))
         raise error.about("out", "state_at", "messages_only")
     of_state = [
-        _table(folder / str(name), table, sums_of_manifest(str(name), manifest))
+        _table(folder / str(name), table, sums_of_folder(str(name), manifest))
         for name, table in tables.items()
         if str(Path(name).parent) == state
     ]

@@ -20,12 +20,12 @@ from ticdc_producer.verifier.fingerprint import MULTIPLIER, Hashes, mixed, value
 _ROWS = 1 << 14
 """Rows whose digests are computed at once, in the caches of a processor."""
 _WORD = 1 << 64
-DIGITS_OF_WORD = 18
+MAX_DECIMAL_LENGTH = 18
 """Digits of a DECIMAL that 64 bits can hold."""
 _SHIFT = np.uint64(32)
 _FACTORS = (MULTIPLIER, np.uint64(0xBF58476D1CE4E5B9))
 _STARTS = (np.uint64(0x5851F42D4C957F2D), np.uint64(0x14057B7EF767814F))
-"""Of the two halves."""
+"""One for each half of a digest."""
 
 
 @dataclass(frozen=True)
@@ -33,24 +33,24 @@ class RowSums:
     """The number of rows, and the sums of both halves of their digests.
 
     >>> RowSums(1, 2, 3) + RowSums(1, (1 << 64) - 1, 1)
-    RowSums(rows=2, first=1, second=4)
+    RowSums(rows=2, hash=1, check=4)
     """
 
     rows: int = 0
-    first: int = 0
-    second: int = 0
+    hash: int = 0
+    check: int = 0
 
     def __add__(self, other: RowSums) -> RowSums:
-        first, second = self.first + other.first, self.second + other.second
-        return RowSums(self.rows + other.rows, first % _WORD, second % _WORD)
+        sums = self.hash + other.hash, self.check + other.check
+        return RowSums(self.rows + other.rows, sums[0] % _WORD, sums[1] % _WORD)
 
     def to_text(self) -> str:
         """Return three numbers in hexadecimal digits.
 
         >>> RowSums.of_text(RowSums(1, 255, 3).to_text())
-        RowSums(rows=1, first=255, second=3)
+        RowSums(rows=1, hash=255, check=3)
         """
-        return f"{self.rows:x}-{self.first:016x}-{self.second:016x}"
+        return f"{self.rows:x}-{self.hash:016x}-{self.check:016x}"
 
     @classmethod
     def of_text(cls, text: str) -> Self:
@@ -58,8 +58,10 @@ class RowSums:
 
         :raises ValueError: for another text.
         """
-        rows, first, second = (int(number, 16) for number in text.split("-"))
-        return cls(rows, first, second)
+        rows, *sums = (int(number, 16) for number in text.split("-"))
+        if len(sums) != 2:
+            raise ValueError(text)
+        return cls(rows, *sums)
 
 
 def total(sums: Iterable[RowSums]) -> RowSums:
@@ -112,7 +114,7 @@ def _words(column: pa.Array) -> list[Hashes]:
     width = kind.bit_width // 8
     if pa.types.is_decimal128(kind):
         halves = np.frombuffer(column.buffers()[1], np.uint64)[2 * column.offset :][: 2 * len(column)]
-        used = (0,) if kind.precision <= DIGITS_OF_WORD else (0, 1)
+        used = (0,) if kind.precision <= MAX_DECIMAL_LENGTH else (0, 1)
         return [_without_null(halves[half::2], column) for half in used]
     data = np.frombuffer(column.buffers()[1], f"u{width}")[column.offset :][: len(column)]
     return [_without_null(data.astype(np.uint64, copy=False), column)]
@@ -125,7 +127,7 @@ def _without_null(words: Hashes, column: pa.Array) -> Hashes:
 
 
 def _null_words(columns: Sequence[pa.Array]) -> list[Hashes]:
-    """Return a bit for each column and row: whether the value is NULL. One word stands for equal ones."""
+    """Return a bit for each column and row: whether the value is NULL. It has one element without NULL."""
     words = []
     for start in range(0, len(columns), 64):
         bits: Hashes = np.zeros(1, np.uint64)
