@@ -31,12 +31,12 @@ class TableFiles:
     """The files of one table.
 
     :param columns: names of the columns.
-    :param timestamps: the columns of Spark's INT96 times, which are timestamps.
+    :param times: the columns of Spark's INT96 times, which are times.
     :param groups: each row group: its file, and its number in the file.
     """
 
     columns: tuple[str, ...]
-    timestamps: frozenset[str]
+    times: frozenset[str]
     groups: tuple[tuple[Path, int], ...]
 
     def dataset(self, engine: Engine, columns: Sequence[str]) -> Dataset:
@@ -47,7 +47,7 @@ class TableFiles:
             with _open(file) as content:
                 for batch in content.iter_batches(_BATCH_ROWS, row_groups=[group], columns=[*columns]):
                     arrays = [
-                        array.cast(_UTC_TIMES) if name in self.timestamps else array
+                        array.cast(_UTC_TIMES) if name in self.times else array
                         for name, array in zip(batch.schema.names, batch.columns, strict=True)
                     ]
                     yield pa.record_batch(arrays, batch.schema.names)
@@ -82,9 +82,9 @@ def _of_files(files: Sequence[Path]) -> TableFiles | None:
             fields = [*content.schema_arrow]
             if any(key in metadata for key in _LEGACY) or not all(_is_alike(field.type) for field in fields):
                 return None
-            timestamps = (content.schema.column(at).physical_type == _INT96 for at in range(len(fields)))
+            times = (content.schema.column(at).physical_type == _INT96 for at in range(len(fields)))
             names, types = [field.name for field in fields], [field.type for field in fields]
-            forms.add(tuple(zip(names, types, timestamps, strict=True)))
+            forms.add(tuple(zip(names, types, times, strict=True)))
             groups += [(file, group) for group in range(content.num_row_groups)]
     (form, *others) = forms
     names = [name for name, _, _ in form]

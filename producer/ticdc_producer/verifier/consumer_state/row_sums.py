@@ -20,7 +20,7 @@ from ticdc_producer.verifier.fingerprint import MULTIPLIER, Hashes, mixed, value
 _ROWS = 1 << 14
 """Rows whose digests are computed at once, in the caches of a processor."""
 _WORD = 1 << 64
-MAX_DECIMAL_LENGTH = 18
+MAX_DECIMAL = 18
 """Digits of a DECIMAL that 64 bits can hold."""
 _SHIFT = np.uint64(32)
 _FACTORS = (MULTIPLIER, np.uint64(0xBF58476D1CE4E5B9))
@@ -114,7 +114,7 @@ def _words(column: pa.Array) -> list[Hashes]:
     width = kind.bit_width // 8
     if pa.types.is_decimal128(kind):
         halves = np.frombuffer(column.buffers()[1], np.uint64)[2 * column.offset :][: 2 * len(column)]
-        used = (0,) if kind.precision <= MAX_DECIMAL_LENGTH else (0, 1)
+        used = (0,) if kind.precision <= MAX_DECIMAL else (0, 1)
         return [_without_null(halves[half::2], column) for half in used]
     data = np.frombuffer(column.buffers()[1], f"u{width}")[column.offset :][: len(column)]
     return [_without_null(data.astype(np.uint64, copy=False), column)]

@@ -22,7 +22,7 @@ from ticdc_producer.verifier.consumer_state.canonical_value import (
     is_text,
     is_trimmed,
 )
-from ticdc_producer.verifier.consumer_state.row_sums import MAX_DECIMAL_LENGTH
+from ticdc_producer.verifier.consumer_state.row_sums import MAX_DECIMAL
 
 _T = MySQLType
 _DIGITS = 38
@@ -43,7 +43,7 @@ def column_type(column: ColumnInfo) -> pa.DataType:
     if code in INTEGERS or code in _UNSIGNED:
         return pa.uint64() if column.unsigned or code in _UNSIGNED else pa.int64()
     if code == _T.NEW_DECIMAL and 0 < column.length <= _DIGITS and column.decimal >= 0:
-        digits = MAX_DECIMAL_LENGTH if column.length <= MAX_DECIMAL_LENGTH else _DIGITS
+        digits = MAX_DECIMAL if column.length <= MAX_DECIMAL else _DIGITS
         return pa.decimal128(digits, column.decimal)
     if code in _TIMES:
         return _MICROSECONDS
