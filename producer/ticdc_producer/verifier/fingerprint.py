@@ -93,10 +93,9 @@ def _hashes_of_words(values: pa.Array) -> Hashes:
     starts, lengths = (bounds[:-1] - bounds[0]).astype(np.int64), np.diff(bounds).astype(np.int64)
     words = _words(memoryview(values.buffers()[2] or b"")[bounds[0] : bounds[-1]])
     counts = (lengths + _WORD - 1) // _WORD
-    for count in np.flatnonzero(np.bincount(counts)).tolist():
+    for count in np.unique(counts).tolist():
         rows = np.flatnonzero(counts == count)
-        of_lengths = mixed(np.arange(_WORD * count + 1, dtype=np.uint64) + MULTIPLIER)
-        state, at = of_lengths[lengths[rows]], starts[rows]
+        state, at = mixed(lengths[rows].astype(np.uint64) + MULTIPLIER), starts[rows]
         for _ in range(count - 1):
             state = _with_word(state, words[at])
             at += _WORD
