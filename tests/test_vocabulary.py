@@ -156,7 +156,7 @@ WORDS_OF_LIBRARIES = frozenset({
     "normalized", "null", "number", "op", "operand", "operation", "option", "packed", "parallelism",
     "parquet", "patterns", "prefix", "qualified", "query", "range", "rank", "read", "record", "reduced",
     "reencoded", "registered", "replay", "replica", "restore", "result", "sequence", "settings", "sort",
-    "stamp", "statement", "status", "strict", "strings", "sums", "t", "tagged", "ticks", "total",
+    "stamp", "statement", "status", "strict", "strings", "t", "tagged", "ticks", "total",
     "translate", "trimmed", "type", "union", "unit", "unpacked", "upserts", "vector", "virtual", "worker",
     "zero", "zone",
 })  # fmt: skip
