@@ -7,7 +7,8 @@ the statement. Those of VALUES get it after all are evaluated, so a statement th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -24,9 +25,11 @@ from ticdc_producer.scenario.sql.dml.assign import (
     is_default,
 )
 from ticdc_producer.scenario.sql.dml.literal_rows import LiteralRows
+from ticdc_producer.scenario.sql.dml.references import ForeignKeys
 from ticdc_producer.scenario.sql.dml.stored_rows import (
     Cell,
     InsertColumns,
+    Skips,
     evaluated_row,
     fill_auto_increment,
     new_row,
@@ -34,11 +37,13 @@ from ticdc_producer.scenario.sql.dml.stored_rows import (
 )
 from ticdc_producer.scenario.sql.expression.collation import encoded_in
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression
+from ticdc_producer.scenario.sql.expression.function_call import column_name
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext, row_items
 from ticdc_producer.scenario.sql.query.plan import QueryRow
 from ticdc_producer.scenario.sql.query.scope import Combination, QueryScope
 from ticdc_producer.scenario.sql.query.select import SelectPlan
+from ticdc_producer.scenario.sql.store.allocator import IdsExhausted
 from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.scenario.sql.store.transaction import OpenTransaction
 
@@ -106,6 +111,8 @@ class InsertPlan:
         """Return the checked assignments of ON DUPLICATE KEY UPDATE."""
         if self._assignments is None:
             self._assignments = checked_assignments(self.updates, scope)
+            for assignment in self._assignments:
+                _check_ambiguous(assignment.expression, scope)
         return self._assignments
 
 
@@ -116,13 +123,13 @@ def run_insert(
     table: Table,
     transaction: OpenTransaction,
     context: StatementContext,
-    has_parents: Callable[[Table, Sequence[Value]], bool] | None,
+    keys: ForeignKeys | None,
 ) -> None:
     """Run an INSERT or REPLACE.
 
     :param verb: ``INSERT`` or ``REPLACE``.
-    :param has_parents: whether the rows exist that a new row refers to; None if this is not checked. INSERT
-        IGNORE skips other rows before it stores the first one. Source: tidb ``FKCheckExec.checkRows``.
+    :param keys: the foreign keys, for IGNORE; None if they are not checked. INSERT IGNORE skips rows without
+        the rows that they refer to before it stores the first one. Source: tidb ``FKCheckExec.checkRows``.
     :raises ScenarioError: for wrong column counts, values that do not fit, duplicate keys.
     """
     ignore, mode = bool(tree.args.get("ignore")), context.mode
@@ -143,11 +150,17 @@ def run_insert(
 
     rows = transaction.size.weighed(evaluated(), transaction.line)
     if source.is_values:
-        fill_auto_increment(table, rows, context, limit_ids=limit_ids)
+        try:
+            fill_auto_increment(table, rows, context, limit_ids=limit_ids)
+        except IdsExhausted:
+            if ignore and not plan.updates and verb == "INSERT":
+                return  # a warning. Source: tidb ``InsertExec.Next``
+            raise
     scope = Scope(mode, table.info, context=context, outer=source.scope) if plan.updates else None
     updates = [] if scope is None else plan.assignments(scope)
-    if ignore and not updates and has_parents is not None:
-        rows = [values for values in rows if has_parents(table, values)]
+    if ignore and not updates and keys is not None:
+        rows = [values for values in rows if keys.has_parents(table, values)]
+    skips = keys.skips_update if ignore and keys is not None else None
     if ignore and transaction.partitions:
         rows = [
             values
@@ -166,9 +179,12 @@ def run_insert(
             _replace(table, values, transaction, context)
         elif scope is not None:
             around = source.scope_of(number, scope)
-            _insert_or_update(table, values, updates, transaction, around, context)
+            around.lenient_nulls = lenient
+            with transaction.ignoring_conflicts() if ignore else nullcontext():
+                _insert_or_update(table, values, updates, transaction, around, context, skips)
         elif not ignore or _fits(table, values):
             transaction.insert(table, new_row(table, values, context))
+            context.note_stored()
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +206,20 @@ class _Source:
         if self.scope is not None:
             self.scope.combination = self.combinations[number]
         return scope
+
+
+def _check_ambiguous(expression: exp.Expr, scope: Scope) -> None:
+    """Check that each column of ON DUPLICATE KEY UPDATE is one of the table or of the SELECT, and not of both.
+
+    :raises ScenarioError: for a column of both.
+    """
+    if not isinstance(scope.outer, QueryScope):
+        return
+    for node in expression.find_all(exp.Column):
+        name = column_name(node)
+        is_value = isinstance(node.parent, exp.Anonymous) and node.parent.name.upper() == "VALUES"
+        if not is_value and scope.has_column(*name) and scope.outer.names.find(*name) is not None:
+            raise ScenarioError(f"Column {node.sql()!r} in field list is ambiguous", column=name[0])
 
 
 def _remove_marked(
@@ -234,7 +264,8 @@ def _check_qualifiers(name: exp.Expr, table: TableInfo) -> None:
     """
     own = {"table": table.name, "db": table.schema}
     if any(name.text(part) and name.text(part).lower() != own[part].lower() for part in own):
-        raise ScenarioError(f"Unknown column {name.sql()!r} in 'field list'", column=name.name)
+        written = ".".join(part.name for part in (name.parts if isinstance(name, exp.Column) else [name]))
+        raise ScenarioError(f"Unknown column {written!r} in 'field list'", column=name.name)
 
 
 def _selected(tree: exp.Expr, columns: InsertColumns, context: StatementContext) -> _Source:
@@ -303,6 +334,7 @@ def _replace(
             return
         transaction.delete(table, row)
     transaction.insert(table, new_row(table, values, context))
+    context.note_stored()
 
 
 def _insert_or_update(
@@ -312,12 +344,15 @@ def _insert_or_update(
     transaction: OpenTransaction,
     around: Scope,
     context: StatementContext,
+    skips: Skips | None,
 ) -> None:
     conflict = table.conflict(values)
     if conflict is None:
         transaction.insert(table, new_row(table, values, context))
+        context.note_stored()
         return
     _, row = conflict
-    scope = Scope(around.mode, table.info, table.read(row), values, False, around.context, "", around.outer)
+    lenient = around.lenient_nulls
+    scope = Scope(around.mode, table.info, table.read(row), values, lenient, around.context, "", around.outer)
     assigned = assign_in_order(updates, scope)
-    update_row(table, row, scope, assigned, transaction)
+    update_row(table, row, scope, assigned, transaction, skips)

@@ -5,7 +5,7 @@ Rules: tidb ``pkg/executor/insert_common.go``, ``update.go``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeAlias
@@ -34,6 +34,8 @@ from ticdc_producer.scenario.sql.store.transaction import OpenTransaction
 
 Cell: TypeAlias = exp.Expr | SQLValue
 """One value of a row of INSERT: an expression, or a value of a literal or a SELECT."""
+Skips: TypeAlias = Callable[[Table, set[int], Sequence[Value]], bool]
+"""Says whether IGNORE leaves a row as it is, by the offsets that are assigned and the new values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,13 +168,20 @@ def check_not_null(table: TableInfo, values: Sequence[Value]) -> None:
 
 
 def update_row(
-    table: Table, row: Row, scope: Scope, assigned: set[int], transaction: OpenTransaction
+    table: Table,
+    row: Row,
+    scope: Scope,
+    assigned: set[int],
+    transaction: OpenTransaction,
+    skips: Skips | None = None,
 ) -> Row | None:
     """Store a row after assignments; return it, or None if it did not change and is not written."""
     before = tuple(table.read(row))
     touch_updated_columns(before, scope, assigned)
     fill_generated(scope)
     if not is_changed(before, scope):
+        return None
+    if skips is not None and skips(table, assigned, scope.row):
         return None
     check_not_null(table.info, scope.row)
     for offset in table.info.auto_increment:
@@ -182,5 +191,4 @@ def update_row(
     new = table.make_row(scope.row, row.row_id)
     if new.table_id != row.table_id and table.has_hidden_id:
         new = table.make_row(scope.row, table.ids.take())  # hidden row ids do not move between partitions
-    transaction.update(table, row, new)
-    return new
+    return new if transaction.update(table, row, new) else None

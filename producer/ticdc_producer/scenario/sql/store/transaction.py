@@ -45,7 +45,7 @@ class OpenTransaction:
 
     @contextmanager
     def ignoring_conflicts(self) -> Iterator[None]:
-        """Ignore conflicts in the context: as in UPDATE IGNORE, a row whose new key exists is not changed."""
+        """Ignore conflicts in the context: with IGNORE a row whose new key exists is not changed."""
         self._ignores_conflicts = True
         try:
             yield
@@ -71,18 +71,20 @@ class OpenTransaction:
             raise table.duplicate_error(conflict[0], row.values)
         self._record(table, Op.INSERT, None, row)
 
-    def update(self, table: Table, old: Row, new: Row) -> None:
+    def update(self, table: Table, old: Row, new: Row) -> bool:
         """Replace a row, whose key may change.
 
+        :return: whether it was replaced, and no conflict was ignored.
         :raises ScenarioError: if one of its unique keys exists, unless conflicts are ignored.
         """
         self.check_partition(table, new.table_id)
         conflict = table.replace(old, new)
         if conflict is not None and self._ignores_conflicts:
-            return
+            return False
         if conflict is not None:
             raise table.duplicate_error(conflict[0], new.values)
         self._record(table, Op.UPDATE if old.stored == new.stored else REWRITE, old, new)
+        return True
 
     def delete(self, table: Table, row: Row) -> None:
         """Delete a row."""
