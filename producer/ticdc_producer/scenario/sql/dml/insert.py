@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.dml.assign import (
     Assignment,
     assign_in_order,
     checked_assignments,
+    defaults_in,
     generated_error,
     is_binary_string,
     is_default,
@@ -54,6 +56,7 @@ class InsertPlan:
     :ivar columns: the columns that its rows assign.
     :ivar no_columns: those of an empty row, which is a row of defaults.
     :ivar updates: the assignments of ON DUPLICATE KEY UPDATE.
+    :ivar read_before: the columns that expressions may read before they have a value.
     """
 
     def __init__(self, tree: exp.Insert, verb: str, table: TableInfo, context: StatementContext) -> None:
@@ -66,6 +69,7 @@ class InsertPlan:
         offsets = _assigned_offsets(tree, table, context)
         self.columns, self.no_columns = InsertColumns.of(table, offsets), InsertColumns.of(table, [])
         self.updates: list[exp.Expr] = []
+        self.read_before: list[tuple[int, ColumnInfo]] = []
         self._tuples: list[list[Cell]] | None = None
         self._assignments: list[Assignment] | None = None
         self._is_checked = False
@@ -101,11 +105,32 @@ class InsertPlan:
         if self._is_checked:
             return
         scope = Scope(context.mode, self._table, context=context, outer=source.scope)
-        for cell in (cell for row in source.tuples for cell in row):
-            if isinstance(cell, exp.Expr) and not is_default(cell):
-                check_expression(cell, scope)
-        self.updates = _on_duplicate(self._tree, self._verb)
+        named: set[str] = set()
+        for cell in self._expressions(source):
+            check_expression(cell, scope)
+            _check_default(cell, self._table)
+            named |= {node.name.lower() for node in cell.find_all(exp.Column)}
+        self.read_before = self.columns.read_before(named)
+        self.updates = [*filter(self._changes_row, _on_duplicate(self._tree, self._verb))]
         self._is_checked = True
+
+    def _changes_row(self, assignment: exp.Expr) -> bool:
+        """Return whether an assignment is more than the DEFAULT of a generated column.
+
+        Without any other, ON DUPLICATE KEY UPDATE has no effect in TiDB.
+        """
+        name = assignment.this.name.lower() if isinstance(assignment, exp.EQ) else ""
+        return not any(
+            column.generated and column.name.lower() == name and is_default(assignment.expression, column)
+            for column in self._table.columns
+        )
+
+    def _expressions(self, source: _Source) -> Iterator[exp.Expr]:
+        """Yield the expressions of the rows; the word DEFAULT is none."""
+        for row in source.tuples:
+            for cell, (_, column) in zip(row, self.columns.assigned, strict=False):
+                if isinstance(cell, exp.Expr) and not is_default(cell, column):
+                    yield cell
 
     def assignments(self, scope: Scope) -> list[Assignment]:
         """Return the checked assignments of ON DUPLICATE KEY UPDATE."""
@@ -143,7 +168,7 @@ def run_insert(
     def evaluated() -> Iterator[list[Value]]:
         for cells in source.tuples:
             columns = plan.columns if cells else plan.no_columns
-            row = evaluated_row(table, columns, cells, context, lenient)
+            row = evaluated_row(table, columns, cells, context, lenient, plan.read_before)
             if not source.is_values:
                 fill_auto_increment(table, [row], context, limit_ids=limit_ids)
             yield row
@@ -165,7 +190,7 @@ def run_insert(
         rows = [
             values
             for values in rows
-            if _has_partition(table, values) and transaction.accepts(table, table.home(values))
+            if table.accepts(values) and transaction.accepts(table, table.home(values))
         ]
     elif transaction.partitions:
         for values in rows:
@@ -237,11 +262,7 @@ def _remove_marked(
 
 def _fits(table: Table, values: Sequence[Value]) -> bool:
     """Return whether INSERT IGNORE stores a row: if its unique keys are new and a partition accepts it."""
-    return table.conflict(values) is None and _has_partition(table, values)
-
-
-def _has_partition(table: Table, values: Sequence[Value]) -> bool:
-    return table.partitioning is None or table.partitioning.accepts(table.info, values)
+    return table.conflict(values) is None and table.accepts(values)
 
 
 def _assigned_offsets(tree: exp.Insert, table: TableInfo, context: StatementContext) -> list[int]:
@@ -301,18 +322,29 @@ def _count_error(row: int, columns: int, values: int) -> ScenarioError:
 
 def _check_generated(table: TableInfo, columns: InsertColumns, tuples: Sequence[Sequence[Cell]]) -> None:
     for position, (_, column) in enumerate(columns.assigned):
-        if column.generated and any(_gives_value(row, position) for row in tuples):
+        if column.generated and any(_gives_value(row, position, column) for row in tuples):
             hint = (
                 "leave the column out; mariadb-dump has no option for that, but mydumper and mysqldump do it"
             )
             raise generated_error(column, table, hint)
 
 
-def _gives_value(row: Sequence[Cell], position: int) -> bool:
+def _gives_value(row: Sequence[Cell], position: int, column: ColumnInfo) -> bool:
     if position >= len(row):
         return False
     cell = row[position]
-    return not (isinstance(cell, exp.Expr) and is_default(cell))
+    return not (isinstance(cell, exp.Expr) and is_default(cell, column))
+
+
+def _check_default(cell: exp.Expr, table: TableInfo) -> None:
+    """Check that an expression of VALUES has no ``DEFAULT(column)`` of a generated column.
+
+    :raises ScenarioError: if it has one.
+    """
+    names = defaults_in(cell)
+    for column in table.columns if names else ():
+        if column.generated and column.name.lower() in names:
+            raise generated_error(column, table)
 
 
 def _on_duplicate(tree: exp.Insert, verb: str) -> list[exp.Expr]:

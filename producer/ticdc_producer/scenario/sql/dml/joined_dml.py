@@ -108,9 +108,10 @@ class _Update:
         number, _ = position
         table = self._joined.table(number, "UPDATE")
         offset = Scope(scope.mode, table.info).offset(target.name)
-        if table.info.columns[offset].generated and not is_default(assignment.expression):
-            raise generated_error(table.info.columns[offset], table.info)
-        if not is_default(assignment.expression):
+        column = table.info.columns[offset]
+        if not is_default(assignment.expression, column):
+            if column.generated:
+                raise generated_error(column, table.info)
             check_expression(assignment.expression, scope)
         self.assignments[number].append((offset, assignment.expression))
 
@@ -137,7 +138,7 @@ class _Update:
         """Yield what a combination updates: the source, the stored row, the new values, ``filled_null``."""
         scope = self._joined.scope
         scope.combination = combination
-        for number, assigned in self.assignments.items():
+        for number, assigned in sorted(self.assignments.items()):  # in the order of the tables
             row = combination[number]
             if row is None or row.stored is None:
                 continue
