@@ -562,9 +562,8 @@ SYNONYMS = (
     Example("", "describe t; replace t set id = 1", 1, T),
     Example("", "alter ignore table t drop v", 1, T),
     Example("", "alter table t auto_random_base = 5", 1, T),
-    Example(
-        "", "alter table t stats_options = default, attributes = 'x', algorithm = instant, lock = none", 1, T
-    ),
+    Example("", "alter table t stats_options = default", 1, T),
+    Example("", "alter table t attributes = 'x', algorithm = instant, lock = none", 1, T),
     Example("", "alter table t disable keys; alter table t enable keys", 0, T),
 )
 """Synonyms, which the page does not list."""

@@ -16,7 +16,14 @@ from functools import cache
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import MySQLType, integer_range
-from ticdc_producer.model.values.number_text import as_number, narrow, nearest_integer, plain_text, rounded
+from ticdc_producer.model.values.number_text import (
+    as_number,
+    is_text,
+    narrow,
+    nearest_integer,
+    plain_text,
+    rounded,
+)
 from ticdc_producer.model.values.sql_value import (
     BinaryLiteral,
     DateTimeValue,
@@ -62,6 +69,10 @@ def coerce_integer(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 def coerce_decimal(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     """Coerce to DECIMAL(m,d): exactly d fractional digits; halves round away from zero."""
     number = _complete_number(column, value, mode, "Incorrect decimal value")
+    if (
+        is_text(value) and (b"\0" if isinstance(value, bytes) else "\0") in value
+    ):  # ends numbers of other types
+        mode.reject(column.name, value, "Incorrect decimal value", b"")
     scale = max(column.decimal, 0)
     lowest, largest = _decimal_range(column.length, scale, unsigned=column.unsigned)
     try:
@@ -117,6 +128,8 @@ def coerce_bit(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
         value = BinaryLiteral(value)
     number = nearest_integer(as_number(value)[0])
     high = (1 << max(column.length, 1)) - 1
+    if -(1 << 63) <= number < 0:
+        number += 1 << 64  # as Go converts an int64
     if not 0 <= number <= high:
         return mode.reject(column.name, value, "Data too long", str(high).encode())
     return str(number).encode()
@@ -131,10 +144,10 @@ def coerce_year(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
         value = as_datetime(value, 0, mode)
     if isinstance(value, DateTimeValue):
         value = value.year
-    is_text = isinstance(value, str | bytes) and not isinstance(value, BinaryLiteral)
+    from_text = isinstance(value, str | bytes) and not isinstance(value, BinaryLiteral)
     number = nearest_integer(_complete_number(column, value, mode, "Incorrect year value"))
     digits = len(value.strip()) if isinstance(value, str | bytes) and value[:1] in ("0", b"0") else 4
-    if 0 < number < 100 or (number == 0 and is_text and digits < 4):
+    if 0 < number < 100 or (number == 0 and from_text and digits < 4):
         number += 2000 if number < 70 else 1900
     if number != 0 and not 1901 <= number <= 2155:
         nearest = b"0" if number < 0 else b"1901" if number < 1901 else b"2155"

@@ -39,14 +39,16 @@ _MAX_NUMBER_LENGTH = 2000
 
 
 def numeric_prefix(text: str) -> tuple[str, bool]:
-    """Return the number that a text starts with, and whether only spaces follow it.
+    """Return the number that a text starts with, and whether only spaces follow it, or a zero byte.
 
-    A text without a number gives ``"0"``, as in MySQL.
+    A text without a number gives ``"0"``, as in MySQL. A zero byte, with which BINARY is filled up, ends the
+    text. Source: tidb ``getValidFloatPrefix``.
     """
     match = _NUMBER.match(text)
     if match is None or len(match[1]) > _MAX_NUMBER_LENGTH:
         return "0", False
-    return match[1], not text[match.end() :].strip(" \t\n\v\f\r")
+    rest = text[match.end() :]
+    return match[1], rest[:1] == "\0" or not rest.strip(" \t\n\v\f\r")
 
 
 def integer_prefix(text: str) -> tuple[int, bool]:

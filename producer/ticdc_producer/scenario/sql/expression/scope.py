@@ -106,6 +106,10 @@ class Scope:
             return True
         return self.outer is not None and self.outer.knows(name, table, database)
 
+    def has_column(self, name: str, table: str = "", database: str = "") -> bool:
+        """Return whether the scope's own table has a column of that name."""
+        return self._offset(name, table, database) >= 0
+
     def collation(self, name: str, table: str = "", database: str = "") -> str:
         """Return the collation of a column; empty for numbers, times and binary strings."""
         offset = self._offset(name, table, database)

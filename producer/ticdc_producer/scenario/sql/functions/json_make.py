@@ -201,9 +201,9 @@ def _stored_size(document: JsonValue) -> int:
 
 FUNCTIONS = {
     "JSON_ARRAY": Function(_array, 0, -1, accepts_null=True, type=E.JSON, default=any_arguments),
-    "JSON_DEPTH": document_function(depth_of, 1, type=E.INTEGER),
+    "JSON_DEPTH": document_function(depth_of, 1, type=E.INTEGER, indexed=True),
     "JSON_KEYS": document_function(_keys, 1, 2, type=E.JSON),
-    "JSON_LENGTH": document_function(_length, 1, 2, type=E.INTEGER),
+    "JSON_LENGTH": document_function(_length, 1, 2, type=E.INTEGER, indexed=True),
     "JSON_MERGE": Function(_merge_preserve, 2, -1, type=E.JSON),
     "JSON_MERGE_PATCH": Function(_merge_patch, 2, -1, accepts_null=True, type=E.JSON),
     "JSON_MERGE_PRESERVE": Function(_merge_preserve, 2, -1, type=E.JSON),
@@ -212,7 +212,9 @@ FUNCTIONS = {
     "JSON_TYPE": document_function(json_type, 1, type=E.TEXT),
     "JSON_UNQUOTE": value_function(unquote, 1, type=E.TEXT, syntax={exp.JSONExtractScalar: _unquoted_path}),
     "JSON_PRETTY": document_function(_pretty, 1, type=E.TEXT),
-    "JSON_STORAGE_SIZE": document_function(lambda document: 1 + _stored_size(document), 1, type=E.INTEGER),
+    "JSON_STORAGE_SIZE": document_function(
+        lambda document: 1 + _stored_size(document), 1, type=E.INTEGER, indexed=True
+    ),
     "JSON_STORAGE_FREE": document_function(lambda _: 0, 1, type=E.INTEGER),
-    "JSON_VALID": value_function(_valid, 1, type=E.INTEGER),
+    "JSON_VALID": value_function(_valid, 1, type=E.INTEGER, indexed=True),
 }

@@ -179,8 +179,8 @@ def _matching(value: JsonValue, at: Path, pattern: SQLValue, escape: str) -> Ite
 
 
 FUNCTIONS = {
-    "JSON_CONTAINS": value_function(_contains, 2, 3, type=E.INTEGER),
-    "JSON_CONTAINS_PATH": value_function(_contains_path, 3, -1, type=E.INTEGER),
+    "JSON_CONTAINS": value_function(_contains, 2, 3, type=E.INTEGER, indexed=True),
+    "JSON_CONTAINS_PATH": value_function(_contains_path, 3, -1, type=E.INTEGER, indexed=True),
     "JSON_EXTRACT": value_function(
         _extract, 2, -1, type=E.JSON, syntax={exp.JSONExtract: ("this", "expression")}
     ),
