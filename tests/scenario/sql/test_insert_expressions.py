@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ticdc_producer.errors import ScenarioError
 from tests.scenario.sql.script_results import history_of, rows_of
+from ticdc_producer.errors import ScenarioError
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ GENERATED = "create table t (a int default 9 primary key, b int as (-a) stored, 
         ),
         ("insert into t values (1, default, default); update t set a = default(a) - 1", (b"8", b"-8", b"-8")),
         (
-            "insert into t (a) values (1); insert into t (a) values (1) on duplicate key update c = default(c), a = 5",
+            "insert t (a) values (1); insert t (a) values (1) on duplicate key update c = default(c), a = 5",
             (b"5", b"-5", b"-5"),
         ),
     ],
@@ -86,13 +86,15 @@ def test_updates_may_assign_the_default_of_a_generated_column_which_is_null() ->
 def test_on_duplicate_key_update_of_generated_columns_alone_has_no_effect() -> None:
     with pytest.raises(ScenarioError, match="Duplicate entry '1'"):
         history_of(
-            f"{GENERATED} insert into t (a) values (1), (1) on duplicate key update b = default, c = default(c)"
+            f"{GENERATED} insert into t (a) values (1), (1)"
+            " on duplicate key update b = default, c = default(c)"
         )
 
 
 def test_default_of_a_column_with_a_computed_default() -> None:
     script = (
-        "set timestamp = 1700000000; create table t (id int primary key, d datetime default current_timestamp);"
+        "set timestamp = 1700000000;"
+        "create table t (id int primary key, d datetime default current_timestamp);"
         "insert into t values (1, default(d)), (2, '2001-01-01'), (3, '2001-01-01');"
         "update t set d = default(d) where id = 2;"
         "insert into t (id) values (3) on duplicate key update d = default(d)"
@@ -108,7 +110,8 @@ def test_tables_of_an_update_change_in_their_order_whatever_that_of_the_assignme
 @pytest.mark.parametrize("assigned", ["a = 5", "a = 1"])
 def test_update_ignore_leaves_rows_that_no_partition_accepts(assigned: str) -> None:
     script = (
-        "create table t (a int, b int) partition by list (a) (partition p values in (0), partition q values in (1));"
+        "create table t (a int, b int)"
+        " partition by list (a) (partition p values in (0), partition q values in (1));"
         f"insert into t values (0, 0); update ignore t partition (p) set {assigned}, b = 1"
     )
     assert rows_of(script) == [(b"0", b"0")]

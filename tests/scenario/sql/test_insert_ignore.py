@@ -1,13 +1,16 @@
-"""INSERT IGNORE … ON DUPLICATE KEY UPDATE, UPDATE IGNORE with foreign keys, and LAST_INSERT_ID() of new rows."""
+"""INSERT IGNORE … ON DUPLICATE KEY UPDATE, UPDATE IGNORE with foreign keys, LAST_INSERT_ID() of new rows."""
 
 from __future__ import annotations
 
 import pytest
 
-from ticdc_producer.errors import ScenarioError
 from tests.scenario.sql.script_results import history_of, rows_of
+from ticdc_producer.errors import ScenarioError
 
-KEYED = "create table t (id int primary key, u int unique, v int not null); insert into t values (1, 10, 5), (2, 20, 6);"
+KEYED = (
+    "create table t (id int primary key, u int unique, v int not null);"
+    "insert into t values (1, 10, 5), (2, 20, 6);"
+)
 UNCHANGED = [(b"1", b"10", b"5"), (b"2", b"20", b"6")]
 
 
@@ -89,14 +92,18 @@ def test_last_insert_id_is_the_one_of_a_row_that_was_stored() -> None:
 
 def test_of_last_insert_id_and_a_new_row_the_last_one_counts() -> None:
     script = (
-        "create table t (id int auto_increment primary key, u int unique, seen int); insert into t (u) values (1);"
+        "create table t (id int auto_increment primary key, u int unique, seen int);"
+        "insert into t (u) values (1);"
         "insert into t (u) values (2), (1) on duplicate key update seen = last_insert_id(50);"
         "insert into t values (100, 100, last_insert_id())"
     )
     assert rows_of(script)[-1] == (b"100", b"100", b"50")
 
 
-TWO = "create table t (a int primary key, b int); create table s (a int, b int, c int); insert into s values (1, 2, 3);"
+TWO = (
+    "create table t (a int primary key, b int); create table s (a int, b int, c int);"
+    "insert into s values (1, 2, 3);"
+)
 
 
 @pytest.mark.parametrize("expression", ["b", "s.a + b", "greatest(c, b)"])

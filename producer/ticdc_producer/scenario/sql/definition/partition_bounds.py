@@ -170,7 +170,7 @@ def _component(
 
 
 def _has_kind_of(column: ColumnInfo, value: SQLValue) -> bool:
-    """Return whether a value is written as one of a column's type: a text for a date, a number for an integer.
+    """Return whether a value has the form of a column's type: a text for a date, a number for an integer.
 
     TiDB does not check this for VARCHAR. Source: tidb ``checkAndGetColumnsTypeAndValuesMatch``.
     """

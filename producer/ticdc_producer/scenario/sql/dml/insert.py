@@ -234,7 +234,7 @@ class _Source:
 
 
 def _check_ambiguous(expression: exp.Expr, scope: Scope) -> None:
-    """Check that each column of ON DUPLICATE KEY UPDATE is one of the table or of the SELECT, and not of both.
+    """Check that no column of ON DUPLICATE KEY UPDATE is one of the table and of the SELECT.
 
     :raises ScenarioError: for a column of both.
     """

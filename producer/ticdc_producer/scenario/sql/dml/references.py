@@ -116,7 +116,7 @@ class ForeignKeys:
     def skips_update(self, table: Table, assigned: set[int], values: Sequence[Value]) -> bool:
         """Return whether a statement with IGNORE leaves a row as it is, because of its foreign keys.
 
-        Of the foreign keys to this table TiDB checks the new values, as if they were deleted: it changes a
+        For the foreign keys to this table TiDB checks the new values, as if they were deleted: it changes a
         row with children, and leaves one that would get children. Source: tidb ``updateRecord``,
         ``checkFKIgnoreErr``.
         """
