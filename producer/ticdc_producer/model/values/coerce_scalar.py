@@ -16,6 +16,8 @@ from functools import cache
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import MySQLType, integer_range
+from ticdc_producer.model.values.datetime_text import parse_datetime
+from ticdc_producer.model.values.duration_text import parse_duration, read_duration
 from ticdc_producer.model.values.number_text import (
     as_number,
     is_text,
@@ -39,10 +41,9 @@ from ticdc_producer.model.values.temporal_text import (
     convert_zone,
     datetime_from_number,
     datetime_from_python,
-    duration_prefix,
-    parse_datetime,
-    parse_duration,
+    round_duration,
     time_of_day,
+    whole_seconds,
     with_fraction,
 )
 
@@ -56,6 +57,8 @@ def coerce_integer(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 
     Exact halves round away from zero, halves of a float to the even neighbour.
     """
+    if isinstance(value, DateTimeValue | Duration):
+        value = whole_seconds(value)
     number = value if type(value) is int else _complete_number(column, value, mode, "Incorrect integer value")
     low, high = integer_range(column.type, unsigned=column.unsigned)
     if column.unsigned and isinstance(number, Decimal) and number < 0:
@@ -243,14 +246,14 @@ def _nearest_duration(value: SQLValue, fsp: int) -> Duration | None:
     """
     if isinstance(value, str | bytes) and not isinstance(value, BinaryLiteral):
         text = value if isinstance(value, str) else value.decode("utf-8", "replace")
-        return duration_prefix(text, fsp) or Duration(0, fsp)
+        return read_duration(text, fsp)[0] or Duration(0, fsp)
     number = nearest_integer(as_number(value)[0])
-    if _LARGEST_TIME < number < _FIRST_DATETIME:
+    if _LARGEST_TIME < number < FIRST_DATETIME:
         return Duration(MAX_DURATION, fsp)
     return Duration(0, fsp) if abs(number) <= _LARGEST_TIME else None
 
 
-_LARGEST_TIME, _FIRST_DATETIME = 8385959, 10_000_000_000
+_LARGEST_TIME, FIRST_DATETIME = 8385959, 10_000_000_000
 
 
 def as_datetime(value: SQLValue, fsp: int, mode: SQLMode) -> DateTimeValue | None:
@@ -275,13 +278,18 @@ def as_datetime(value: SQLValue, fsp: int, mode: SQLMode) -> DateTimeValue | Non
     whole, _, micro = f"{number:f}".partition(".")
     if not isinstance(value, int) and 0 < int(whole) < FIRST_NUMBER:
         return None
+    if len(whole) not in _DIGITS_WITH_SECONDS:
+        micro = ""  # the fraction of a date is no time: ParseTimeFromFloatString
     return datetime_from_number(int(whole), micro, fsp, invalid_dates=mode.invalid_dates)
+
+
+_DIGITS_WITH_SECONDS = range(9, 15)
 
 
 def as_duration(value: SQLValue, fsp: int) -> Duration | None:
     """Convert any value to a TIME with this fsp; None if it is not a time."""
     if isinstance(value, Duration):
-        return parse_duration(value.text(), fsp)
+        return round_duration(value, fsp)
     if isinstance(value, DateTimeValue):
         return time_of_day(value, fsp)
     if isinstance(value, bytes) and not isinstance(value, BinaryLiteral):
@@ -291,6 +299,8 @@ def as_duration(value: SQLValue, fsp: int) -> Duration | None:
     number, _ = as_number(value)
     exact = Decimal(repr(number)) if isinstance(number, float) else Decimal(number)
     if not exact.is_finite() or exact.adjusted() > 20:
+        return None
+    if exact < -_LARGEST_TIME - 1 or _LARGEST_TIME + 1 <= exact < FIRST_DATETIME:
         return None
     return parse_duration(f"{exact:f}", fsp)
 

@@ -139,8 +139,9 @@ class Scope:
 
     def proposed_value(self, name: str) -> SQLValue:
         """Return ``VALUES(column)``; NULL outside of ON DUPLICATE KEY UPDATE."""
-        offset = self.offset(name)
-        return None if self.proposed is None else read(self.column(name), self.proposed[offset], self.mode)
+        if self.proposed is None:
+            return None
+        return read(self.column(name), self.proposed[self.offset(name)], self.mode)
 
     def check_aggregate(self) -> None:
         """Check that a function of a group of rows is possible here.

@@ -26,8 +26,8 @@ from ticdc_producer.model.values.json_document import (
 )
 from ticdc_producer.model.values.sql_value import JsonText, SQLMode, SQLValue, display_value
 from ticdc_producer.scenario.sql.expression.eval_type import E
-from ticdc_producer.scenario.sql.expression.json_path import extract, require_single
 from ticdc_producer.scenario.sql.functions.function import Arguments, Function, any_arguments, value_function
+from ticdc_producer.scenario.sql.functions.json_path import extract, require_single
 from ticdc_producer.scenario.sql.functions.json_search import (
     document_function,
     result,
@@ -68,7 +68,11 @@ def _utf8(octets: bytes) -> str:
 
 
 def unquote(value: SQLValue) -> SQLValue:
-    """Return ``JSON_UNQUOTE``: the content of a JSON string; any other value unchanged."""
+    """Return ``JSON_UNQUOTE``: the content of a JSON string; any other text or document unchanged."""
+    if not isinstance(value, str | bytes):
+        raise ScenarioError(
+            "Incorrect type for argument 1 in function json_unquote", value=display_value(value)
+        )
     text = to_text(value)
     if len(text) < 2 or not (text[0] == text[-1] == '"'):
         return text
