@@ -14,8 +14,10 @@ from ticdc_producer.conformance.fuzz.example import MAX_COMMIT, FuzzExample, Top
 from ticdc_producer.conformance.fuzz.random_ddl import (
     add_column,
     change_definitions,
+    complete_ddl_zoo,
     create_table,
     exchange_partition,
+    has_ddl_zoo,
     swap_names,
     truncate,
 )
@@ -27,8 +29,6 @@ from ticdc_producer.faults.event_traps import SegmentTrap
 from ticdc_producer.model.parameter import PROTOCOLS as PROTOCOL_NAMES
 from ticdc_producer.protocols.registry import BUILT_IN, fidelity
 
-_DDL_KINDS = 5
-"""Different DDLs from which on a history is a ``ddl-zoo``."""
 _TRANSACTIONS = 0.3
 """Share of transactions of several statements."""
 _OF_SEVERAL_TABLES = frozenset({"rename-swap", "split-ddl", "replay-one-table"})
@@ -68,7 +68,7 @@ def random_history(random: Random, focus: frozenset[str], *, ddl: float, length:
     for trap, write in _LAST.items():
         if trap in focus and trap not in draft.traps:
             write(draft)
-    zoo = {"ddl-zoo"} if len(draft.ddl_kinds) >= _DDL_KINDS else set()
+    zoo = {"ddl-zoo"} if has_ddl_zoo(draft) else set()
     return RandomHistory(statements=tuple(draft.statements), traps=frozenset(draft.traps | zoo))
 
 
@@ -91,8 +91,9 @@ _LAST: Mapping[str, Callable[[Draft], None]] = {
     "duplicate-ddl": truncate,
     "ddl-at-resolved-ts": truncate,
     "exchange-partition": exchange_partition,
+    "ddl-zoo": complete_ddl_zoo,
 }
-"""Trap of the focus → the statement that a history without the trap adds at its end."""
+"""Trap of the focus → what adds the statements that a history without the trap lacks, at its end."""
 
 
 _Options = Mapping[str, object]
