@@ -115,43 +115,60 @@ class ChildProcess:
 
 
 class Lines:
-    """The lines of a pipe. Those that have arrived are read at once."""
+    """The lines of a pipe. A program that answers slowly wakes nobody before all awaited lines are there.
+
+    :ivar too_long: whether a line has more than ``MAX_LINE_BYTES``; nothing is read after it.
+    """
 
     def __init__(self, pipe: int) -> None:
-        self._pipe = pipe
+        self._pipe, self._loop = pipe, asyncio.get_running_loop()
         self._complete: deque[bytes] = deque()
         self._parts: list[bytes] = []
+        self._number, self._awaited, self._latest = 0, self._loop.create_future(), 0.0
+        self._ended = self.too_long = False
+
+    async def arrived(self, number: int, seconds: float) -> bool:
+        """Wait until a number of lines has arrived, or the pipe has ended.
+
+        :param seconds: longest time until the first and between two of them.
+        :return: False if a line took longer.
+        """
+        self._number, self._awaited, self._latest = number, self._loop.create_future(), self._loop.time()
+        self._loop.add_reader(self._pipe, self._read)
+        try:
+            while not (self._is_enough or self._awaited.done()):
+                remaining = self._latest + seconds - self._loop.time()
+                if remaining <= 0:
+                    return False
+                await asyncio.wait([self._awaited], timeout=remaining)
+        finally:
+            self._loop.remove_reader(self._pipe)
+        return True
+
+    def taken(self, number: int) -> list[bytes]:
+        """Remove the next lines and return them, without their ends; fewer if no more have arrived."""
+        return [self._complete.popleft() for _ in range(min(number, len(self._complete)))]
 
     @property
-    def has_next(self) -> bool:
-        """Whether the next line has been read."""
-        return bool(self._complete)
+    def _is_enough(self) -> bool:
+        return self._ended or self.too_long or len(self._complete) >= self._number
 
-    async def next(self) -> bytes:
-        """Return the next line, without its end.
-
-        :raises ConnectionError: at the end of the pipe.
-        :raises ValueError: for a line of more than ``MAX_LINE_BYTES``.
-        """
-        while not self._complete:
-            content = _read(self._pipe)
-            if content is None:
-                await _readable(self._pipe)
-            else:
-                self._add(content)
-        return self._complete.popleft()
-
-    def _add(self, content: bytes) -> None:
-        """Add what was read; nothing at the end of the pipe."""
-        if not content and not any(self._parts):
-            raise ConnectionError("end of output")
+    def _read(self) -> None:
+        content = _read(self._pipe)
+        if content is None:
+            return
         self._parts.append(content)
         if b"\n" in content or not content:
             lines = b"".join(self._parts).split(b"\n")
-            self._parts = [lines.pop()] if content else []
+            self._parts = [lines.pop()]
+            if not content:  # the last line may lack its end
+                lines += filter(None, self._parts)
+                self._parts, self._ended = [], True
             self._complete += lines
-        if sum(map(len, self._parts)) > MAX_LINE_BYTES:
-            raise ValueError(f"a line of more than {MAX_LINE_BYTES} bytes")
+            self._latest = self._loop.time()
+        self.too_long = sum(map(len, self._parts)) > MAX_LINE_BYTES
+        if self._is_enough and not self._awaited.done():
+            self._awaited.set_result(None)
 
 
 def _nonblocking(pipe: IO[bytes] | None) -> int:

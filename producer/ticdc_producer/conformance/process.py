@@ -54,16 +54,11 @@ class Testee:
         :raises TesteeStartError: if the program does not start.
         """
         process = self._process or await self._start()
-        try:
-            return await asyncio.wait_for(_send_and_receive(process, request), self._timeout)
-        except TimeoutError:
-            await self.close()
-            raise TesteeCrashed(f"no answer within {self._timeout:g} s") from None
-        except ValueError:  # a line over the limit
-            await self.close()
-            raise TesteeCrashed(f"an answer of more than {MAX_LINE_BYTES >> 20} MiB") from None
-        except OSError:
-            raise TesteeCrashed(await self._ended(process)) from None
+        _write(process, [request])
+        lines, failure = await self._answers(process, 1, self._timeout)
+        if failure:
+            raise TesteeCrashed(failure)
+        return lines[0]
 
     async def ask_all(self, requests: Sequence[object]) -> tuple[list[bytes], str]:
         """Send requests at once, while the answers are read.
@@ -76,24 +71,25 @@ class Testee:
         _write(process, requests)
         if self._all_answered is not None:
             self.idle += perf_counter() - self._all_answered
-        lines: list[bytes] = []
-        try:
-            async with asyncio.timeout(self._timeout) as limit:
-                for _ in requests:
-                    if not process.output.has_next:
-                        limit.reschedule(asyncio.get_running_loop().time() + self._timeout)
-                    lines.append(await process.output.next())
-        except TimeoutError:
-            await self.close()
-            return lines, f"no answer within {self._timeout:g} s"
-        except ValueError:
-            await self.close()
-            return lines, f"an answer of more than {MAX_LINE_BYTES >> 20} MiB"
-        except OSError:
+        lines, failure = await self._answers(process, len(requests), self._timeout)
+        self._all_answered = perf_counter()
+        return lines, failure
+
+    async def _answers(self, process: ChildProcess, number: int, seconds: float) -> tuple[list[bytes], str]:
+        """Read answers; after a failure the next request starts a new process.
+
+        :param seconds: for one answer.
+        :returns: the lines, and the reason if they are fewer.
+        """
+        in_time = await process.output.arrived(number, seconds)
+        lines = process.output.taken(number)
+        if len(lines) == number:
+            return lines, ""
+        if in_time and not process.output.too_long:
             return lines, await self._ended(process)
-        finally:
-            self._all_answered = perf_counter()
-        return lines, ""
+        await self.close()
+        too_long = f"an answer of more than {MAX_LINE_BYTES >> 20} MiB"
+        return lines, too_long if process.output.too_long else f"no answer within {seconds:g} s"
 
     async def finish(self) -> None:
         """Close the process's input and wait until it ends by itself."""
@@ -121,16 +117,13 @@ class Testee:
         return process
 
     async def _greet(self, process: ChildProcess) -> None:
-        try:
-            line = await asyncio.wait_for(_send_and_receive(process, Hello(VERSION)), START_SECONDS)
-        except TimeoutError:
-            what = f"the testee does not answer the greeting within {START_SECONDS:g} s"
-        except (OSError, ValueError):
-            what = f"the testee does not greet: {await self._ended(process)}"
-        else:
-            if is_hello(line):
-                return
-            answer = line[:_MAX_GREETING].decode(errors="backslashreplace").rstrip("\r\n")
+        _write(process, [Hello(VERSION)])
+        lines, failure = await self._answers(process, 1, START_SECONDS)
+        if lines and is_hello(lines[0]):
+            return
+        what = f"the testee does not greet: {failure}"
+        if lines:
+            answer = lines[0][:_MAX_GREETING].decode(errors="backslashreplace").rstrip("\r\n")
             what = f"the testee answers the greeting with {json.dumps(answer, ensure_ascii=False)}"
         await self.close()
         hint = f'its first answer has to be {{"hello": {VERSION}}}, on a line of its own'
@@ -144,15 +137,6 @@ class Testee:
         await self.close()
         how = "it closed its output" if status is None else f"it ended with status {status}"
         return "\n".join([how, *last_lines])
-
-
-async def _send_and_receive(process: ChildProcess, content: object) -> bytes:
-    """Send one line and read one line.
-
-    :raises OSError: if the process has closed its output.
-    """
-    _write(process, [content])
-    return await process.output.next()
 
 
 def _write(process: ChildProcess, contents: Iterable[object]) -> None:
