@@ -11,7 +11,7 @@ from time import perf_counter
 
 import msgspec
 
-from ticdc_producer.conformance.child import MAX_LINE_BYTES, ChildProcess
+from ticdc_producer.conformance.piped_process import MAX_LINE_BYTES, PipedProcess
 from ticdc_producer.conformance.wire import VERSION, AnyRequest, Hello, is_hello
 from ticdc_producer.errors import ConformanceError, TesteeStartError
 
@@ -43,7 +43,7 @@ class Testee:
             raise ConformanceError(f"the command cannot be split: {error}", where=command) from None
         if not self._arguments:
             raise ConformanceError("the command is empty", where="--testee")
-        self._process: ChildProcess | None = None
+        self._process: PipedProcess | None = None
         self._all_answered: float | None = None
         self.idle = 0.0
 
@@ -75,7 +75,7 @@ class Testee:
         self._all_answered = perf_counter()
         return lines, failure
 
-    async def _answers(self, process: ChildProcess, number: int, seconds: float) -> tuple[list[bytes], str]:
+    async def _answers(self, process: PipedProcess, number: int, seconds: float) -> tuple[list[bytes], str]:
         """Read answers; after a failure the next request starts a new process.
 
         :param seconds: for one answer.
@@ -105,9 +105,9 @@ class Testee:
         if process is not None:
             await process.kill()
 
-    async def _start(self) -> ChildProcess:
+    async def _start(self) -> PipedProcess:
         try:
-            process = ChildProcess(self._arguments)
+            process = PipedProcess(self._arguments)
         except OSError as error:
             raise TesteeStartError(
                 f"the testee cannot be started: {error.strerror}", command=self._command
@@ -116,7 +116,7 @@ class Testee:
         await self._greet(process)
         return process
 
-    async def _greet(self, process: ChildProcess) -> None:
+    async def _greet(self, process: PipedProcess) -> None:
         _write(process, [Hello(VERSION)])
         lines, failure = await self._answers(process, 1, START_SECONDS)
         if lines and is_hello(lines[0]):
@@ -129,7 +129,7 @@ class Testee:
         hint = f'its first answer has to be {{"hello": {VERSION}}}, on a line of its own'
         raise TesteeStartError(what, command=self._command, hint=hint)
 
-    async def _ended(self, process: ChildProcess) -> str:
+    async def _ended(self, process: PipedProcess) -> str:
         """Return why a process has closed its output: its exit status and the end of stderr."""
         with contextlib.suppress(TimeoutError):  # it may have closed its output without ending
             await asyncio.wait_for(process.wait(), self._timeout)
@@ -139,6 +139,6 @@ class Testee:
         return "\n".join([how, *last_lines])
 
 
-def _write(process: ChildProcess, contents: Iterable[object]) -> None:
+def _write(process: PipedProcess, contents: Iterable[object]) -> None:
     """Write lines."""
     process.write(b"".join(_ENCODER.encode(content) + b"\n" for content in contents))

@@ -21,7 +21,7 @@ _LAST_BYTES = 1 << 16
 """Bytes of the standard error that are stored."""
 
 
-class ChildProcess:
+class PipedProcess:
     """A process with pipes, in a session of its own.
 
     :param arguments: the program and its arguments.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from ticdc_producer.conformance.child import ChildProcess
+from ticdc_producer.conformance.piped_process import PipedProcess
 
 
 async def lines_of(program: str, content: bytes, number: int) -> tuple[list[bytes], int | None, list[str]]:
     """The first lines that a Python program prints, its status and the lines of its standard error."""
-    child = ChildProcess([sys.executable, "-c", program])
+    child = PipedProcess([sys.executable, "-c", program])
     try:
         child.write(content)
         assert await child.output.arrived(number, 60)
@@ -46,7 +46,7 @@ def test_a_closed_input_is_no_error() -> None:
     program = "import os, time; os.close(0); print('closed'); time.sleep(0.1)"
 
     async def write_after_the_end() -> bytes:
-        child = ChildProcess([sys.executable, "-c", program])
+        child = PipedProcess([sys.executable, "-c", program])
         assert await child.output.arrived(1, 60)
         [line] = child.output.taken(1)
         child.write(b"x" * (1 << 20))
@@ -58,7 +58,7 @@ def test_a_closed_input_is_no_error() -> None:
 
 def test_no_process_remains() -> None:
     async def killed() -> int | None:
-        child = ChildProcess([sys.executable, "-c", "input()"])
+        child = PipedProcess([sys.executable, "-c", "input()"])
         await child.kill()
         return child.status
 
@@ -67,7 +67,7 @@ def test_no_process_remains() -> None:
 
 def test_a_line_that_takes_too_long_is_not_awaited() -> None:
     async def lines() -> tuple[bool, list[bytes]]:
-        child = ChildProcess([sys.executable, "-c", "print('one', flush=True); input()"])
+        child = PipedProcess([sys.executable, "-c", "print('one', flush=True); input()"])
         try:
             assert await child.output.arrived(1, 60)
             return await child.output.arrived(2, 0.1), child.output.taken(2)
