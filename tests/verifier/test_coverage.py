@@ -55,6 +55,7 @@ def deliveries() -> dict[str, Topic]:
     in_flight(on("replay-partial"))
     on("resolved-fallback").row(0, ts(2), after=account(2)).resolved(ts(0))
     on("resolved-lag").row(0, ts(3), after=account(3)).resolved(ts(2))
+    on("table-lag").row(0, ts(3), after=account(3)).row(0, ts(2), after=account(2), **ledger)
     on("duplicate-ddl").ddl(ts(0), CREATE)
     on("ddl-at-resolved-ts").resolved(ts(2)).ddl(ts(2), "DROP INDEX i ON bank.accounts")
     spread = {"table": "spread", "flags": KEYED}

@@ -5,22 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import shlex
-import signal
-from asyncio.subprocess import PIPE, Process
-from collections import deque
 from collections.abc import Iterable, Sequence
 from time import perf_counter
 
 import msgspec
 
+from ticdc_producer.conformance.piped_process import MAX_LINE_BYTES, PipedProcess
 from ticdc_producer.conformance.wire import VERSION, AnyRequest, Hello, is_hello
 from ticdc_producer.errors import ConformanceError, TesteeStartError
 
 START_SECONDS = 60.0
 """Timeout of the greeting; a JVM on a busy machine starts slowly."""
-MAX_LINE_BYTES = 64 << 20
 _LAST_LINES = 10
 _MAX_GREETING = 80
 _ENCODER = msgspec.json.Encoder()
@@ -47,9 +43,7 @@ class Testee:
             raise ConformanceError(f"the command cannot be split: {error}", where=command) from None
         if not self._arguments:
             raise ConformanceError("the command is empty", where="--testee")
-        self._process: Process | None = None
-        self._stderr_lines: deque[str] = deque(maxlen=_LAST_LINES)
-        self._listener: asyncio.Task[None] | None = None
+        self._process: PipedProcess | None = None
         self._all_answered: float | None = None
         self.idle = 0.0
 
@@ -60,16 +54,11 @@ class Testee:
         :raises TesteeStartError: if the program does not start.
         """
         process = self._process or await self._start()
-        try:
-            return await asyncio.wait_for(_send_and_receive(process, request), self._timeout)
-        except TimeoutError:
-            await self.close()
-            raise TesteeCrashed(f"no answer within {self._timeout:g} s") from None
-        except ValueError:  # asyncio raises it for a line over the limit
-            await self.close()
-            raise TesteeCrashed(f"an answer of more than {MAX_LINE_BYTES >> 20} MiB") from None
-        except OSError:
-            raise TesteeCrashed(await self._ended(process)) from None
+        _write(process, [request])
+        lines, failure = await self._answers(process, 1, self._timeout)
+        if failure:
+            raise TesteeCrashed(failure)
+        return lines[0]
 
     async def ask_all(self, requests: Sequence[object]) -> tuple[list[bytes], str]:
         """Send requests at once, while the answers are read.
@@ -82,32 +71,30 @@ class Testee:
         _write(process, requests)
         if self._all_answered is not None:
             self.idle += perf_counter() - self._all_answered
-        sending = asyncio.create_task(_drain(process))
-        lines: list[bytes] = []
-        try:
-            async with asyncio.timeout(self._timeout) as limit:
-                for _ in requests:
-                    lines.append(await _receive(process))
-                    limit.reschedule(asyncio.get_running_loop().time() + self._timeout)
-        except TimeoutError:
-            await self.close()
-            return lines, f"no answer within {self._timeout:g} s"
-        except ValueError:
-            await self.close()
-            return lines, f"an answer of more than {MAX_LINE_BYTES >> 20} MiB"
-        except OSError:
+        lines, failure = await self._answers(process, len(requests), self._timeout)
+        self._all_answered = perf_counter()
+        return lines, failure
+
+    async def _answers(self, process: PipedProcess, number: int, seconds: float) -> tuple[list[bytes], str]:
+        """Read answers; after a failure the next request starts a new process.
+
+        :param seconds: for one answer.
+        :returns: the lines, and the reason if they are fewer.
+        """
+        in_time = await process.output.arrived(number, seconds)
+        lines = process.output.taken(number)
+        if len(lines) == number:
+            return lines, ""
+        if in_time and not process.output.too_long:
             return lines, await self._ended(process)
-        finally:
-            sending.cancel()
-            with contextlib.suppress(OSError, asyncio.CancelledError):
-                await sending
-            self._all_answered = perf_counter()
-        return lines, ""
+        await self.close()
+        too_long = f"an answer of more than {MAX_LINE_BYTES >> 20} MiB"
+        return lines, too_long if process.output.too_long else f"no answer within {seconds:g} s"
 
     async def finish(self) -> None:
         """Close the process's input and wait until it ends by itself."""
-        if self._process is not None and self._process.stdin is not None:
-            self._process.stdin.close()
+        if self._process is not None:
+            self._process.close_input()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._process.wait(), self._timeout)
         await self.close()
@@ -115,113 +102,43 @@ class Testee:
     async def close(self) -> None:
         """Kill the process and its children."""
         process, self._process = self._process, None
-        if process is None:
-            return
-        if process.returncode is None:
-            _kill_group(process.pid)
-        await process.wait()
-        if self._listener is not None:
-            self._listener.cancel()
+        if process is not None:
+            await process.kill()
 
-    async def _start(self) -> Process:
-        self._stderr_lines.clear()
+    async def _start(self) -> PipedProcess:
         try:
-            process = await asyncio.create_subprocess_exec(
-                *self._arguments,
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=PIPE,
-                limit=MAX_LINE_BYTES,
-                start_new_session=True,
-            )
+            process = PipedProcess(self._arguments)
         except OSError as error:
             raise TesteeStartError(
                 f"the testee cannot be started: {error.strerror}", command=self._command
             ) from None
         self._process = process
-        self._listener = asyncio.create_task(self._listen(process))
         await self._greet(process)
         return process
 
-    async def _greet(self, process: Process) -> None:
-        try:
-            line = await asyncio.wait_for(_send_and_receive(process, Hello(VERSION)), START_SECONDS)
-        except TimeoutError:
-            what = f"the testee does not answer the greeting within {START_SECONDS:g} s"
-        except (OSError, ValueError):
-            what = f"the testee does not greet: {await self._ended(process)}"
-        else:
-            if is_hello(line):
-                return
-            answer = line[:_MAX_GREETING].decode(errors="backslashreplace").rstrip("\r\n")
+    async def _greet(self, process: PipedProcess) -> None:
+        _write(process, [Hello(VERSION)])
+        lines, failure = await self._answers(process, 1, START_SECONDS)
+        if lines and is_hello(lines[0]):
+            return
+        what = f"the testee does not greet: {failure}"
+        if lines:
+            answer = lines[0][:_MAX_GREETING].decode(errors="backslashreplace").rstrip("\r\n")
             what = f"the testee answers the greeting with {json.dumps(answer, ensure_ascii=False)}"
         await self.close()
         hint = f'its first answer has to be {{"hello": {VERSION}}}, on a line of its own'
         raise TesteeStartError(what, command=self._command, hint=hint)
 
-    async def _listen(self, process: Process) -> None:
-        """Store the last lines of stderr, which give the reason if the testee ends."""
-        if process.stderr is None:
-            return
-        while line := await _line(process.stderr):
-            self._stderr_lines.append(line.decode(errors="backslashreplace").rstrip())
-
-    async def _ended(self, process: Process) -> str:
+    async def _ended(self, process: PipedProcess) -> str:
         """Return why a process has closed its output: its exit status and the end of stderr."""
         with contextlib.suppress(TimeoutError):  # it may have closed its output without ending
             await asyncio.wait_for(process.wait(), self._timeout)
-        status = process.returncode
-        if self._listener is not None:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(asyncio.shield(self._listener), self._timeout)
+        status, last_lines = process.status, process.error_lines(_LAST_LINES)
         await self.close()
         how = "it closed its output" if status is None else f"it ended with status {status}"
-        return "\n".join([how, *self._stderr_lines])
+        return "\n".join([how, *last_lines])
 
 
-async def _send_and_receive(process: Process, content: object) -> bytes:
-    """Send one line and read one line.
-
-    :raises OSError: if the process has closed its input or output.
-    """
-    await _send(process, [content])
-    return await _receive(process)
-
-
-async def _send(process: Process, contents: Iterable[object]) -> None:
-    _write(process, contents)
-    await _drain(process)
-
-
-def _write(process: Process, contents: Iterable[object]) -> None:
-    """Write the lines that the pipe accepts at once. The event loop writes the others."""
-    if process.stdin is None:
-        raise OSError("no pipe")
-    process.stdin.write(b"".join(_ENCODER.encode(content) + b"\n" for content in contents))
-
-
-async def _drain(process: Process) -> None:
-    if process.stdin is not None:
-        await process.stdin.drain()
-
-
-async def _receive(process: Process) -> bytes:
-    if process.stdout is None:
-        raise OSError("no pipe")
-    line = await process.stdout.readline()
-    if not line:
-        raise ConnectionError("end of output")
-    return line
-
-
-async def _line(stream: asyncio.StreamReader) -> bytes:
-    try:
-        return await stream.readline()
-    except ValueError:
-        return b"(a long line)\n"
-
-
-def _kill_group(leader: int) -> None:
-    """Kill a process and its children: looking for them among all processes takes longer than a restart."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(leader, signal.SIGKILL)
+def _write(process: PipedProcess, contents: Iterable[object]) -> None:
+    """Write lines."""
+    process.write(b"".join(_ENCODER.encode(content) + b"\n" for content in contents))

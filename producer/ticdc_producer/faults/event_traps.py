@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -79,7 +79,8 @@ class SegmentEvents:
     :param events: shape ``EVENT_STREAM``.
     :param segments: the segment of each event.
     :param has: which events are in segments that have the trap.
-    :param moved: the table that was drawn for each segment whose trap concerns one table.
+    :param moved: the table that was drawn for each segment whose trap concerns one table, as its column
+        ``of_one_table`` identifies it.
     """
 
     events: EventBatch
@@ -92,6 +93,17 @@ class SegmentEvents:
     def of_kind(self, kind: Kind) -> Flags:
         """Return whether each event is of a kind."""
         return is_kind(self.events, kind)
+
+    def of_moved_table(self, identity: str) -> Flags:
+        """Return whether each event with the trap is a row of the table that was drawn for its segment.
+
+        :param identity: the column ``of_one_table`` of the trap.
+        """
+        rows, tables = self.has & self.of_kind(Kind.ROW), integers(self.events, identity)
+        moved = np.zeros(len(rows), bool)
+        for segment in np.unique(self.segments[rows]).tolist():
+            moved |= rows & (self.segments == segment) & (tables == self.moved[segment])
+        return moved
 
     def hashes(self, purpose: str, *columns: str) -> Numbers:
         """Hash some columns of each event, then its segment."""
@@ -106,14 +118,16 @@ class SegmentTrap(Trap):
     chooses are delivered again. Only events in segments with the trap count (``SegmentEvents.has``).
 
     :cvar without_ddl: whether the segment must have no DDL.
-    :cvar of_one_table: whether the trap concerns one table, drawn from those with rows in the segment.
+    :cvar of_one_table: the column that identifies the table if the trap concerns one, drawn from those with
+        rows in the segment: ``table_id`` for a part of a partitioned table, ``table_version`` for all parts;
+        empty if the trap concerns all tables.
     """
 
     mechanism = "event"
     measures = ("times", "rate")
     occurrence = "a segment of the history"
     without_ddl: ClassVar[bool] = False
-    of_one_table: ClassVar[bool] = False
+    of_one_table: ClassVar[Literal["", "table_id", "table_version"]] = ""
 
     def delivered(self, events: SegmentEvents) -> Flags:
         """Return whether each event is delivered at first."""
@@ -124,7 +138,7 @@ class SegmentTrap(Trap):
         return np.zeros(events.events.num_rows, bool)
 
     def delayed(self, events: SegmentEvents) -> Flags:
-        """Return whether each event comes at the end of the segment instead."""
+        """Return whether each event comes at the end of the segment instead; rows precede resolved events."""
         return np.zeros(events.events.num_rows, bool)
 
 

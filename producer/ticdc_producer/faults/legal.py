@@ -33,6 +33,7 @@ from ticdc_producer.faults.fault_plan import FaultPlan, seeded_hash, threshold
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.shapes import EventBatch
 from ticdc_producer.pipeline.delivery import TopicPartitions
+from ticdc_producer.pipeline.mutations import eight_bytes
 from ticdc_producer.pipeline.row_images import Flags, Numbers
 
 
@@ -43,7 +44,7 @@ def legal_faults(
 
     :param events: shape ``EVENT_STREAM``, in any order, without the segments that are reserved for illegal
         faults.
-    :param moved: by segment, the id of the table that ``moved_tables`` draws among all events.
+    :param moved: by segment, the table that ``moved_tables`` draws among all events.
     :return: the same shape, in no order, with the copies of repeated events.
     """
     if plan.repeats:
@@ -70,8 +71,8 @@ def moved_tables(batches: Iterable[pa.RecordBatch], plan: FaultPlan) -> dict[int
     """Draw a table in each segment whose trap concerns one table, from those with rows in it.
 
     :param batches: events as for ``legal_faults``, in any order.
-    :return: by segment, the hash by which the table was drawn, and its id. The lowest pair of several
-        results counts.
+    :return: by segment, the hash by which the table was drawn, and what identifies it for the trap. The
+        lowest pair of several results counts.
     """
     lowest: dict[int, tuple[int, int]] = {}
     if not moves_tables(plan):
@@ -79,12 +80,22 @@ def moved_tables(batches: Iterable[pa.RecordBatch], plan: FaultPlan) -> dict[int
     for events in batches:
         segments = plan.segments.numbers(integers(events, "deliver_after_ts"))
         rows = is_kind(events, Kind.ROW) & draws_table(plan, segments)
-        tables = np.stack([segments[rows], integers(events, "table_id")[rows]], axis=1)
+        tables = np.stack([segments[rows], _identities(events, plan, segments)[rows]], axis=1)
         pairs = np.unique(tables, axis=0)
         hashes = seeded_hash(plan.seed, "table", len(pairs), *map(pa.array, pairs.T))
         for (segment, table_id), value in zip(pairs.tolist(), hashes.tolist(), strict=True):
             lowest[segment] = min((value, table_id), lowest.get(segment, (value, table_id)))
     return lowest
+
+
+def _identities(events: EventBatch, plan: FaultPlan, segments: Numbers) -> Numbers:
+    """Return what identifies the table of each event, for the trap of its segment."""
+    faults, identities = _segment_faults(plan, segments), integers(events, "table_id")
+    for trap in _segment_traps(plan):
+        if trap.of_one_table:
+            of_trap = integers(events, trap.of_one_table)
+            identities = np.where(faults == trap.id, of_trap, identities)
+    return identities
 
 
 def _segment_traps(plan: FaultPlan) -> list[SegmentTrap]:
@@ -129,10 +140,12 @@ def _with_restarts(segments: _Segments) -> EventBatch:
         repeated |= of_trap.has & trap.repeated(of_trap)
         delayed |= of_trap.has & trap.delayed(of_trap)
     faults = pa.array(segments.faults, pa.string())
-    after = np.where(delayed, segments.plan.segments.end(numbers), integers(events, "deliver_after_ts"))
+    own_time = integers(events, "deliver_after_ts")
+    in_own_order = pc.binary_join_element_wise(eight_bytes(own_time), events.column("txn_order_key"), b"")
     first: Columns = {
         "restart_epoch": numbers * 2,
-        "deliver_after_ts": after,
+        "deliver_after_ts": np.where(delayed, segments.plan.segments.end(numbers), own_time),
+        "txn_order_key": pc.if_else(pa.array(delayed), in_own_order, events.column("txn_order_key")),
         "fault": pc.if_else(pa.array(delayed), faults, events.column("fault")),
     }
     second: Columns = {"restart_epoch": numbers * 2 + 1, "delivery_no": 1, "fault": faults}

@@ -100,7 +100,8 @@ class Job:
             ddl_ts=[route.commit_ts for route in self.stream.ddls],
         )
         plan = replace(plan, recorded=self.recorded_faults)
-        return plan if plan.rates or plan.fixed or plan.illegal or plan.recorded else None
+        requested = plan.rates, plan.segment_faults, plan.illegal, plan.recorded
+        return plan if any(requested) else None
 
     @property
     def recorded_faults(self) -> RecordedFaults | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from collections import Counter
 from contextlib import suppress
 from multiprocessing import active_children
 from random import Random
 
 import pytest
 
+from ticdc_producer.conformance.case_spec import Level
 from ticdc_producer.conformance.fuzz.example import FuzzExample, script
 from ticdc_producer.conformance.fuzz.random_columns import types, value_traps
 from ticdc_producer.conformance.fuzz.random_example import (
@@ -101,6 +103,19 @@ def test_a_process_that_ended_is_an_error_without_a_traceback(caplog: pytest.Log
         asyncio.run(examples())
     gc.collect()  # a future that nobody awaited logs its error then
     assert caplog.text == ""
+
+
+def test_some_examples_of_the_restart_level_have_a_topic_for_each_table() -> None:
+    restarts = Settings(seed=1, protocols=["canal-json"], levels=(Level.RESTART,))
+    topics = Counter[int]()
+    for example in drawn(8, restarts):
+        with suppress(ProducerError):  # an invalid example is not what this test is about
+            records = build_topic(example).records
+            assert all(record.topic == "fuzz" for record in records) or example.topic
+            topics[len({record.topic for record in records})] += 1
+    assert topics[1]
+    assert topics.total() > topics[1]
+    assert not any(example.topic for example in drawn(8))
 
 
 def test_examples_have_several_traps() -> None:

@@ -32,7 +32,6 @@ class RestartBug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     :param source: the users' thread with a bug of this kind; empty for one of our own.
     :param does: why the consumer is wrong, if the name does not say it.
-    :param lacks: of a bug that the random histories do not find, what they lack.
     """
 
     name: str
@@ -40,7 +39,6 @@ class RestartBug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     changes: tuple[SourceChange, ...]
     source: str = ""
     does: str = ""
-    lacks: str = ""
 
 
 def _bugs(name: str) -> tuple[RestartBug, ...]:

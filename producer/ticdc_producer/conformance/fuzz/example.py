@@ -38,6 +38,7 @@ class FuzzExample(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     :param options: options of the changefeed that differ from their defaults.
     :param partitions: number of partitions of the topic.
     :param dispatch: partition rule of all tables; empty for TiCDC's default.
+    :param topic: topic rule of all tables, such as ``{schema}_{table}``; empty: they share a topic.
     :param inject: traps to inject, as ``run --inject`` takes them.
     :param seed: seed of the traps.
     :param deliveries: requests of the apply level; the restart level has the first of them.
@@ -54,6 +55,7 @@ class FuzzExample(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     options: Mapping[str, object] = msgspec.field(default_factory=dict)
     partitions: int = 1
     dispatch: str = ""
+    topic: str = ""
     inject: tuple[str, ...] = ()
     seed: int = 0
     deliveries: tuple[TopicRequest, ...] = (TopicRequest(),)

@@ -143,6 +143,22 @@ def _database(draft: Draft) -> None:
     draft.add("ALTER DATABASE test CHARACTER SET utf8mb4", "database")
 
 
+_KINDS_OF_ZOO = 5
+
+
+def has_ddl_zoo(draft: Draft) -> bool:
+    """Return whether there are DDLs of many kinds, one of them of a database, as a ``ddl-zoo`` has them."""
+    return len(draft.ddl_kinds) >= _KINDS_OF_ZOO and "database" in draft.ddl_kinds
+
+
+def complete_ddl_zoo(draft: Draft) -> None:
+    """Write DDLs of kinds that the history lacks, until it has a ``ddl-zoo``."""
+    simple = {"database": _database, "index": _index, "truncate": truncate, "drop": _recreate}
+    for kind, write in simple.items():
+        if kind not in draft.ddl_kinds and not has_ddl_zoo(draft):
+            write(draft)
+
+
 _OPERATIONS: tuple[tuple[Callable[[Draft], None], int], ...] = (
     (truncate, 6),
     (_recreate, 2),

@@ -14,12 +14,21 @@ from ticdc_producer.conformance.fuzz.example import MAX_COMMIT, FuzzExample, Top
 from ticdc_producer.conformance.fuzz.random_ddl import (
     add_column,
     change_definitions,
+    complete_ddl_zoo,
     create_table,
     exchange_partition,
+    has_ddl_zoo,
     swap_names,
     truncate,
 )
-from ticdc_producer.conformance.fuzz.random_rows import change_rows, insert, move_key, swap_keys, transaction
+from ticdc_producer.conformance.fuzz.random_rows import (
+    change_in_turn,
+    change_rows,
+    insert,
+    move_key,
+    swap_keys,
+    transaction,
+)
 from ticdc_producer.conformance.fuzz.random_tables import Draft, RandomTable
 from ticdc_producer.conformance.wire import ProtocolName
 from ticdc_producer.faults.catalogue import Trap, catalogue
@@ -27,11 +36,9 @@ from ticdc_producer.faults.event_traps import SegmentTrap
 from ticdc_producer.model.parameter import PROTOCOLS as PROTOCOL_NAMES
 from ticdc_producer.protocols.registry import BUILT_IN, fidelity
 
-_DDL_KINDS = 5
-"""Different DDLs from which on a history is a ``ddl-zoo``."""
 _TRANSACTIONS = 0.3
 """Share of transactions of several statements."""
-_OF_SEVERAL_TABLES = frozenset({"rename-swap", "split-ddl", "replay-one-table"})
+_OF_SEVERAL_TABLES = frozenset({"rename-swap", "split-ddl", "replay-one-table", "table-lag"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +75,7 @@ def random_history(random: Random, focus: frozenset[str], *, ddl: float, length:
     for trap, write in _LAST.items():
         if trap in focus and trap not in draft.traps:
             write(draft)
-    zoo = {"ddl-zoo"} if len(draft.ddl_kinds) >= _DDL_KINDS else set()
+    zoo = {"ddl-zoo"} if has_ddl_zoo(draft) else set()
     return RandomHistory(statements=tuple(draft.statements), traps=frozenset(draft.traps | zoo))
 
 
@@ -91,8 +98,10 @@ _LAST: Mapping[str, Callable[[Draft], None]] = {
     "duplicate-ddl": truncate,
     "ddl-at-resolved-ts": truncate,
     "exchange-partition": exchange_partition,
+    "ddl-zoo": complete_ddl_zoo,
+    "table-lag": change_in_turn,
 }
-"""Trap of the focus → the statement that a history without the trap adds at its end."""
+"""Trap of the focus → what adds the statements that a history without the trap lacks, at its end."""
 
 
 _Options = Mapping[str, object]
@@ -123,8 +132,13 @@ _EARLIER = 0.15
 """Share of deliveries whose rows are requested as of a time stamp."""
 _BATCHES = (1, 1, 2, 5)
 """Numbers of messages that a consumer receives at once."""
+_TOPICS, _MAX_PARTITIONS = 0.3, 2
+"""Share of examples of the restart level in which each table has a topic, and most partitions of these."""
+_TOPIC_OF_TABLE = "{schema}_{table}"
 _DDL_SHARES = (0, 0.1, 0.1, 0.3)
 _OF_DDLS = frozenset({"ddl-zoo", "duplicate-ddl", "ddl-at-resolved-ts"})
+_LONG_WINDOWS = (4, 5, 8)
+"""Commits of a segment in which a table is behind: a resolved-ts has to be below two swapped rows."""
 _OF_SOFT_DELETES = ("update-after-delete",)
 """Traps of tables with SOFTDELETE, which random histories do not have."""
 _RAW = 0.12
@@ -185,6 +199,7 @@ def random_example(
         seed=random.randrange(1000),
         deliveries=_random_deliveries(random, partitions),
         batch=random.choice(_BATCHES) if Level.RESTART in levels else 1,
+        topic=_random_topic(random, traps, partitions) if Level.RESTART in levels else "",
         follows_ddl=follows_ddl,
         traps=tuple(sorted((history.traps | raw) & set(drawn_traps(protocol)))),
     )
@@ -256,7 +271,15 @@ def _random_dispatch(random: Random, focus: frozenset[str]) -> tuple[str, int]:
         return "table", max(3, partitions)
     if "changed-dispatch-column" in focus:
         return "ts", max(2, partitions)
+    if "table-lag" in focus:
+        return random.choice(_RULES), 1
     return random.choice(_RULES), partitions
+
+
+def _random_topic(random: Random, focus: frozenset[str], partitions: int) -> str:
+    """Draw a topic rule. Many partitions of several topics would mostly have resolved events."""
+    several = random.random() < _TOPICS and partitions <= _MAX_PARTITIONS and "table-lag" not in focus
+    return _TOPIC_OF_TABLE if several else ""
 
 
 def _random_traps(
@@ -274,7 +297,7 @@ def _random_traps(
         injected.append(random.choice(possible))
     names = sorted(set(injected))
     segments = sum(isinstance(catalogue()[name], SegmentTrap) for name in names)
-    window = random.choice((2, 2, 3, 5))
+    window = random.choice((2, 2, 3, 5) if "table-lag" not in names else _LONG_WINDOWS)
     return tuple(
         f"{name}:rate={0.9 / segments:.3f},window={window}"
         if isinstance(catalogue()[name], SegmentTrap)

@@ -159,6 +159,16 @@ def _unique(draft: Draft, table: RandomTable) -> None:
     draft.add(f"UPDATE {table.sql_name} SET {table.unique.name} = {value} WHERE {table.where(key)}")
 
 
+def change_in_turn(draft: Draft) -> None:
+    """Change a row of two tables in turn, in transactions of their own."""
+    for _ in range(3):
+        for table in draft.tables[:2]:
+            if free := table.free_keys(draft.random, 1):
+                insert(draft, table, free)
+            else:
+                _delete(draft, table)
+
+
 _OPERATIONS: tuple[tuple[Callable[[Draft, RandomTable], None], int], ...] = (
     (insert, 30),
     (_update, 24),

@@ -11,7 +11,7 @@ import msgspec
 from ticdc_producer.conformance.compare import ExpectedRows
 from ticdc_producer.conformance.delivery import Order, delivered
 from ticdc_producer.conformance.fuzz.example import FuzzExample
-from ticdc_producer.conformance.restart.case import DeliveredMessage, RestartCase
+from ticdc_producer.conformance.restart.case import DeliveredMessage, RestartCase, partition_name
 from ticdc_producer.conformance.restart.wire import RestartStart
 from ticdc_producer.conformance.wire import Event, KafkaRecord
 from ticdc_producer.model.event import Kind
@@ -95,6 +95,7 @@ def _messages(topic: ExampleTopic, records: Iterable[KafkaRecord]) -> Iterator[D
         resolved = [event.commit_ts for event in content if event.kind == "resolved"]
         yield DeliveredMessage(
             record=record,
+            partition=partition_name(record),
             kinds=tuple(_KINDS[event.kind] for event in content),
             resolved_ts=max(resolved, default=0),
             ddls=tuple(

@@ -153,6 +153,8 @@ def _plainer_delivery(example: FuzzExample) -> Iterator[FuzzExample]:
         yield replace(example, partitions=example.partitions - 1)
     if example.dispatch:
         yield replace(example, dispatch="")
+    if example.topic:
+        yield replace(example, topic="")
     if example.seed:
         yield replace(example, seed=0)
     for trap in example.inject:

@@ -51,12 +51,13 @@ _DESCRIBES = ("bootstrap", "ddl")
 
 def _moves(rows: Iterable[DecodedRow]) -> bool:
     """Return whether the events of a row, by its handle key, are in several partitions."""
-    partitions: dict[object, int] = {}
+    partitions: dict[object, tuple[str, int]] = {}
     for row in rows:
         handle = [column["name"] for column in row["columns"] or () if column["flag"] & ColumnFlag.HANDLE_KEY]
         image = dict((row["before"] if row["op"] == "delete" else row["after"]) or ())
         key = row["schema"], row["table"], *((name, image.get(name)) for name in handle)
-        if handle and partitions.setdefault(key, row["partition"]) != row["partition"]:
+        partition = row["topic"], row["partition"]
+        if handle and partitions.setdefault(key, partition) != partition:
             return True
     return False
 
@@ -138,9 +139,7 @@ class FuzzTopic:
             traps.add("handle-key-only")
         if any(message.claims for _, message in self._messages):
             traps.add("claim-check")
-        if rows and {partition for _, partition in self.simulation.partitions} - {
-            row["partition"] for row in rows
-        }:
+        if rows and {*self.simulation.partitions} - {(row["topic"], row["partition"]) for row in rows}:
             traps.add("idle-partition")
         if _moves(rows):
             traps.add("changed-dispatch-column")
@@ -315,14 +314,15 @@ def changefeed_of(example: FuzzExample) -> Changefeed:
     :raises ChangefeedError: for options that do not exist.
     """
     options = json.dumps(example.options, sort_keys=True)
-    return _changefeed(example.protocol, options, example.partitions, example.dispatch)
+    return _changefeed(example.protocol, options, example.partitions, example.dispatch, example.topic)
 
 
 @lru_cache(maxsize=1024)
-def _changefeed(protocol: str, options: str, partitions: int, dispatch: str) -> Changefeed:
+def _changefeed(protocol: str, options: str, partitions: int, dispatch: str, topic: str) -> Changefeed:
     """Return the changefeed of some examples. Its validation takes longer than a small history."""
     plain = _plain_changefeed(protocol, partitions)
-    rules = [{"matcher": ["*.*"], "partition": dispatch}] if dispatch else []
+    rule = {name: value for name, value in (("partition", dispatch), ("topic", topic)) if value}
+    rules = [{"matcher": ["*.*"], **rule}] if rule else []
     given = json.loads(options)
     sends_ddl = BUILT_IN[protocol].sends_ddl({**plain, **given})
     return Changefeed.from_manifest({**plain, "output-ddl": sends_ddl, "dispatchers": rules, **given})

@@ -30,19 +30,17 @@ def partition_name(record: KafkaRecord) -> str:
 class DeliveredMessage:
     """A message and what it contains.
 
+    :param partition: its partition, as offsets name it.
     :param kinds: the kind of each event.
     :param resolved_ts: its largest resolved-ts; 0 without one.
     :param ddls: what identifies its DDLs, whatever partition they are in, and their commit-ts.
     """
 
     record: KafkaRecord
+    partition: str
     kinds: tuple[Kind, ...]
     resolved_ts: int
     ddls: tuple[tuple[int, str], ...]
-
-    @property
-    def partition(self) -> str:
-        return partition_name(self.record)
 
 
 @dataclass(frozen=True, slots=True)

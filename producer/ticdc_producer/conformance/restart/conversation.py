@@ -110,7 +110,7 @@ class Restarter:
 class _Conversation:
     """The lives of one plan in one directory.
 
-    :ivar trace: the steps of the latest life.
+    :ivar trace: the steps of the latest life, if the plan has no stop.
     :ivar line: the latest line of the testee.
     """
 
@@ -184,7 +184,7 @@ class _Conversation:
                 return None
             if self.status != "passed":
                 return None
-            if steps:
+            if steps and not self.plan:  # plans follow from the only life without a stop
                 self.trace.append(_traced(steps[number], answer))
         if failure:
             self.line = None

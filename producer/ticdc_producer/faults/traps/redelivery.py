@@ -151,15 +151,11 @@ class ReplayOneTable(SegmentTrap):
     requires = "at least two tables"
     consumer_action = "Detects duplicates per row or table, not per partition."
     kafka_consumer = "Survives it."
-    of_one_table = True
+    of_one_table = "table_id"
     coverage = seen_as("island", "stale = 0 and tables = 1 and of_tables > 1")
 
     def repeated(self, events: SegmentEvents) -> Flags:
-        rows, tables = events.has & events.of_kind(Kind.ROW), integers(events.events, "table_id")
-        repeated = np.zeros(len(rows), bool)
-        for segment in np.unique(events.segments[rows]).tolist():
-            repeated |= rows & (events.segments == segment) & (tables == events.moved[segment])
-        return repeated
+        return events.of_moved_table(self.of_one_table)
 
 
 class ResolvedFallback(SegmentTrap):
@@ -204,6 +200,32 @@ class ResolvedLag(SegmentTrap):
         lagging = events.hashes("lag") % partitions
         in_partition: Flags = integers(events.events, "partition") == lagging
         return events.of_kind(Kind.RESOLVED) & in_partition
+
+
+class TableLag(SegmentTrap):
+    id = "table-lag"
+    summary = (
+        "One table is behind the others for a while, so its rows follow newer rows of other tables in their "
+        "partition, and the resolved-ts of all partitions waits for it."
+    )
+    issues = ("pingcap/ticdc#3040",)
+    may_report = ("INV-RESOLVED-STALL",)
+    requires = "rows of two tables between two DDLs, in one partition"
+    consumer_action = (
+        "Expects a rising commit-ts for each table or key only, and stores the smallest offset of the rows "
+        "that wait, not that of the oldest commit-ts."
+    )
+    kafka_consumer = "Survives it, because it groups rows by table (read in source)."
+    without_ddl = True
+    of_one_table = "table_version"
+    coverage = seen_as(
+        "event",
+        "first_row and not replaying and commit_ts < row_max and commit_ts >= coalesce(table_max, 0)",
+    )
+
+    def delayed(self, events: SegmentEvents) -> Flags:
+        """Return whether each event is a row of one table, or a resolved event, which follows all rows."""
+        return events.of_moved_table(self.of_one_table) | events.of_kind(Kind.RESOLVED)
 
 
 class BatchBoundaries(EditTrap):
