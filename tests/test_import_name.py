@@ -57,7 +57,10 @@ def test_a_users_producer_py_is_imported_beside_ours(project: Path) -> None:
     assert _output(project, sys.executable, "-c", code).split() == ["theirs", "ticdc_producer.runs.run"]
 
 
-@pytest.mark.parametrize("command", [(BIN / "pytest",), (sys.executable, "-m", "pytest")])
+@pytest.mark.parametrize(
+    "command",
+    [(BIN / "pytest",), pytest.param((sys.executable, "-m", "pytest"), marks=pytest.mark.slow)],
+)
 def test_a_users_tests_run_beside_the_plugin(project: Path, command: tuple[str | Path, ...]) -> None:
     assert "1 passed" in _output(project, *command, "-p", "no:cacheprovider")
 
@@ -66,6 +69,7 @@ def test_the_command_works_with_the_users_folder_on_the_path(project: Path) -> N
     assert "seed_t1" in _output(project, BIN / "ticdc-producer", "scenario", "list", PYTHONPATH=".")
 
 
+@pytest.mark.slow
 def test_no_module_loads_under_two_names_from_the_repository_root() -> None:
     assert _output(ROOT, sys.executable, "-c", LOADS_EVERYTHING, PYTHONPATH=str(ROOT)).strip() == ""
 

@@ -55,6 +55,7 @@ OF_LIBRARIES = {
 """(path, word): names that other libraries chose."""
 
 
+@cache
 def _parts(name: str) -> set[str]:
     return {part.lower() for part in re.findall(r"[A-Z]{2,}s?(?![a-z])|[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
 
@@ -155,7 +156,7 @@ WORDS_OF_LIBRARIES = frozenset({
     "normalized", "null", "number", "op", "operand", "operation", "option", "packed", "parallelism",
     "parquet", "patterns", "prefix", "qualified", "query", "range", "rank", "read", "record", "reduced",
     "reencoded", "registered", "replay", "replica", "restore", "result", "sequence", "settings", "sort",
-    "stamp", "statement", "status", "strict", "strings", "sums", "t", "tagged", "ticks", "total",
+    "stamp", "statement", "status", "strict", "strings", "t", "tagged", "ticks", "total",
     "translate", "trimmed", "type", "union", "unit", "unpacked", "upserts", "vector", "virtual", "worker",
     "zero", "zone",
 })  # fmt: skip

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.peers.kafka_connect import fetch
+from tests.peers.pulsar_broker import PulsarBroker, pulsar_broker
+from tests.peers.pulsar_broker import fetch as fetch_pulsar
 from tests.peers.software import CDC_FORMATS, NotRun, Software, build, java, maven
 from tests.peers.ticdc_programs import KAFKA_CONSUMER, STORAGE_CONSUMER, program
 
@@ -40,6 +42,16 @@ def connect_jars(request: pytest.FixtureRequest) -> None:
     """The jars of Kafka Connect and of Debezium's JDBC sink are on this machine."""
     with or_skipped(request):
         fetch()
+
+
+@pytest.fixture(scope="session")
+def pulsar(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[PulsarBroker]:
+    with or_skipped(request):
+        fetch_pulsar()
+    with pulsar_broker(tmp_path_factory.mktemp("pulsar")) as broker:
+        yield broker
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -104,20 +105,52 @@ class PulsarBroker:
 
     def create(self, topic: str, partitions: int) -> None:
         """Create a topic of the default namespace with partitions."""
-        url = f"http://{self.web}/admin/v2/persistent/public/default/{topic}/partitions"
+        self.administer("PUT", f"persistent/public/default/{topic}/partitions", partitions)
+
+    def administer(self, method: str, path: str, content: object) -> None:
+        """Send a request to the administration."""
         headers = {"Content-Type": "application/json"}
-        request = Request(url, str(partitions).encode(), headers, method="PUT")
+        url = f"http://{self.web}/admin/v2/{path}"
+        request = Request(url, json.dumps(content).encode(), headers, method=method)
         urlopen(request, timeout=_PATIENCE_SECONDS).close()
 
+    def send(self, topic: str, value: bytes) -> None:
+        """Send a message to a topic of the default namespace, as another program."""
+        with self.client() as client:
+            client.create_producer(f"{NAMESPACE}/{topic}").send(value)
+
+    def ends(self, topic: str) -> list[str]:
+        """The last ids of the partitions of a topic of the default namespace that have messages."""
+        import pulsar
+
+        latest = pulsar.MessageId.latest
+        with self.client() as client:
+            partitions = client.get_topic_partitions(f"{NAMESPACE}/{topic}")
+            readers = [
+                client.create_reader(name, latest, start_message_id_inclusive=True) for name in partitions
+            ]
+            return [
+                str(reader.read_next().message_id()) for reader in readers if reader.has_message_available()
+            ]
+
+    def partitions(self, topic: str) -> dict[int, list[tuple[str, bytes]]]:
+        """Keys and values of each partition of a topic, in order."""
+        partitions: dict[int, list[tuple[str, bytes]]] = {}
+        for message in self.messages(topic):
+            partitions.setdefault(message.partition, []).append((message.key, message.value))
+        return partitions
+
     def messages(self, topic: str) -> list[Received]:
-        """The messages of a topic of the default namespace; those of each partition in their order."""
+        """The messages of a topic; those of each partition in their order.
+
+        :param topic: its full name, or its name in the default namespace.
+        """
         import pulsar
 
         messages: list[Received] = []
         with self.client() as client:
-            consumer = client.subscribe(
-                f"{NAMESPACE}/{topic}", "test", initial_position=pulsar.InitialPosition.Earliest
-            )
+            name, first = topic if "://" in topic else f"{NAMESPACE}/{topic}", pulsar.InitialPosition.Earliest
+            consumer = client.subscribe(name, "test", initial_position=first)
             while True:
                 try:
                     message = consumer.receive(_SILENCE_MS)

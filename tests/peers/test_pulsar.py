@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from base64 import b64decode
 from collections import Counter
-from collections.abc import Iterator
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -16,8 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import ticdc_producer
-from tests.peers.conftest import or_skipped
-from tests.peers.pulsar_broker import NAMESPACE, PulsarBroker, Received, fetch, pulsar_broker
+from tests.peers.pulsar_broker import NAMESPACE, PulsarBroker, Received
 from ticdc_producer.errors import DeliveryError
 
 pytestmark = pytest.mark.slow
@@ -38,26 +36,16 @@ OF_CLIENT = {"compression-type": "zstd", "batching-max-messages": 7}
 
 
 @pytest.fixture(scope="module")
-def broker(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[PulsarBroker]:
-    with or_skipped(request):
-        fetch()
-    with pulsar_broker(tmp_path_factory.mktemp("pulsar")) as broker:
-        yield broker
-
-
-@pytest.fixture(scope="module")
-def whole(broker: PulsarBroker) -> list[Received]:
+def whole(pulsar: PulsarBroker) -> list[Received]:
     """The messages of a topic without partitions."""
-    report = ticdc_producer.run(SCENARIO, sink_uri=_pulsar(broker, "whole"))
-    messages = broker.messages("whole")
+    report = ticdc_producer.run(SCENARIO, sink_uri=_pulsar(pulsar, "whole"))
+    messages = pulsar.messages("whole")
     assert len(messages) == report.counts.total
     return messages
 
 
-def _pulsar(broker: PulsarBroker, topic: str) -> str:
-    return f"pulsar://{broker.service}/{NAMESPACE}/{topic}?{CANAL_JSON}"
+def _pulsar(pulsar: PulsarBroker, topic: str) -> str:
+    return f"pulsar://{pulsar.service}/{NAMESPACE}/{topic}?{CANAL_JSON}"
 
 
 def _of_kafka(folder: Path, **options: Any) -> list[bytes]:
@@ -97,11 +85,11 @@ def _java_hash(text: str) -> int:
     return sum(ord(char) * 31 ** (len(text) - 1 - at) for at, char in enumerate(text)) % (1 << 32)
 
 
-def test_keys_partitions_order_and_bytes(broker: PulsarBroker, tmp_path: Path) -> None:
-    broker.create("divided", PARTITIONS)
+def test_keys_partitions_order_and_bytes(pulsar: PulsarBroker, tmp_path: Path) -> None:
+    pulsar.create("divided", PARTITIONS)
     config = {"sink": {**RULES["sink"], "pulsar-config": OF_CLIENT}}
-    report = ticdc_producer.run(SCENARIO, sink_uri=_pulsar(broker, "divided"), config=config)
-    messages = broker.messages("divided")
+    report = ticdc_producer.run(SCENARIO, sink_uri=_pulsar(pulsar, "divided"), config=config)
+    messages = pulsar.messages("divided")
     sent = _of_kafka(tmp_path / "kafka", config=RULES)
     assert Counter(message.value for message in messages) == Counter(sent)
     assert len(messages) == report.counts.total
@@ -140,7 +128,7 @@ def test_a_message_that_the_consumer_misses_is_reported(whole: list[Received], t
     assert not _verified(without, tmp_path / "read.json", "local").ok
 
 
-def test_a_message_that_the_broker_rejects_ends_the_run(broker: PulsarBroker, tmp_path: Path) -> None:
+def test_a_message_that_the_broker_rejects_ends_the_run(pulsar: PulsarBroker, tmp_path: Path) -> None:
     script = tmp_path / "large.sql"
     script.write_text(
         "CREATE TABLE test.t (id INT PRIMARY KEY, v LONGTEXT);"
@@ -148,4 +136,4 @@ def test_a_message_that_the_broker_rejects_ends_the_run(broker: PulsarBroker, tm
         "utf-8",
     )
     with pytest.raises(DeliveryError, match="Pulsar rejected a message: MessageTooBig"):
-        ticdc_producer.run(script, sink_uri=_pulsar(broker, "large"))
+        ticdc_producer.run(script, sink_uri=_pulsar(pulsar, "large"))

@@ -6,23 +6,18 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
 from tests.kafka_topic import Message, number_of_messages, read_topic
+from tests.spark_command import RETRYING, python_workers
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 
 PARTITIONS = 20
 SYSBENCH = ["sysbench", "--set", "steps[1].generate.transactions=8200", "--engine", "spark", "--no-verify"]
 """A run whose partitions are sent by many tasks, two at a time."""
-RETRYING = (
-    "import sys; from ticdc_producer.cli import main; from ticdc_producer.spark.session import spark_session;"
-    "spark_session('local[2,4]'); sys.exit(main(sys.argv[1:]))"
-)
-"""The command in a local session that tries each task four times, as a cluster does."""
 ROOT = Path(__file__).parents[2]
 
 
@@ -78,13 +73,5 @@ def test_a_run_whose_driver_was_killed_goes_on(kafka: EmbeddedKafka, whole: dict
 def test_tasks_whose_workers_were_killed_are_run_again(
     kafka: EmbeddedKafka, whole: dict[int, list[Message]]
 ) -> None:
-    def workers(command: psutil.Process) -> list[psutil.Process]:
-        daemons = set()
-        for process in command.children(recursive=True):
-            with suppress(psutil.NoSuchProcess):  # a worker that has just ended
-                if "pyspark" in " ".join(process.cmdline()):
-                    daemons.add(process)
-        return [process for process in daemons if process.parent() in daemons]
-
-    assert _kill_in_the_middle(kafka, "retried", workers) == 0
+    assert _kill_in_the_middle(kafka, "retried", python_workers) == 0
     assert read_topic(kafka.bootstrap, "retried") == whole

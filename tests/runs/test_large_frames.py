@@ -294,6 +294,28 @@ def test_a_later_unique_key_of_rows_that_were_equal_before() -> None:
     same_on("local", records(*rows), "")
 
 
+def test_a_row_may_take_the_unique_key_that_another_row_left() -> None:
+    """One row takes it in the step in which it is left, and one in a later step."""
+    steps = [
+        records((START, f"{T[:-1]}, UNIQUE KEY k (v))", None, None), (START + 1, None, None, A),
+                (START + 2, None, A, B), (START + 3, None, None, {"id": 2, "v": "a"})),
+        records((START + SECOND, None, B, None), (START + SECOND + 1, None, None, {"id": 3, "v": "b"})),
+    ]  # fmt: skip
+    same_on("local", steps, "")
+
+
+def test_a_row_of_an_earlier_step_has_the_unique_key(tmp_path: Path) -> None:
+    steps = [
+        records((START, f"{T[:-1]}, UNIQUE KEY k (v))", None, None), (START + 1, None, None, A)),
+        records((START + SECOND, None, None, {"id": 2, "v": "a"})),
+    ]
+    file = scenario(tmp_path, "s", steps, large=True)
+    words = r"Duplicate entry 'a' for key 't.k': it is the key of \(id=1, v='a'\) of an earlier step"
+    with pytest.raises(ProducerError, match=words):
+        ticdc_producer.run(file, out=tmp_path / "out", engine="local")
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_transaction_may_delete_and_insert_a_row_without_a_clustered_key() -> None:
     """TiDB gives the inserted row another ``_tidb_rowid``, so that TiCDC sends no update."""
     c = {"id": 1, "v": "c"}

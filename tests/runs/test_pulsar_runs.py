@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+import pyarrow as pa
 import pytest
 
 import ticdc_producer
@@ -18,10 +19,11 @@ from ticdc_producer.errors import (
     BrokerError,
     ChangefeedError,
     DeliveryError,
+    ForeignMessageError,
     MissingPartError,
     ProducerError,
 )
-from ticdc_producer.targets.pulsar.client import key_hash
+from ticdc_producer.targets.pulsar.routing import key_hashes
 
 SQL = """CREATE DATABASE s; USE s;
 CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20));
@@ -82,10 +84,10 @@ def test_rows_have_the_partition_key_and_other_messages_none(broker: PulsarDoubl
     assert {json.loads(sent.value or b"")["type"] for sent in others} >= {"CREATE", "TIDB_WATERMARK"}
     assert {sent.key for sent in others} == {None}
     # Java's hash of the key selects the partition; 570428637 is that of "shop.orders".
-    assert key_hash("shop.orders") == 570428637
-    assert {(sent.key, sent.partition) for sent in broker.messages if sent.key} == {
-        (key, key_hash(key) % broker.partitions) for key in ("s.t", "s.u")
-    }
+    assert key_hashes(pa.array([b"shop.orders"])).tolist() == [570428637]
+    of_t, of_u = (key_hashes(pa.array([b"s.t", b"s.u"])) % broker.partitions).tolist()
+    keyed = {(sent.key, sent.partition) for sent in broker.messages if sent.key}
+    assert keyed == {("s.t", of_t), ("s.u", of_u)}
 
 
 @pytest.mark.parametrize(
@@ -242,7 +244,6 @@ def test_no_broker_answers(broker: PulsarDouble, script: Path) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"engine": "spark"},
         {"append": True},
         {"replace": True},
         {"resume": True},
@@ -287,3 +288,24 @@ def test_without_the_client_input_is_checked_first(script: Path, monkeypatch: py
     script.write_text("CREATE TABLE")
     with pytest.raises(ProducerError, match=r"orders\.sql"):
         ticdc_producer.run(script, sink_uri=URI)
+
+
+def test_a_message_of_another_program_ends_the_run(broker: PulsarDouble, script: Path) -> None:
+    foreign = iter([[("", b"foreign")]])
+
+    def store_foreign(name: str) -> None:
+        for batch in foreign:
+            broker.store(name, batch)
+
+    broker.before_entry = store_foreign
+    with pytest.raises(ForeignMessageError, match="more messages than"):
+        ticdc_producer.run(script, sink_uri=URI)
+
+
+def test_only_this_process_writes_topics_that_store_nothing(broker: PulsarDouble, script: Path) -> None:
+    uri = URI.replace(TOPIC, f"non-{TOPIC}")
+    with pytest.raises(ArgumentError, match="non-persistent topic"):
+        ticdc_producer.run(script, sink_uri=uri, engine="spark")
+    assert not broker.clients
+    report = ticdc_producer.run(script, sink_uri=uri)
+    assert len(broker.messages) == report.counts.total

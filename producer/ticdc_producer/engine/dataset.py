@@ -182,8 +182,13 @@ class Dataset(ABC):
         """
 
     @abstractmethod
-    def results(self, function: Callable[[Part, Batches], Result]) -> list[Result]:
-        """Return the results of a pure function, one per part; they are small."""
+    def results(
+        self, function: Callable[[Part, Batches], Result], *, row_bytes: int | None = None
+    ) -> list[Result]:
+        """Return the results of a pure function, one per part; they are small.
+
+        :param row_bytes: as for ``stored``.
+        """
 
     @abstractmethod
     def execute(

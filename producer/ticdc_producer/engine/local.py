@@ -132,7 +132,9 @@ class LocalDataset(Dataset):
             stored.add(function(Part(index), source()))
         yield stored
 
-    def results(self, function: Callable[[Part, Batches], Result]) -> list[Result]:
+    def results(
+        self, function: Callable[[Part, Batches], Result], *, row_bytes: int | None = None
+    ) -> list[Result]:
         return [function(Part(index), source()) for index, source in enumerate(self.sources)]
 
     def execute(

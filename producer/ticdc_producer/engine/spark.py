@@ -145,16 +145,18 @@ class SparkDataset(Dataset):
                 _ = stored.results  # computes all
             yield stored
 
-    def results(self, function: Callable[[Part, Batches], Result]) -> list[Result]:
+    def results(
+        self, function: Callable[[Part, Batches], Result], *, row_bytes: int | None = None
+    ) -> list[Result]:
         rows = self.map_parts(partial(_result, function), ONLY_RESULT).frame
-        return cast("list[Result]", task_results(rows))
+        with small_batches_unlimited(self._frame.sparkSession, row_bytes):
+            return cast("list[Result]", task_results(rows))
 
     def execute(
         self, function: Callable[[Part, Batches], Result], *, row_bytes: int | None = None
     ) -> list[Result]:
         _check_speculation(self._frame.sparkSession)
-        with small_batches_unlimited(self._frame.sparkSession, row_bytes):
-            outcomes = self.results(partial(_outcome, function))
+        outcomes = self.results(partial(_outcome, function), row_bytes=row_bytes)
         for succeeded, outcome in outcomes:
             if not succeeded:
                 raise restored(*outcome)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cached_property
 
@@ -254,7 +254,12 @@ _UNBOUNDED = LOBS | {MySQLType.JSON, MySQLType.VECTOR_FLOAT32, MySQLType.GEOMETR
 
 def max_row_bytes(table: TableInfo) -> int | None:
     """Return the maximum size of a row image in bytes; None if a column has no useful bound."""
-    sizes = [_max_bytes(column) for column in table.sent_columns]
+    return max_image_bytes(table.sent_columns)
+
+
+def max_image_bytes(columns: Sequence[ColumnInfo]) -> int | None:
+    """Return the maximum size of the values of some columns in bytes; None if one has no useful bound."""
+    sizes = [_max_bytes(column) for column in columns]
     known = [size for size in sizes if size is not None]
     return sum(known) if len(known) == len(sizes) else None
 

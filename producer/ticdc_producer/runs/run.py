@@ -311,8 +311,8 @@ def run_job(job: Job, options: RunOptions) -> RunReport:
     on_status(f"scenario {job.scenario.name}: {size}")
     for note in history.passed_over.notes:
         on_status(f"{note.file}:{note.line}: note: {note.text}")
-    of_pulsar = job.changefeed.sink_uri.kind is SinkKind.PULSAR
-    choice = choose_engine("local" if of_pulsar else options.engine, estimate_of(job))
+    only_local = any(target.only_local for target in targets)
+    choice = choose_engine("local" if only_local else options.engine, estimate_of(job))
     with started(targets):
         simulation = Simulation.of(job, EngineStart(choice, history.row_changes, on_status)())
         report = execute(simulation, targets, options)

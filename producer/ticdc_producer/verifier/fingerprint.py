@@ -28,9 +28,15 @@ def mixed(hashes: Hashes) -> Hashes:
     >>> [hex(number) for number in mixed(np.array([1, 2], np.uint64)).tolist()]
     ['0x5692161d100b05e5', '0xdbd238973a2b148a']
     """
-    hashes = (hashes ^ hashes >> np.uint64(30)) * _FIRST
-    hashes = (hashes ^ hashes >> np.uint64(27)) * _SECOND
-    return hashes ^ hashes >> np.uint64(31)
+    spread = hashes >> np.uint64(30)
+    spread ^= hashes
+    spread *= _FIRST
+    shifted = spread >> np.uint64(27)
+    spread ^= shifted
+    spread *= _SECOND
+    np.right_shift(spread, np.uint64(31), out=shifted)
+    spread ^= shifted
+    return spread
 
 
 def combined(*parts: Hashes | Numbers | Flags) -> Hashes:
@@ -94,7 +100,7 @@ def _hashes_of_words(values: pa.Array) -> Hashes:
             state = _with_word(state, words[at])
             at += _WORD
         if count:
-            unused = (_WORD * count - lengths[rows]).astype(np.uint64) * np.uint64(8)
+            unused = (_WORD * (_WORD * count - lengths[rows])).view(np.uint64)
             state = _with_word(state, words[at] << unused)
         hashes[rows] = mixed(state)
     return hashes
@@ -113,8 +119,10 @@ def _words(data: memoryview) -> Hashes:
 
 def _with_word(hashes: Hashes, word: Hashes) -> Hashes:
     """Return the next state of a hash: different for different words, and for different states before."""
-    hashes = (hashes ^ word) * _FIRST
-    return hashes ^ hashes >> np.uint64(32)
+    state = hashes ^ word
+    state *= _FIRST
+    state ^= state >> np.uint64(32)
+    return state
 
 
 def text_hashes(texts: pa.Array) -> Hashes:

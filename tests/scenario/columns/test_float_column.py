@@ -55,7 +55,7 @@ def test_plain_forms() -> None:
     assert printed([0.1, 16777216.0], pa.float32()) == [b"0.1", b"16777216"]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))])
 def test_random_bit_patterns(seed: int) -> None:
     random = np.random.default_rng(seed)
     doubles = random.integers(0, 1 << 64, 20_000, dtype=np.uint64).view(np.float64)

@@ -562,9 +562,8 @@ SYNONYMS = (
     Example("", "describe t; replace t set id = 1", 1, T),
     Example("", "alter ignore table t drop v", 1, T),
     Example("", "alter table t auto_random_base = 5", 1, T),
-    Example(
-        "", "alter table t stats_options = default, attributes = 'x', algorithm = instant, lock = none", 1, T
-    ),
+    Example("", "alter table t stats_options = default", 1, T),
+    Example("", "alter table t attributes = 'x', algorithm = instant, lock = none", 1, T),
     Example("", "alter table t disable keys; alter table t enable keys", 0, T),
 )
 """Synonyms, which the page does not list."""
@@ -577,6 +576,7 @@ VARIABLES = {
     "tidb_skip_utf8_check": "set tidb_skip_utf8_check = on",
     "autocommit": "set autocommit = 0",
     "block_encryption_mode": "set block_encryption_mode = 'aes-256-cbc'",
+    "group_concat_max_len": "set group_concat_max_len = 4096",
     "auto_increment_increment": "set auto_increment_increment = 2",
     "auto_increment_offset": "set auto_increment_offset = 2",
     "tidb_translate_softdelete_sql": "set tidb_translate_softdelete_sql = off",

@@ -101,6 +101,8 @@ _MIXED = (
         ("b in ('x', 'a' collate utf8mb4_unicode_ci)", True),
         ("b in ('x', 'a')", False),
         ("b between 'a' collate utf8mb4_unicode_ci and 'b'", True),
+        ("upper(b collate utf8mb4_unicode_ci) = g", True),
+        ("concat(g, u) = 'x' collate utf8mb4_bin", False),
         ("b between 'a' and 'b'", False),
         ("b like g", False),
     ],
@@ -112,7 +114,19 @@ def test_the_collation_of_two_operands(condition: str, holds: bool) -> None:
 
 @pytest.mark.parametrize(
     "condition",
-    ["g = u", "k = l", "g between u and 'x'", "'a' collate utf8mb4_bin = b collate utf8mb4_unicode_ci"],
+    [
+        *("g = u", "k = l", "g between u and 'x'", "'a' collate utf8mb4_bin = b collate utf8mb4_unicode_ci"),
+        *(
+            "strcmp(g, u) = 1",
+            "instr(g, u)",
+            "field('x', g, u)",
+            "nullif(g, u) is null",
+            "case g when u then 1 end",
+        ),
+        *("concat(g, u) = b", "upper(g) = reverse(u)", "coalesce(g, u) in ('x')"),
+        "concat(b collate utf8mb4_bin, g collate utf8mb4_general_ci) is null",
+        "id > 5 and g = u",  # the mix is an error before any row is computed
+    ],
 )
 def test_an_illegal_mix(condition: str) -> None:
     with pytest.raises(ScenarioError, match="Illegal mix of collations"):

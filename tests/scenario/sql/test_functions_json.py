@@ -13,8 +13,8 @@ from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate
-from ticdc_producer.scenario.sql.expression.json_path import parse_path, path_text
 from ticdc_producer.scenario.sql.expression.scope import Scope
+from ticdc_producer.scenario.sql.functions.json_path import parse_path, path_text
 from ticdc_producer.scenario.sql.session.session import Session
 from ticdc_producer.scenario.sql.text.parse import parse_expression
 

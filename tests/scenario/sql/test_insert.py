@@ -127,7 +127,7 @@ def test_without_strict_mode_an_id_beyond_its_column_becomes_the_largest_that_on
 
 
 @pytest.mark.parametrize(("column", "largest"), EXHAUSTED)
-@pytest.mark.parametrize("verb", ["insert", "insert ignore", "replace"])
+@pytest.mark.parametrize("verb", ["insert", "replace"])
 def test_an_id_beyond_its_column_never_replaces_an_unrelated_row(
     column: str, largest: bytes, verb: str
 ) -> None:
@@ -137,6 +137,17 @@ def test_an_id_beyond_its_column_never_replaces_an_unrelated_row(
     )
     with pytest.raises(ScenarioError, match="Failed to read auto-increment value"):
         history_of(f"{script} {verb} into t (v) values (2)")
+
+
+@pytest.mark.parametrize(("column", "largest"), EXHAUSTED)
+def test_insert_ignore_of_rows_without_an_id_inserts_nothing(column: str, largest: bytes) -> None:
+    script = (
+        f"create table t (id {column} primary key auto_increment, v int);"
+        f" insert into t values ({largest.decode()}, 1);"
+    )
+    assert rows_of(f"{script} insert ignore into t values (7, 7), (0, 2)") == [(largest, b"1")]
+    with pytest.raises(ScenarioError, match="Failed to read auto-increment value"):
+        history_of(f"{script} insert ignore into t (v) select 2")
 
 
 def test_without_strict_mode_an_explicit_id_beyond_its_column_becomes_the_largest() -> None:

@@ -93,7 +93,7 @@ WRONG = [
         "nope",
     ),
     Wrong(
-        "alter table p reorganize partition p0, p1 into (partition x values less than (5))",
+        "alter table p reorganize partition p0 into (partition x values less than (5))",
         (
             "Reorganize of range partitions cannot change total ranges except for last"
             " partition where it can extend the range"

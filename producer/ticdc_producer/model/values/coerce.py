@@ -23,6 +23,8 @@ from ticdc_producer.model.values.coerce_scalar import (
     coerce_year,
 )
 from ticdc_producer.model.values.coerce_text import coerce_enum, coerce_json, coerce_set, coerce_text, to_text
+from ticdc_producer.model.values.datetime_text import parse_datetime
+from ticdc_producer.model.values.duration_text import parse_duration
 from ticdc_producer.model.values.number_text import narrow
 from ticdc_producer.model.values.sql_value import (
     Bits,
@@ -40,12 +42,7 @@ from ticdc_producer.model.values.sql_value import (
     VectorText,
     value_error,
 )
-from ticdc_producer.model.values.temporal_text import (
-    convert_zone,
-    datetime_from_python,
-    parse_datetime,
-    parse_duration,
-)
+from ticdc_producer.model.values.temporal_text import convert_zone, datetime_from_python
 from ticdc_producer.model.values.vector import parse_vector
 
 

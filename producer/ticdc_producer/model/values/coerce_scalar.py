@@ -16,7 +16,16 @@ from functools import cache
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import MySQLType, integer_range
-from ticdc_producer.model.values.number_text import as_number, narrow, nearest_integer, plain_text, rounded
+from ticdc_producer.model.values.datetime_text import parse_datetime
+from ticdc_producer.model.values.duration_text import parse_duration, read_duration
+from ticdc_producer.model.values.number_text import (
+    as_number,
+    is_text,
+    narrow,
+    nearest_integer,
+    plain_text,
+    rounded,
+)
 from ticdc_producer.model.values.sql_value import (
     BinaryLiteral,
     DateTimeValue,
@@ -32,10 +41,9 @@ from ticdc_producer.model.values.temporal_text import (
     convert_zone,
     datetime_from_number,
     datetime_from_python,
-    duration_prefix,
-    parse_datetime,
-    parse_duration,
+    round_duration,
     time_of_day,
+    whole_seconds,
     with_fraction,
 )
 
@@ -49,6 +57,8 @@ def coerce_integer(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 
     Exact halves round away from zero, halves of a float to the even neighbour.
     """
+    if isinstance(value, DateTimeValue | Duration):
+        value = whole_seconds(value)
     number = value if type(value) is int else _complete_number(column, value, mode, "Incorrect integer value")
     low, high = integer_range(column.type, unsigned=column.unsigned)
     if column.unsigned and isinstance(number, Decimal) and number < 0:
@@ -62,6 +72,9 @@ def coerce_integer(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 def coerce_decimal(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     """Coerce to DECIMAL(m,d): exactly d fractional digits; halves round away from zero."""
     number = _complete_number(column, value, mode, "Incorrect decimal value")
+    zero = b"\0" in value if isinstance(value, bytes) else is_text(value) and "\0" in value
+    if zero and is_text(value):  # it ends numbers of other types
+        mode.reject(column.name, value, "Incorrect decimal value", b"")
     scale = max(column.decimal, 0)
     lowest, largest = _decimal_range(column.length, scale, unsigned=column.unsigned)
     try:
@@ -117,6 +130,8 @@ def coerce_bit(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
         value = BinaryLiteral(value)
     number = nearest_integer(as_number(value)[0])
     high = (1 << max(column.length, 1)) - 1
+    if -(1 << 63) <= number < 0:
+        number += 1 << 64  # as Go converts an int64
     if not 0 <= number <= high:
         return mode.reject(column.name, value, "Data too long", str(high).encode())
     return str(number).encode()
@@ -131,10 +146,10 @@ def coerce_year(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
         value = as_datetime(value, 0, mode)
     if isinstance(value, DateTimeValue):
         value = value.year
-    is_text = isinstance(value, str | bytes) and not isinstance(value, BinaryLiteral)
+    from_text = isinstance(value, str | bytes) and not isinstance(value, BinaryLiteral)
     number = nearest_integer(_complete_number(column, value, mode, "Incorrect year value"))
     digits = len(value.strip()) if isinstance(value, str | bytes) and value[:1] in ("0", b"0") else 4
-    if 0 < number < 100 or (number == 0 and is_text and digits < 4):
+    if 0 < number < 100 or (number == 0 and from_text and digits < 4):
         number += 2000 if number < 70 else 1900
     if number != 0 and not 1901 <= number <= 2155:
         nearest = b"0" if number < 0 else b"1901" if number < 1901 else b"2155"
@@ -231,14 +246,14 @@ def _nearest_duration(value: SQLValue, fsp: int) -> Duration | None:
     """
     if isinstance(value, str | bytes) and not isinstance(value, BinaryLiteral):
         text = value if isinstance(value, str) else value.decode("utf-8", "replace")
-        return duration_prefix(text, fsp) or Duration(0, fsp)
+        return read_duration(text, fsp)[0] or Duration(0, fsp)
     number = nearest_integer(as_number(value)[0])
-    if _LARGEST_TIME < number < _FIRST_DATETIME:
+    if _LARGEST_TIME < number < FIRST_DATETIME:
         return Duration(MAX_DURATION, fsp)
     return Duration(0, fsp) if abs(number) <= _LARGEST_TIME else None
 
 
-_LARGEST_TIME, _FIRST_DATETIME = 8385959, 10_000_000_000
+_LARGEST_TIME, FIRST_DATETIME = 8385959, 10_000_000_000
 
 
 def as_datetime(value: SQLValue, fsp: int, mode: SQLMode) -> DateTimeValue | None:
@@ -263,13 +278,18 @@ def as_datetime(value: SQLValue, fsp: int, mode: SQLMode) -> DateTimeValue | Non
     whole, _, micro = f"{number:f}".partition(".")
     if not isinstance(value, int) and 0 < int(whole) < FIRST_NUMBER:
         return None
+    if len(whole) not in _DIGITS_WITH_SECONDS:
+        micro = ""  # the fraction of a date is no time: ParseTimeFromFloatString
     return datetime_from_number(int(whole), micro, fsp, invalid_dates=mode.invalid_dates)
+
+
+_DIGITS_WITH_SECONDS = range(9, 15)
 
 
 def as_duration(value: SQLValue, fsp: int) -> Duration | None:
     """Convert any value to a TIME with this fsp; None if it is not a time."""
     if isinstance(value, Duration):
-        return parse_duration(value.text(), fsp)
+        return round_duration(value, fsp)
     if isinstance(value, DateTimeValue):
         return time_of_day(value, fsp)
     if isinstance(value, bytes) and not isinstance(value, BinaryLiteral):
@@ -279,6 +299,8 @@ def as_duration(value: SQLValue, fsp: int) -> Duration | None:
     number, _ = as_number(value)
     exact = Decimal(repr(number)) if isinstance(number, float) else Decimal(number)
     if not exact.is_finite() or exact.adjusted() > 20:
+        return None
+    if exact < -_LARGEST_TIME - 1 or _LARGEST_TIME + 1 <= exact < FIRST_DATETIME:
         return None
     return parse_duration(f"{exact:f}", fsp)
 

@@ -102,7 +102,9 @@ def _fit(column: ColumnInfo, data: bytes, mode: SQLMode) -> bytes:
     if cut == data:
         return data
     text = data.decode("utf-8", "surrogateescape")
-    if not text[column.length :].strip(" "):  # spaces beyond the length are cut with a note only
+    if not text[column.length :].strip(
+        " \t\n\r"
+    ):  # cut with a warning. Source: tidb ProduceStrWithSpecifiedTp
         return cut
     return mode.reject(column.name, text, f"Data too long (at most {column.length} characters)", cut)
 

@@ -11,7 +11,7 @@ import re
 import struct
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, InvalidOperation, Overflow
 from functools import cache
-from math import frexp
+from math import copysign, frexp, isinf
 from typing import TypeGuard
 
 import msgspec
@@ -29,6 +29,7 @@ from ticdc_producer.model.values.sql_value import (
     VectorText,
     display_value,
 )
+from ticdc_producer.model.values.temporal_text import whole_seconds
 
 EXACT = Context(prec=200, rounding=ROUND_HALF_UP, Emax=999_999, Emin=-999_999, traps=[InvalidOperation])
 """Precise enough for sums and products of DECIMAL(65,30)."""
@@ -36,17 +37,20 @@ EXACT = Context(prec=200, rounding=ROUND_HALF_UP, Emax=999_999, Emin=-999_999, t
 _NUMBER = re.compile(r"[ \t\n\v\f\r]*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
 _INTEGER = re.compile(r"([+-]?[0-9]+)(.*)", re.DOTALL)
 _MAX_NUMBER_LENGTH = 2000
+_LARGEST_DOUBLE = 1.7976931348623157e308
 
 
 def numeric_prefix(text: str) -> tuple[str, bool]:
-    """Return the number that a text starts with, and whether only spaces follow it.
+    """Return the number that a text starts with, and whether only spaces follow it, or a zero byte.
 
-    A text without a number gives ``"0"``, as in MySQL.
+    A text without a number gives ``"0"``, as in MySQL. A zero byte, with which BINARY is filled up, ends the
+    text. Source: tidb ``getValidFloatPrefix``.
     """
     match = _NUMBER.match(text)
     if match is None or len(match[1]) > _MAX_NUMBER_LENGTH:
         return "0", False
-    return match[1], not text[match.end() :].strip(" \t\n\v\f\r")
+    rest = text[match.end() :]
+    return match[1], rest[:1] == "\0" or not rest.strip(" \t\n\v\f\r")
 
 
 def integer_prefix(text: str) -> tuple[int, bool]:
@@ -118,6 +122,8 @@ def whole_number(value: SQLValue) -> int:
     """
     if is_text(value):
         return integer_prefix(value.decode("utf-8", "replace") if isinstance(value, bytes) else value)[0]
+    if isinstance(value, DateTimeValue | Duration):
+        value = whole_seconds(value)
     return nearest_integer(as_number(value)[0])
 
 
@@ -150,12 +156,13 @@ def _truncated(kind: str, value: SQLValue) -> ScenarioError:
 
 
 def as_float(value: SQLValue) -> float:
-    """Convert a value to a DOUBLE; infinite if it is too large."""
+    """Convert a value to a DOUBLE; infinite if it is too large, but the largest one for a text."""
     number, _ = as_number(value)
     try:
-        return float(number)
+        real = float(number)
     except OverflowError:
-        return float("inf") if number > 0 else float("-inf")
+        real = float("inf") if number > 0 else float("-inf")
+    return copysign(_LARGEST_DOUBLE, real) if isinf(real) and is_text(value) else real
 
 
 def rounded(number: int | Decimal | float, scale: int) -> Decimal:

@@ -247,6 +247,7 @@ class SQLMode:
         invalid JSON, is a warning, too, but not in UPDATE IGNORE. Source: tidb ``UpdateExec.handleErr``.
     :param unsigned_subtraction: NO_UNSIGNED_SUBTRACTION is off: unsigned 1 minus 2 is an error.
     :param block_encryption_mode: the key size and the mode of AES_ENCRYPT.
+    :param group_concat_max_len: most bytes of a result of GROUP_CONCAT.
     :param soft_deletes: ``tidb_translate_softdelete_sql``: DELETE marks rows of tables with soft deletes, and
         statements do not see marked rows.
     :param auto_increment_increment: the distance of the ids of AUTO_INCREMENT columns.
@@ -271,6 +272,7 @@ class SQLMode:
     autocommit: bool = True
     insert_ignore: bool = False
     block_encryption_mode: str = "aes-128-ecb"
+    group_concat_max_len: int = 1024
     soft_deletes: bool = True
     auto_increment_increment: int = 1
     auto_increment_offset: int = 1

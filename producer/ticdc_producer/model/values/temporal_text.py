@@ -1,12 +1,10 @@
-"""Parses dates and times in all formats that MySQL accepts, and moves them between time zones.
+"""Makes dates and times of their numbers, and moves them between time zones.
 
-Rules: MySQL manual "Date and Time Literals"; tidb ``pkg/types/time.go`` (``parseDatetime``,
-``ParseDuration``).
+Rules: tidb ``pkg/types/time.go``.
 """
 
 from __future__ import annotations
 
-import re
 from calendar import monthrange
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
@@ -20,49 +18,6 @@ from ticdc_producer.model.values.sql_value import DateTimeValue, Duration
 MAX_FSP = 6
 MAX_DURATION = (838 * 3600 + 59 * 60 + 59) * 1_000_000
 """The largest TIME, 838:59:59, in microseconds."""
-
-_DELIMITED = re.compile(
-    r"(\d{1,4})[^\d\s](\d{1,2})[^\d\s](\d{1,2})"
-    r"(?:(?:[T ]|\s+)(\d{1,2})(?:[^\d\s](\d{1,2})(?:[^\d\s](\d{1,2})(?:\.(\d{0,30}))?)?)?)?"
-    r"\s*(Z|[+-]\d{1,2}:\d{2})?",
-    re.ASCII,
-)
-_PACKED = re.compile(r"(\d{6}|\d{8}|\d{12}|\d{14})(?:\.(\d{0,30}))?", re.ASCII)
-_TIME = re.compile(r"(-)?(?:(\d{1,3}) +)?(\d{1,3})(?::(\d{1,2})(?::(\d{1,2}))?)?(?:\.(\d{0,30}))?", re.ASCII)
-_PACKED_TIME = re.compile(r"(-)?(\d{1,7})(?:\.(\d{0,30}))?", re.ASCII)
-_TIME_PREFIX = re.compile(
-    r"-?(?:\d{1,3} +\d{1,3}(?::\d{1,2}){0,2}|\d{1,3}(?::\d{1,2}){1,2}|\d{1,7})(?:\.\d{0,30})?", re.ASCII
-)
-_WITH_CLOCK = re.compile(r"\d+[^\d\s]\d+[^\d\s]\d+[T ]|(?:\d{12}|\d{14})(?!\d)", re.ASCII)
-"""The start of a text that a TIME reads as a DATETIME. Source: tidb ``canFallbackToDateTime``."""
-_MAX_LENGTH = 100
-
-
-def parse_datetime(
-    text: str, fsp: int, zone: tzinfo = UTC, *, invalid_dates: bool = False
-) -> DateTimeValue | None:
-    """Parse a date, with or without time, rounded to ``fsp`` digits; None if the text is not a date.
-
-    Zero parts are accepted (``2021-00-00``), impossible dates are not (``2021-02-30``).
-
-    :param fsp: number of fractional digits; -1 drops the time.
-    :param zone: the session's time zone, to which text with an offset is converted.
-    :param invalid_dates: ALLOW_INVALID_DATES: every month has 31 days.
-    """
-    text = text.strip()
-    if len(text) > _MAX_LENGTH:
-        return None
-    delimited = _DELIMITED.fullmatch(text)
-    if delimited is not None:
-        *parts, micro, offset = delimited.groups()
-        numbers = [int(part or 0) for part in parts]
-        if len(parts[0]) <= 2:
-            numbers[0] = two_digit_year(numbers[0]) if any(numbers[:3]) else 0
-        value = _checked(numbers, micro or "", fsp, invalid_dates)
-        return convert_zone(value, offset_zone(offset), zone) if value and offset else value
-    packed = _PACKED.fullmatch(text)
-    return _from_packed(packed[1], packed[2] or "", fsp, invalid_dates) if packed else None
-
 
 FIRST_NUMBER = 101
 """January 1, 2000; smaller integers are the zero date. Source: tidb ``parseDateTimeFromNum``."""
@@ -88,20 +43,27 @@ def _from_packed(digits: str, micro: str, fsp: int, invalid_dates: bool) -> Date
         year = two_digit_year(year)
     rest = digits[year_width:]
     parts = [int(rest[start : start + 2]) for start in range(0, len(rest), 2)]
-    return _checked([year, *parts, 0, 0, 0][:6], micro, fsp, invalid_dates)
+    return checked_datetime([year, *parts, 0, 0, 0][:6], micro, fsp, invalid_dates)
 
 
 def two_digit_year(year: int) -> int:
     return year + (2000 if year < 70 else 1900) if year < 100 else year
 
 
-def _checked(numbers: list[int], micro: str, fsp: int, invalid_dates: bool) -> DateTimeValue | None:
+def checked_datetime(numbers: list[int], micro: str, fsp: int, invalid_dates: bool) -> DateTimeValue | None:
+    """Return the date and time of six numbers and the digits of a fraction; None if there is none.
+
+    :param fsp: -1 for a date: the fraction is rounded to seconds, which may begin the next day.
+    """
     year, month, day, hour, minute, second = numbers
     if month > 12 or hour > 23 or minute > 59 or second > 59:
         return None
     if day > _SHORTEST_MONTH and day > (31 if invalid_dates else days_in_month(year, month)):
         return None
     if fsp < 0:
+        if round_fraction(micro, 0):
+            last = _next_second(DateTimeValue(year, month, day, hour, minute, second))
+            return None if last is None else DateTimeValue(last.year, last.month, last.day, fsp=-1)
         return DateTimeValue(year, month, day, fsp=-1)
     fraction = round_fraction(micro, fsp)
     value = DateTimeValue(year, month, day, hour, minute, second, fraction % 1_000_000, fsp)
@@ -144,56 +106,30 @@ def round_fraction(digits: str, fsp: int) -> int:
     return (padded + unit // 2) // unit * unit // 10
 
 
-def parse_duration(text: str, fsp: int) -> Duration | None:
-    """Parse a TIME, rounded to ``fsp`` digits; None if the text is not a time.
-
-    Values outside of the range of TIME are returned unchanged; the caller checks the range.
-    """
-    text = text.strip()
-    if len(text) > _MAX_LENGTH:
-        return None
-    packed = _PACKED_TIME.fullmatch(text)
-    if packed is not None:
-        sign, digits, micro = packed.groups()
-        number = int(digits)
-        parts = (number // 10000, number // 100 % 100, number % 100)
-        return _duration(sign, parts, micro, fsp)
-    match = _TIME.fullmatch(text)
-    if match is None:
-        value = parse_datetime(text, MAX_FSP) if _WITH_CLOCK.match(text) else None
-        return None if value is None else time_of_day(value, fsp)
-    sign, days, *clock, micro = match.groups()
-    hours, minutes, seconds = (int(part or 0) for part in clock)
-    return _duration(sign, (hours + 24 * int(days or 0), minutes, seconds), micro, fsp)
-
-
-def duration_prefix(text: str, fsp: int) -> Duration | None:
-    """Return the TIME that a text starts with, which is how TiDB reads a text that is no TIME.
-
-    None if it starts with no digit. Minutes or seconds above 59 give 00:00:00.
-
-    >>> duration_prefix("2021-03-04", 0)
-    Duration(microseconds=1221000000, fsp=0)
-    """
-    match = _TIME_PREFIX.match(text.strip())
-    if match is None:
-        return None
-    return parse_duration(match[0].rstrip(":"), fsp) or Duration(0, fsp)
-
-
 def time_of_day(value: DateTimeValue, fsp: int) -> Duration:
     """Return the time of day of a date and time."""
-    clock = (value.hour, value.minute, value.second)
-    duration = _duration(None, clock, f"{value.microsecond:06d}", fsp)
-    return duration or Duration(0, fsp)
+    seconds = value.hour * 3600 + value.minute * 60 + value.second
+    return Duration(seconds * 1_000_000 + round_fraction(f"{value.microsecond:06d}", fsp), fsp)
 
 
-def _duration(sign: str | None, clock: tuple[int, int, int], micro: str | None, fsp: int) -> Duration | None:
-    hours, minutes, seconds = clock
-    if minutes > 59 or seconds > 59:
-        return None
-    whole = (hours * 3600 + minutes * 60 + seconds) * 1_000_000 + round_fraction(micro or "", fsp)
-    return Duration(-whole if sign else whole, fsp)
+def round_duration(value: Duration, fsp: int) -> Duration:
+    """Round a TIME to another fsp. Halves are rounded up, also below zero. Source: tidb ``RoundFrac``."""
+    unit: int = 10 ** (MAX_FSP - fsp)
+    return Duration((value.microseconds + unit // 2) // unit * unit, fsp)
+
+
+def whole_seconds(value: DateTimeValue | Duration) -> DateTimeValue | Duration:
+    """Round to seconds, which TiDB does before it casts a date or time to an integer.
+
+    Source: tidb ``builtinCastTimeAsIntSig``, ``Datum.toInt64``.
+
+    >>> whole_seconds(Duration(59_600_000, 1)).text()
+    '00:01:00'
+    """
+    if isinstance(value, Duration):
+        return round_duration(value, 0)
+    micro = f"{value.microsecond:06d}"
+    return value if value.fsp < 1 else with_fraction(replace(value, microsecond=0, fsp=0), micro) or value
 
 
 def offset_zone(text: str) -> tzinfo:

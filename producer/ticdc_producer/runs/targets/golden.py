@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from dataclasses import replace as replaced
 from functools import partial
-from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyarrow as pa
 
@@ -17,38 +16,27 @@ from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, Part
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.errors import FolderError
 from ticdc_producer.installation import own_version
-from ticdc_producer.model.shapes import IMAGE, MESSAGES
-from ticdc_producer.model.table import TableInfo, table_json
+from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.rows.origin import Origin, golden_folder
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport, report_of
-from ticdc_producer.runs.targets import snapshot_files
 from ticdc_producer.runs.targets.snapshot_files import write_snapshot
+from ticdc_producer.runs.targets.state_files import write_states
 from ticdc_producer.runs.targets.target import MessageTarget
 from ticdc_producer.simulate.counts import Counts, discarded
 from ticdc_producer.simulate.encode import encode_events, merged_counts
 from ticdc_producer.simulate.fitted_faults import with_fitted_faults
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation, simulate
-from ticdc_producer.simulate.state import (
-    TableSnapshot,
-    commits_at,
-    snapshot_tables,
-    sql_tables,
-    state_at_start,
-)
+from ticdc_producer.simulate.state import snapshot_tables
 from ticdc_producer.targets.encode import Rejection
 from ticdc_producer.targets.golden import read as source
 from ticdc_producer.targets.golden import write as sink
-from ticdc_producer.targets.golden.json_lines import state_lines
 from ticdc_producer.targets.golden.parquet import message_groups, parquet_parts, read_group, write_part
 from ticdc_producer.targets.golden.write import check_replaceable, is_empty
 from ticdc_producer.targets.record_batches import claim_objects, record_batches
 from ticdc_producer.verifier.passes.slices import Messages
 
-_TableLines: TypeAlias = tuple[TableInfo, Iterable[bytes]]
-"""A table, and the lines of its rows."""
-_LINES = pa.schema([("lines", pa.binary())])
 _SHORTEST_LINE = 100
 """Bytes of a line of ``messages.jsonl``, at least."""
 _BY_OFFSET = ("topic", "partition", "offset")
@@ -71,7 +59,7 @@ def write_folder(path: Path, simulation: Simulation, report: RunReport, *, repla
             sink.write_claims(folder, claim_objects(stream.messages.select("claims").batches()))
         with ExitStack() as stack:
             at_start = [*snapshot_tables(job, simulation.engine, simulation.log.sources, stack)]
-            tables = _write_states(folder, simulation, at_start)
+            states = write_states(folder, simulation, at_start)
             if job.start_ts is not None:
                 write_snapshot(folder, simulation, at_start)
         if job.faults is not None:
@@ -83,58 +71,7 @@ def write_folder(path: Path, simulation: Simulation, report: RunReport, *, repla
             manifest["recorded-faults"] = True
         if report.faults.unmet.count:
             manifest["unmet_faults"] = report.faults.unmet.to_json()
-        sink.write_manifest(folder, {**manifest, "tables": tables})
-
-
-def _write_states(folder: Path, simulation: Simulation, at_start: Sequence[TableSnapshot]) -> dict[str, Any]:
-    """Write the expected rows at the end and at the ``state_at`` time stamps, and those of the snapshot.
-
-    :param at_start: the tables of the snapshot.
-    :return: the table definition for each file.
-    """
-    job, forms = simulation.job, {}
-    moments: list[tuple[int | None, Path, Iterator[_TableLines]]]
-    moments = [(None, folder / "state", _in_key_order(simulation, None))]
-    moments += [(ts, folder / "state.at" / str(ts), _in_key_order(simulation, ts)) for ts in job.state_at]
-    if job.start_ts is not None:
-        moments.append((job.start_ts, folder / snapshot_files.FOLDER, _lines_at_start(job, at_start)))
-    for ts, state_folder, of_sources in moments:
-        state_folder.mkdir(parents=True, exist_ok=True)  # even without tables at this time
-        of_sql = ((table, [state_lines(table, pa.array(rows, IMAGE))]) for table, rows in sql_tables(job, ts))
-        for table, lines in chain(of_sql, of_sources):
-            file = sink.write_state(state_folder, table, lines)
-            forms[file.relative_to(folder).as_posix()] = table_json(table)
-    return forms
-
-
-def _in_key_order(simulation: Simulation, ts: int | None) -> Iterator[_TableLines]:
-    """Yield the tables of the scenario's other sources and their rows at a time.
-
-    Parts make the lines, and this process writes them.
-    """
-    for changes in simulation.log.sources:
-        for table, rows in changes.rows(simulation.engine, simulation.job, commits_at(simulation.job, ts)):
-            yield table, _lines_of(table, rows.in_order("row_key"))
-
-
-def _lines_at_start(job: Job, tables: Iterable[TableSnapshot]) -> Iterator[_TableLines]:
-    """Yield the tables of the scenario's other sources and their rows at the start-ts."""
-    for of_table in tables:
-        if not of_table.of_sql and of_table.table.version in job.stream.fully_replicated_versions:
-            table, rows = state_at_start(job, of_table)
-            yield table, _lines_of(table, rows)
-
-
-def _lines_of(table: TableInfo, rows: Dataset) -> Iterator[bytes]:
-    lines = rows.map(partial(_row_lines, table), _LINES)
-    return (line for batch in lines.batches() for line in batch.column(0).to_pylist())
-
-
-def _row_lines(table: TableInfo, batches: Batches) -> Batches:
-    for batch in batches:
-        yield pa.record_batch(
-            [pa.array([state_lines(table, batch.column("row"))], pa.binary())], schema=_LINES
-        )
+        sink.write_manifest(folder, {**manifest, "tables": states.tables}, states.sums)
 
 
 def write_only_messages(

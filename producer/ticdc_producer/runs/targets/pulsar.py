@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from uuid import uuid4
+
 from ticdc_producer.config.storage import check_claim_storage
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.oracle import Oracle
@@ -12,6 +15,7 @@ from ticdc_producer.simulate.encode import encode_events, merged_counts
 from ticdc_producer.simulate.simulate import Simulation
 from ticdc_producer.targets.encode import Rejection
 from ticdc_producer.targets.pulsar.client import PulsarCluster, check_client
+from ticdc_producer.targets.pulsar.resume import stores_messages, topic_ends
 from ticdc_producer.targets.pulsar.write import PulsarDelivery
 from ticdc_producer.targets.record_batches import SENT_COLUMNS
 
@@ -32,14 +36,14 @@ class PulsarTarget(Target):
     def check(self) -> None:
         """Check the engine and the client, and that the Pulsar answers for each topic.
 
-        :raises ArgumentError: for the engine ``spark``, whose tasks may be tried again.
+        :raises ArgumentError: for the engine ``spark``, if a topic does not store its messages.
         :raises MissingPartError: if the client is not installed.
         :raises BrokerError: if the Pulsar does not answer, or refuses a topic.
         :raises ChangefeedError: for a claim-check storage whose client library is not installed.
         :raises StorageError: for a claim-check storage that cannot be reached.
         """
-        if self.options.engine == "spark":
-            what = "the engine `spark` does not write Pulsar: a task that runs again would repeat messages"
+        if self.only_local and self.options.engine == "spark":
+            what = "Spark does not write a non-persistent topic: a task that runs again would repeat messages"
             raise ArgumentError(what, argument="engine", hint="choose `local`").about("engine")
         if self.options.dry_run:
             return
@@ -47,8 +51,17 @@ class PulsarTarget(Target):
         if self._claims:
             check_claim_storage(self._claims)
         with self._cluster.client() as client:
-            for topic in self.job.stream.topic_partitions.topics:
-                self._cluster.producer(client, topic).close()
+            for topic in self._topics:
+                with self._cluster.producer(client, topic):
+                    pass
+
+    @property
+    def only_local(self) -> bool:
+        return not all(map(stores_messages, self._topics))
+
+    @property
+    def _topics(self) -> Sequence[str]:
+        return self.job.stream.topic_partitions.topics
 
     @property
     def _cluster(self) -> PulsarCluster:
@@ -58,23 +71,26 @@ class PulsarTarget(Target):
     def _claims(self) -> str:
         return self.job.encode_plan(skip_rejected=True).claim_storage
 
-    @property
     def _delivery(self) -> PulsarDelivery:
-        return PulsarDelivery(cluster=self._cluster, claims=self._claims)
+        """Return what the tasks need. The messages of the run begin where the topics end now."""
+        cluster = self._cluster.for_tasks()
+        ends = topic_ends(cluster, self._topics)
+        name = f"ticdc-producer-{uuid4().hex}"
+        return PulsarDelivery(cluster=cluster, ends=ends, name=name, claims=self._claims)
 
     def check_encoded(self, _simulation: Simulation, /) -> None:
         """Accept the encoded stream: topics hold every event that was encoded."""
 
     def write(self, simulation: Simulation, report: RunReport, /) -> RunReport:
         self.options.on_status(f"writing {report.counts.total:,} messages to {self.name}")
-        simulation.encoded.messages.select(*SENT_COLUMNS).execute(self._delivery.write)
+        simulation.encoded.messages.select(*SENT_COLUMNS).execute(self._delivery().write)
         return report
 
     def write_in_one_pass(self, simulation: Simulation, /) -> tuple[Counts, list[Rejection]]:
         """Write the messages. A rejected row ends the run, unless such rows are skipped."""
         self.options.on_status(f"writing to {self.name}")
         skips = self.job.scenario.on_error == "skip"
-        events, write = simulation.events, self._delivery.write
+        events, write = simulation.events, self._delivery().write
         return merged_counts(self.job, encode_events(self.job, events, write, skip_rejected=skips))
 
     def verified(self, _simulation: Simulation, _oracle: Oracle, report: RunReport) -> RunReport:

@@ -63,6 +63,11 @@ class Target(ABC):
         return (*job.changefeed.warnings, *job.stream.router.warnings, *job.history.warnings)
 
     @property
+    def only_local(self) -> bool:
+        """Whether only the engine ``local`` can write the target."""
+        return False
+
+    @property
     def is_complete(self) -> bool:
         """Whether an earlier run, which this run resumes, has finished the target."""
         return False

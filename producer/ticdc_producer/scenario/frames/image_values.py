@@ -101,14 +101,17 @@ def image_values(
     return _image_values(table, images, partial(_frame_column, mode=mode), only)
 
 
-def canonical_values(table: TableInfo, images: pa.Array, mode: SQLMode) -> ImageValues:
+def canonical_values(
+    table: TableInfo, images: pa.Array, mode: SQLMode, only: Collection[int] | None = None
+) -> ImageValues:
     """Return the values of images of one table, which have canonical values.
 
     :param images: maps from the names of columns to their values.
     :param mode: with the time zone of TIMESTAMP values.
+    :param only: as of ``image_values``.
     :raises ScenarioError: as ``image_values``.
     """
-    return _image_values(table, images, partial(stored_values, mode=mode), None)
+    return _image_values(table, images, partial(stored_values, mode=mode), only)
 
 
 def _image_values(

@@ -1,10 +1,11 @@
 """Checks the unique keys of a large frame besides the keys of its rows, without moving its images.
 
-A change leaves the keys of the row before, and takes those of the row after. A shuffle brings each key
-together: a row that takes a key which another row holds is a duplicate. If the frame does not give all rows
-before, a shuffle of the keys by row comes first, and finds when a row left a key. So it does if a later DDL
-adds a key, or rewrites a column of one: earlier rows have it as the DDL gives it to them, and at the DDL no
-two may. Keys are moved as digests of 64 bits; rows of one digest are compared before they are refused.
+A shuffle of two digests brings all rows together that ever have a key. If each key is that of one row, no
+two rows have it at a time. Else a change leaves the keys of the row before, and takes those of the row after:
+a shuffle of the keys by row finds when a row left a key, and a shuffle by key finds a row that takes a key
+which another row holds. The same is done if a later DDL adds a key, or rewrites a column of a key: earlier
+rows have it as the DDL gives it to them, and at the DDL no two may. Keys are moved as digests of 64 bits, and
+rows of one digest are compared before they are refused.
 """
 
 from __future__ import annotations
@@ -19,24 +20,24 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Order, Part
 from ticdc_producer.model.column import IndexInfo
-from ticdc_producer.model.column_functions import first_of_groups, whole_groups
-from ticdc_producer.model.event import Op
+from ticdc_producer.model.column_functions import first_of_groups, whole_groups, xx_hash
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.columns.row_images import Flags
+from ticdc_producer.scenario.columns.key_columns import StoredKey, row_keys, stored_key
+from ticdc_producer.scenario.columns.row_images import Flags, columns_of
 from ticdc_producer.scenario.frames.duplicate_keys import MOST_COMPARED, OF_DDL, Conflict, duplicate_error
 from ticdc_producer.scenario.frames.frame_changes import VersionChanges
 from ticdc_producer.scenario.frames.frame_plan import FramePlan
 from ticdc_producer.scenario.frames.frame_rows import Numbers
-from ticdc_producer.scenario.frames.image_values import image_values
+from ticdc_producer.scenario.frames.image_values import canonical_values, image_values
 from ticdc_producer.scenario.frames.index_keys import (
     KEYS,
     added_indexes,
-    digests,
     index_number,
+    indexes_of,
     keys_of,
     unique_indexes,
 )
-from ticdc_producer.scenario.frames.version_rows import VersionRows, rows_by_version
+from ticdc_producer.scenario.frames.version_rows import rows_by_version
 
 Since: TypeAlias = Mapping[int, tuple[int, frozenset[int]]]
 """By the number of an index that a DDL adds: its commit, and the physical ids of the table after it."""
@@ -45,8 +46,8 @@ _ROW = ("table_id", "row_key", "index")
 _KEY = ("table_id", "index", "key")
 _MOVES = pa.schema([*(field for field in KEYS if field.name != "row_key"), ("takes", pa.int8())])
 """``takes`` is 1 if a row gets a key, 0 if it gives the key up."""
-_UNKNOWN = -1
-"""The table id of a change whose old row is not given."""
+_HOLDERS = pa.schema([("key", pa.int64()), ("row", pa.int64())])
+"""Digests of a key in an index, and of the key of a row that has it."""
 
 
 def check_unique_keys(rows: Dataset, before: Dataset, changes: Dataset, plan: FramePlan) -> None:
@@ -61,16 +62,12 @@ def check_unique_keys(rows: Dataset, before: Dataset, changes: Dataset, plan: Fr
     if not any(unique_indexes(table) for table in tables):
         return
     added = {index.number: index for indexes in added_indexes(plan).values() for index in indexes}
+    if not added and _are_of_one_row(rows, before, plan):
+        return
     since = {number: (index.since, _physical_ids(index.table)) for number, index in added.items()}
-    conflicts: list[Conflict] | None = None
-    if not added:
-        first = before.map(partial(keys_of, plan), KEYS).map(_moves, _MOVES)
-        conflicts = _conflicts(first.union(rows.map(partial(_given_moves, plan), _MOVES)), since)
-    if conflicts is None:
-        keys = changes.map(partial(keys_of, plan), KEYS)
-        by_row = keys.shuffle(_ROW, Order((*_ROW, "commit_seq", "row_seq")))
-        conflicts = _conflicts(by_row.map(_moves, _MOVES), since)
-    for conflict in sorted(conflicts or ()):
+    keys = changes.map(partial(keys_of, plan), KEYS)
+    by_row = keys.shuffle(_ROW, Order((*_ROW, "commit_seq", "row_seq")))
+    for conflict in sorted(_conflicts(by_row.map(_moves, _MOVES), since)):
         error = duplicate_error(changes, plan, conflict)
         if error is not None:
             raise error
@@ -80,74 +77,97 @@ def _physical_ids(table: TableInfo) -> frozenset[int]:
     return frozenset([part.id for part in table.partitions] or [table.table_id])
 
 
-def _conflicts(moves: Dataset, since: Since) -> list[Conflict] | None:
-    """Return the first conflicts; None if a row before is not given.
+def _conflicts(moves: Dataset, since: Since) -> list[Conflict]:
+    """Return the first conflicts.
 
     :param moves: shape ``_MOVES``, in any order.
     """
     by_key = moves.shuffle(_KEY, Order((*_KEY, "commit_seq", "row_seq", "takes")))
-    of_parts = by_key.results(partial(_of_part, since))
-    if any(conflicts is None for conflicts in of_parts):
-        return None
-    return [conflict for conflicts in of_parts for conflict in conflicts or ()]
+    return [conflict for conflicts in by_key.results(partial(_of_part, since)) for conflict in conflicts]
 
 
-def _given_moves(plan: FramePlan, batches: Batches) -> Batches:
-    """Yield the keys that changes leave and take, if the frame gives the rows before."""
+def _are_of_one_row(rows: Dataset, before: Dataset, plan: FramePlan) -> bool:
+    """Return whether each key is that of one row, before and after all changes.
+
+    :param rows: as of ``check_unique_keys``, like ``before``.
+    """
+    holders = before.map(partial(_holders_before, plan), _HOLDERS)
+    holders = holders.union(rows.map(partial(_holders, plan), _HOLDERS))
+    by_key = holders.shuffle(("key",), Order(("key", "row")))
+    return not any(by_key.results(_has_shared_key))
+
+
+def _holders(plan: FramePlan, batches: Batches) -> Batches:
+    """Yield which row has which key after each change.
+
+    :param batches: rows of the frame, with the columns of ``frame_rows.frame_rows``.
+    """
+    read = canonical_values if plan.canonical else image_values
     for batch in batches:
         for rows in rows_by_version(plan, batch):
             indexes = unique_indexes(rows.table)
             if not indexes:
                 continue
-            offsets = sorted({offset for index in indexes for offset in index.offsets})
-            images = (image_values(rows.table, i, plan.mode, offsets) for i in (rows.before, rows.after))
-            of_version = VersionChanges(plan, rows.table, rows.ops, rows.existed, rows.exists, *images)
-            unknown = rows.exists & ~rows.existed & (rows.ops == Op.UPDATE)
-            unknown |= np.full(len(unknown), plan.deletes_by_key) & ~rows.exists
-            for offset in offsets:
-                unknown |= of_version.before.missing.get(offset, False) & rows.existed
-            if unknown.any():
-                zero = np.zeros(1, np.int64)
-                yield _moves_of(zero + _UNKNOWN, 0, pa.array(zero), zero, zero, 0)
-                continue
-            yield from _moves_of_version(of_version, rows, indexes, offsets)
+            own = stored_key(rows.table)
+            offsets = sorted({*own.offsets, *(offset for index in indexes for offset in index.offsets)})
+            images = (read(rows.table, column, plan.mode, offsets) for column in (rows.before, rows.after))
+            changes = VersionChanges(plan, rows.table, rows.ops, rows.existed, rows.exists, *images)
+            values = changes.new_values(offsets)
+            keys = row_keys(own, values)[0]
+            for index in indexes:
+                yield _holders_in(rows.table, index, values, keys, pa.array(rows.exists))
 
 
-def _moves_of_version(
-    changes: VersionChanges, rows: VersionRows, indexes: list[IndexInfo], offsets: list[int]
-) -> Batches:
-    old, new = changes.old_values(offsets), changes.new_values(offsets)
-    homes = changes.homes(old, rows.existed), changes.homes(new, rows.exists)
-    for index in indexes:
-        keys = digests(rows.table, index, old), digests(rows.table, index, new)
-        same = pc.fill_null(pc.equal(*keys), False).to_numpy(zero_copy_only=False)
-        same &= rows.existed & rows.exists & (homes[0] == homes[1])
-        for takes, present in ((0, rows.existed), (1, rows.exists)):
-            valid = keys[takes].is_valid().to_numpy(zero_copy_only=False)
-            at = np.flatnonzero(present & valid & ~same)
-            number = index_number(rows.table, index)
-            yield _moves_of(
-                homes[takes][at],
-                number,
-                keys[takes].take(pa.array(at)),
-                rows.commits[at],
-                rows.seq[at],
-                takes,
-            )
+def _holders_before(plan: FramePlan, batches: Batches) -> Batches:
+    """Yield which row has which key before the frame.
+
+    :param batches: shape ``FRAME_CHANGES``.
+    """
+    for batch in batches:
+        versions = batch.column("table_version").to_numpy()
+        for version in np.unique(versions).tolist():
+            table = plan.versions.table[version]
+            rows = batch.filter(pa.array(versions == version))
+            values = dict(zip(table.sent, columns_of(rows.column("after"), len(table.sent)), strict=True))
+            for index in indexes_of(plan, version):
+                yield _holders_in(
+                    table, index, values, rows.column("row_key"), rows.column("after").is_valid()
+                )
 
 
-def _moves_of(
-    homes: Numbers, index: int, keys: pa.Array, commits: Numbers, seq: Numbers, takes: int
+def _holders_in(
+    table: TableInfo, index: IndexInfo, values: Mapping[int, pa.Array], rows: pa.Array, exist: pa.Array
 ) -> pa.RecordBatch:
-    count = len(keys)
-    columns = [
-        pa.array(homes), pa.repeat(pa.scalar(index, pa.int64()), count), keys, pa.array(commits),
-        pa.array(seq),
-        pa.repeat(pa.scalar(takes, pa.int8()), count),
-    ]  # fmt: skip
-    return pa.record_batch(
-        [column.cast(field.type) for column, field in zip(columns, _MOVES, strict=True)], schema=_MOVES
-    )
+    """Return which row has which key in an index.
+
+    :param values: by offset.
+    :param rows: the keys of the rows.
+    """
+    own = row_keys(StoredKey(table, index, integer=False), values)[0]
+    keys = xx_hash(len(own), table.table_id, index_number(table, index), own)
+    columns = [pa.array(hashes.view(np.int64)) for hashes in (keys, xx_hash(len(rows), rows))]
+    return pa.record_batch(columns, schema=_HOLDERS).filter(pc.and_(exist, own.is_valid()))
+
+
+def _has_shared_key(_part: Part, batches: Batches) -> bool:
+    """Return whether several rows of a part have one key.
+
+    >>> pairs = [{"key": [1, 1], "row": [8, 8]}, {"key": [1, 2], "row": [9, 9]}]
+    >>> _has_shared_key(Part(0), map(pa.record_batch, pairs)), _has_shared_key(Part(0), iter([]))
+    (True, False)
+
+    :param batches: shape ``_HOLDERS``, in the order of its columns.
+    """
+    shared = False
+    key = row = None
+    for batch in batches:
+        keys, rows = (column.to_numpy() for column in batch.columns)
+        if not len(keys):
+            continue
+        shared |= bool(((keys[1:] == keys[:-1]) & (rows[1:] != rows[:-1])).any())
+        shared |= bool(key == keys[0] and row != rows[0])
+        key, row = keys[-1], rows[-1]
+    return shared
 
 
 def _moves(batches: Batches) -> Batches:
@@ -167,14 +187,10 @@ def _moves(batches: Batches) -> Batches:
             yield moved.append_column(_MOVES.field("takes"), number)
 
 
-def _of_part(since: Since, _part: Part, batches: Batches) -> list[Conflict] | None:
-    """Return the first changes of a part that take a key which another row holds, as ``_conflicts``."""
+def _of_part(since: Since, _part: Part, batches: Batches) -> list[Conflict]:
+    """Return the first changes of a part that take a key which another row holds."""
     conflicts: list[Conflict] = []
     for rows in whole_groups(batches, _KEY):
-        if pc.any(pc.equal(rows.column("table_id"), _UNKNOWN)).as_py():
-            for _ in batches:
-                pass
-            return None
         takes = rows.column("takes").to_numpy().astype(np.int64)
         total = np.cumsum(takes * 2 - 1)
         first = first_of_groups(rows, _KEY)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import file_digest
 from itertools import chain
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, BinaryIO, TypeAlias, TypeVar, cast
 from uuid import UUID
 
@@ -52,9 +52,10 @@ MESSAGE_LINE: msgspec.json.Decoder[MessageLine] = msgspec.json.Decoder(MessageLi
 """Parses a line of ``messages.jsonl``."""
 
 
-def manifest(folder: Path) -> dict[str, object]:
+def manifest(folder: Path, *, under: str = "") -> dict[str, object]:
     """Read the manifest, and verify the sha256 of every file that it lists.
 
+    :param under: verify only the files of this folder in it.
     :raises FolderError: if the folder, the manifest or a file is missing or changed, or if a later version of
         this tool wrote them.
     """
@@ -70,6 +71,8 @@ def manifest(folder: Path) -> dict[str, object]:
         path = folder / name
         if not path.resolve().is_relative_to(folder.resolve()):
             raise FolderError(f"lists a file outside of the folder: {name}", path=str(path_of_manifest))
+        if under and not PurePosixPath(name).is_relative_to(under):
+            continue
         if not path.is_file():
             raise FolderError("the manifest lists this file, and it is missing", path=str(path))
         with path.open("rb") as file:

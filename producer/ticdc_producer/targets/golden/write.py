@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import file_digest, sha256
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -200,11 +201,21 @@ def write_changefeed(folder: Path, changefeed: Changefeed) -> None:
     (folder / CHANGEFEED).write_text(changefeed_toml(changefeed), "utf-8")
 
 
-def write_manifest(folder: Path, content: Mapping[str, object]) -> None:
-    """Write ``manifest.json``: the content, and the sha256 of every file in the folder."""
+def write_manifest(
+    folder: Path,
+    content: Mapping[str, object],
+    row_sums: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
+) -> None:
+    """Write ``manifest.json``: the content, and the sha256 of every file in the folder.
+
+    :param row_sums: the sums of the rows of files, by name. Each gets the sha256 of its file, so that it does
+        not count for a file that was changed together with its sha256.
+    """
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    sums = {path.relative_to(folder).as_posix(): _sha256(path) for path in files}
-    text = json.dumps({**content, "files": sums}, ensure_ascii=False, indent=2)
+    hashes = {path.relative_to(folder).as_posix(): _sha256(path) for path in files}
+    of_rows = {name: {**sums, "sha256": hashes[name]} for name, sums in row_sums.items()}
+    more = {"row_sums": of_rows} if of_rows else {}
+    text = json.dumps({**content, **more, "files": hashes}, ensure_ascii=False, indent=2)
     (folder / MANIFEST).write_text(text + "\n", "utf-8")
 
 

@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, NoSuchTableError, SQLAlchemyError
 
+from ticdc_producer.engine.dataset import Engine as DatasetEngine
 from ticdc_producer.errors import StateError, StateSourceError
 from ticdc_producer.installation import install_command
 from ticdc_producer.masking import masked
@@ -95,6 +96,9 @@ class DatabaseSource:
 
     def rows(self, spark: SparkSession, plan: TablePlan) -> DataFrame:
         return spark.range(1, numPartitions=1).mapInArrow(self._reader(plan), COMPARABLE_ROWS)
+
+    def dataset(self, _engine: DatasetEngine, _plan: TablePlan, /) -> None:
+        """Return None: a driver returns the values of a row."""
 
     def _reader(self, plan: TablePlan) -> BatchReader:
         def read(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -9,8 +9,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from ticdc_producer.engine.dataset import Dataset, Engine
+from ticdc_producer.engine.spark import SparkEngine
 from ticdc_producer.errors import StateError
 from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
+from ticdc_producer.spark.storage import arrow_schema
 from ticdc_producer.verifier.consumer_state.comparable_columns import actual_batches
 from ticdc_producer.verifier.consumer_state.compare import COMPARABLE_ROWS
 from ticdc_producer.verifier.consumer_state.plan import ActualTable, BatchReader, ExpectedTable, TablePlan
@@ -20,13 +23,25 @@ _NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "PATH_NOT_FOUND")
 _PATTERN = "spark:FORMAT:PATH with {schema} and {table} in it, or spark:table:{schema}.{table}"
 
 
+def dataframe_dataset(frame: DataFrame, plan: TablePlan) -> Dataset:
+    """Return the compared columns of a DataFrame.
+
+    :param frame: with the columns ``plan.actual_columns``, in any order.
+    """
+    columns = _compared(frame, plan)
+    return SparkEngine(frame.sparkSession).of_frame(columns, arrow_schema(columns.schema))
+
+
 def dataframe_rows(frame: DataFrame, plan: TablePlan) -> DataFrame:
     """Return the rows of a DataFrame, in the shape ``COMPARABLE_ROWS``.
 
     :param frame: with the columns ``plan.actual_columns``, in any order.
     """
-    columns = [sf.col(f"`{name.replace('`', '``')}`") for name in plan.actual_columns]
-    return frame.select(*columns).mapInArrow(_read(plan), COMPARABLE_ROWS)
+    return _compared(frame, plan).mapInArrow(_read(plan), COMPARABLE_ROWS)
+
+
+def _compared(frame: DataFrame, plan: TablePlan) -> DataFrame:
+    return frame.select(*(sf.col(f"`{name.replace('`', '``')}`") for name in plan.actual_columns))
 
 
 def _read(plan: TablePlan) -> BatchReader:
@@ -75,6 +90,9 @@ class SparkTables:
     def rows(self, _spark: SparkSession, plan: TablePlan, /) -> DataFrame:
         return dataframe_rows(self._read(plan.actual), plan)
 
+    def dataset(self, _engine: Engine, plan: TablePlan, /) -> Dataset:
+        return dataframe_dataset(self._read(plan.actual), plan)
+
 
 class DataFrameTables:
     """DataFrames by ``SCHEMA.TABLE``, for callers from Python.
@@ -97,3 +115,6 @@ class DataFrameTables:
 
     def rows(self, _spark: SparkSession, plan: TablePlan, /) -> DataFrame:
         return dataframe_rows(self._frames[plan.actual], plan)
+
+    def dataset(self, _engine: Engine, plan: TablePlan, /) -> Dataset:
+        return dataframe_dataset(self._frames[plan.actual], plan)

@@ -14,13 +14,15 @@ import pyarrow as pa
 from pyarrow import csv
 from pyspark.sql import DataFrame, SparkSession
 
+from ticdc_producer.engine.dataset import Dataset, Engine
 from ticdc_producer.errors import StateError
 from ticdc_producer.model.event_line import from_json
 from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
 from ticdc_producer.verifier.consumer_state.canonical_value import UNREADABLE
 from ticdc_producer.verifier.consumer_state.comparable_columns import json_lines
 from ticdc_producer.verifier.consumer_state.compare import COMPARABLE_ROWS, row_batches
-from ticdc_producer.verifier.consumer_state.dataframes import dataframe_rows
+from ticdc_producer.verifier.consumer_state.dataframes import dataframe_dataset, dataframe_rows
+from ticdc_producer.verifier.consumer_state.parquet_files import TableFiles, parquet_files
 from ticdc_producer.verifier.consumer_state.plan import (
     ActualTable,
     BatchReader,
@@ -101,6 +103,7 @@ class Files:
             hint = "a folder of SCHEMA.TABLE.jsonl, .csv or .parquet, one of these files, or a database URL"
             raise StateError("no such file or folder", source=str(path), hint=hint)
         self._root, self._start = path.absolute(), start
+        self._without_spark: dict[Path, TableFiles] = {}
         self._single_table = path.is_file() or bool(_parts(path))
         if self._single_table and tables != 1:
             what = f"this holds one table, but {tables} tables are to be compared"
@@ -134,6 +137,10 @@ class Files:
                 return _line_columns(path)
             case "csv":
                 return csv_columns(_files(path))
+        files = parquet_files(path)
+        if files is not None:
+            self._without_spark[path] = files
+            return files.columns
         try:
             return tuple(self._start().read.parquet(str(path)).columns)
         except READ_ERRORS as error:
@@ -149,6 +156,14 @@ class Files:
                     csv_reader(_files(path), plan), COMPARABLE_ROWS
                 )
         return dataframe_rows(spark.read.parquet(str(path)), plan)
+
+    def dataset(self, engine: Engine, plan: TablePlan) -> Dataset | None:
+        path = Path(plan.actual)
+        if path in self._without_spark:
+            return self._without_spark[path].dataset(engine, plan.actual_columns)
+        if _format(path) == "parquet":
+            return dataframe_dataset(self._start().read.parquet(str(path)), plan)
+        return None
 
 
 def _format(path: Path) -> str:

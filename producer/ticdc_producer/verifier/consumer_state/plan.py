@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
+from ticdc_producer.engine.dataset import Dataset, Engine
 from ticdc_producer.errors import FolderError, StateError
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.column import ColumnInfo
@@ -19,6 +20,8 @@ from ticdc_producer.model.event_line import from_json
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.table import column_from_json
 from ticdc_producer.verifier.consumer_state.canonical_value import actual_reader, expected_reader
+from ticdc_producer.verifier.consumer_state.expected_sums import sums_of_folder
+from ticdc_producer.verifier.consumer_state.row_sums import RowSums
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -34,6 +37,7 @@ class ExpectedTable:
     :param key: names of the handle key's columns; empty without a handle key.
     :param virtual: names of the columns that are not sent.
     :param file: its rows, one JSON object of column name and canonical text per line.
+    :param sums: the sums of its rows; None: the folder has none.
     """
 
     schema: str
@@ -42,10 +46,19 @@ class ExpectedTable:
     key: tuple[str, ...]
     virtual: tuple[str, ...]
     file: Path
+    sums: RowSums | None = None
 
     @property
     def qualified_name(self) -> str:
         return f"{self.schema}.{self.name}"
+
+
+def state_folder(at: int | None) -> str:
+    """Return the folder of a state in a golden folder.
+
+    :param at: its time stamp (TSO); None: the end.
+    """
+    return "state" if at is None else f"state.at/{at}"
 
 
 def expected_tables(
@@ -57,7 +70,7 @@ def expected_tables(
     :param at: time stamp (TSO) of a state in the folder; None: the end.
     :raises FolderError: if the folder has no such state, or its manifest has no columns.
     """
-    state = "state" if at is None else f"state.at/{at}"
+    state = state_folder(at)
     tables = manifest.get("tables")
     if not isinstance(tables, Mapping):
         what = "the manifest lacks the columns of the tables"
@@ -66,7 +79,9 @@ def expected_tables(
         error = FolderError("the folder has no such state", path=str(folder / state), hint=_states(folder))
         raise error.about("out", "state_at", "messages_only")
     of_state = [
-        _table(folder / str(name), table) for name, table in tables.items() if str(Path(name).parent) == state
+        _table(folder / str(name), table, sums_of_folder(str(name), manifest))
+        for name, table in tables.items()
+        if str(Path(name).parent) == state
     ]
     return sorted(of_state, key=lambda table: table.qualified_name)
 
@@ -80,7 +95,7 @@ def _states(folder: Path) -> str:
     )
 
 
-def _table(file: Path, content: Mapping[str, Any]) -> ExpectedTable:
+def _table(file: Path, content: Mapping[str, Any], sums: RowSums | None) -> ExpectedTable:
     try:
         return ExpectedTable(
             schema=str(content["schema"]),
@@ -89,6 +104,7 @@ def _table(file: Path, content: Mapping[str, Any]) -> ExpectedTable:
             key=tuple(content["handle_key"]),
             virtual=tuple(content["virtual"]),
             file=file,
+            sums=sums,
         )
     except (KeyError, TypeError, ValueError):
         what = "the manifest's columns of this table cannot be read"
@@ -176,6 +192,11 @@ class TablePlan:
             )
 
         return row
+
+    @property
+    def compares_whole_rows(self) -> bool:
+        """Whether all columns of the expected table are compared."""
+        return len(self.names) == len(self.table.columns)
 
     @property
     def actual_columns(self) -> list[str]:
@@ -273,6 +294,13 @@ class StateSource(Protocol):
 
     def rows(self, spark: SparkSession, plan: TablePlan, /) -> DataFrame:
         """Return the rows of a table (shape ``COMPARABLE_ROWS``), in no order; Spark reads them lazily."""
+
+    def dataset(self, engine: Engine, plan: TablePlan, /) -> Dataset | None:
+        """Return the rows of a table as the consumer has them, in no order; None: without Arrow columns.
+
+        :param engine: reads a source that does not need Spark.
+        :returns: with the columns ``plan.actual_columns``, in any order, and maybe others.
+        """
 
 
 def default_names(table: ExpectedTable, *, unique_name: bool) -> list[str]:

@@ -17,13 +17,14 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine
 from ticdc_producer.errors import StateError
 from ticdc_producer.hints import nearest
 from ticdc_producer.installation import missing_part
 from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
 from ticdc_producer.verifier.consumer_state.comparable_columns import actual_batches
 from ticdc_producer.verifier.consumer_state.compare import COMPARABLE_ROWS
-from ticdc_producer.verifier.consumer_state.dataframes import dataframe_rows
+from ticdc_producer.verifier.consumer_state.dataframes import dataframe_dataset, dataframe_rows
 from ticdc_producer.verifier.consumer_state.plan import (
     ActualTable,
     BatchReader,
@@ -35,7 +36,6 @@ from ticdc_producer.verifier.consumer_state.plan import (
 DELETED, VERSION = "deleted", "version"
 """Options: the column that is true in deleted rows, and the one by which the newest row of a key counts."""
 PARQUET = "parquet"
-Batches = Iterator[pa.RecordBatch]
 
 
 @dataclass(frozen=True)
@@ -217,17 +217,24 @@ class FormatTables(_Tables):
         """Return the rows of a table, which one task reads."""
         return spark.range(1, numPartitions=1).mapInArrow(self._reader(plan), COMPARABLE_ROWS)
 
-    def _reader(self, plan: TablePlan) -> BatchReader:
-        deleted = self._location.options.get(DELETED)
-        columns = [*plan.actual_columns, *([deleted] if deleted else [])]
+    def dataset(self, engine: Engine, plan: TablePlan) -> Dataset:
+        schema = pa.schema([(name, pa.null()) for name in plan.actual_columns])
+        return engine.of_parts(1, lambda _part: self._batches(plan), schema)
 
+    def _reader(self, plan: TablePlan) -> BatchReader:
         def read(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in self._open(plan.actual).batches(columns):
-                plain = pa.record_batch([_without_view(array) for array in batch.columns], batch.schema.names)
-                existing = plain if deleted is None else plain.filter(_exists(plain.column(deleted)))
-                yield from actual_batches(plan, existing)
+            for batch in self._batches(plan):
+                yield from actual_batches(plan, batch)
 
         return read
+
+    def _batches(self, plan: TablePlan) -> Batches:
+        """Yield the rows of a table that exist."""
+        deleted = self._location.options.get(DELETED)
+        columns = [*plan.actual_columns, *([deleted] if deleted else [])]
+        for batch in self._open(plan.actual).batches(columns):
+            plain = pa.record_batch([_without_view(array) for array in batch.columns], batch.schema.names)
+            yield plain if deleted is None else plain.filter(_exists(plain.column(deleted)))
 
 
 _OF_VIEWS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
@@ -260,6 +267,12 @@ class VersionTables(_Tables):
             raise StateError(f"Spark cannot read it: {first_sentence(error)}", source=location) from None
 
     def rows(self, spark: SparkSession, plan: TablePlan) -> DataFrame:
+        return dataframe_rows(self._newest(spark, plan), plan)
+
+    def dataset(self, _engine: Engine, plan: TablePlan) -> Dataset:
+        return dataframe_dataset(self._newest(self._spark, plan), plan)
+
+    def _newest(self, spark: SparkSession, plan: TablePlan) -> DataFrame:
         """Return the newest row of each handle key, unless it is deleted."""
         frame = spark.read.parquet(plan.actual)
         version, deleted = (self._location.options.get(option) for option in (VERSION, DELETED))
@@ -269,7 +282,7 @@ class VersionTables(_Tables):
             newest = sf.max_by(sf.struct("*"), sf.struct(_column(version), exists)).alias("newest")
             keys = [_column(plan.names[column.name]) for column in plan.key]
             frame = frame.groupBy(*keys).agg(newest).select("newest.*")
-        return dataframe_rows(frame.where(exists), plan)
+        return frame.where(exists)
 
 
 def table_source(actual: str, start: Callable[[], SparkSession], *, tables: int) -> StateSource:

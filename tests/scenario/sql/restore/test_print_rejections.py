@@ -12,7 +12,7 @@ from ticdc_producer.scenario.sql.restore import print_ddl
     ("create sequence s", "CREATE SEQUENCE"),
     ("create table t as select 1", "CREATE TABLE … AS SELECT"),
     ("create table t (a geometry)", "the column type GEOMETRY"),
-    ("create table t (a enum(0x41))", "a member of ENUM or SET that is not a string"),
+    ("create table t (a enum(0xc1))", "a member of ENUM or SET in bytes that are not ASCII"),
     ("create table t (a int invisible)", "the column attribute INVISIBLE"),
     ("create table t (a int) partition by system_time", "partitioning by SYSTEM_TIME"),
     ("alter table t partition p placement policy q", "ALTER TABLE … PARTITION"),

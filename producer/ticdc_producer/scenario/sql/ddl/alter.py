@@ -49,7 +49,21 @@ def alter_table(node: AlterTable, context: DDLContext) -> None:
     alteration = Alteration(table, context, context.line)
     for part in node.parts:
         _alter(part, alteration)
-    _record(context, alteration, several=len(node.parts) > 1 or len(alteration.actions) > 1)
+    several = len(node.parts) > 1 or len(alteration.actions) > 1
+    if several and len(set(alteration.actions)) > 1:
+        for action in {*alteration.actions} - _OF_SEVERAL:
+            kind = action.name.lower().replace("_", " ")
+            raise alteration.error(f"Unsupported multi schema change for {kind}")
+    _record(context, alteration, several=several)
+
+
+_OF_SEVERAL = frozenset({
+    Action.ADD_COLUMN, Action.DROP_COLUMN, Action.DROP_INDEX, Action.DROP_PRIMARY_KEY, Action.ADD_INDEX,
+    Action.ADD_PRIMARY_KEY, Action.RENAME_INDEX, Action.MODIFY_COLUMN, Action.SET_DEFAULT_VALUE,
+    Action.ALTER_INDEX_VISIBILITY, Action.REBASE_AUTO_ID, Action.MODIFY_TABLE_COMMENT,
+    Action.MODIFY_TABLE_CHARSET, Action.ADD_FOREIGN_KEY, Action.DROP_FOREIGN_KEY,
+})  # fmt: skip
+"""The changes that one statement may combine. Source: tidb ``fillMultiSchemaInfo``."""
 
 
 def _alter(part: AlterPart, alteration: Alteration) -> None:

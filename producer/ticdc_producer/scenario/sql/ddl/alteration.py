@@ -207,11 +207,14 @@ class Alteration:
         )
         if target.temporary:
             check_table(target)
+        if all(column.hidden for column in self.info.columns):
+            raise self.error("You can't delete all columns with ALTER TABLE; use DROP TABLE instead")
         check_soft_delete(self.info, has_foreign_keys=bool(self.foreign_keys), line=self.line)
         check_columns_exist(self.info, self.foreign_keys)
         new_ids = self._new_ids()
         for row in self.table.scan():
             _store(target, self._converted(target, row, new_ids))
+        self._check_needed_indexes()
         check_new(self.context, target, self._new_foreign_keys())
         target.info = self.context.cluster.new_version(self.info)
         target.ids.follow_auto_random(target.info)
@@ -221,6 +224,24 @@ class Alteration:
         for change in self.afterwards:
             change()
         return target.info
+
+    def _check_needed_indexes(self) -> None:
+        """Check that the statement drops no index that a new foreign key of it needs.
+
+        Source: tidb ``checkOperateDropIndexUseByForeignKey``.
+
+        :raises ScenarioError: if it drops the only one.
+        """
+        remaining = {index.name for index in self.info.indexes}
+        for key in self._new_foreign_keys():
+            columns = [column.lower() for column in key.columns]
+            serving = [
+                index.name
+                for index in self.table.info.indexes
+                if [self.table.info.columns[o].name.lower() for o in index.offsets][: len(columns)] == columns
+            ]
+            if serving and remaining.isdisjoint(serving):
+                raise self.error(f"Cannot drop index {serving[0]!r}: needed in a foreign key constraint")
 
     def _new_foreign_keys(self) -> list[ForeignKeyInfo]:
         old = {key.name for key in self.table.foreign_keys}

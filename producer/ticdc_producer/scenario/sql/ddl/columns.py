@@ -8,26 +8,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
+from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, TYPES, MySQLType
 from ticdc_producer.model.values.coerce import coerce, read
 from ticdc_producer.model.values.coerce_text import cut_text
-from ticdc_producer.model.values.sql_value import SQLMode
+from ticdc_producer.model.values.sql_value import SQLMode, value_error
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration, Fill
+from ticdc_producer.scenario.sql.ddl.foreign_keys import check_changed_column, check_dropped_column
+from ticdc_producer.scenario.sql.ddl.keys import add_key
 from ticdc_producer.scenario.sql.definition.column_changes import is_rewritten
 from ticdc_producer.scenario.sql.definition.column_default import (
     check_added_default,
     in_database,
     with_default,
 )
-from ticdc_producer.scenario.sql.definition.column_definition import ColumnDraft, draft_column, make_column
+from ticdc_producer.scenario.sql.definition.column_definition import (
+    ColumnDraft,
+    check_owner,
+    draft_column,
+    make_column,
+)
 from ticdc_producer.scenario.sql.definition.generated import columns_of, dependent_columns, expression_of
 from ticdc_producer.scenario.sql.dml.assign import default_value
 from ticdc_producer.scenario.sql.expression.scope import Scope
-from ticdc_producer.scenario.sql.syntax.alter import AddColumn, AlterColumn, ChangeColumn
+from ticdc_producer.scenario.sql.syntax.alter import AddColumn, AddKey, AlterColumn, ChangeColumn
 from ticdc_producer.scenario.sql.syntax.column import Column, Position
 
 T = MySQLType
@@ -36,10 +42,10 @@ T = MySQLType
 def add_columns(node: AddColumn, alteration: Alteration) -> None:
     """Run ``ADD [COLUMN] definition [FIRST | AFTER other]`` or ``ADD [COLUMN] (definition, …)``."""
     for element in node.elements:
-        if not isinstance(element, Column):
-            what = "ADD COLUMN with a key in brackets is not supported"
-            raise UnsupportedSQL(what, line=alteration.line, hint="write ADD of the key as another part")
-        _add_column(draft_column(element), node, alteration)
+        if isinstance(element, Column):
+            _add_column(draft_column(element), node, alteration)
+        else:
+            add_key(AddKey(element), alteration)
 
 
 def _add_column(draft: ColumnDraft, node: AddColumn, alteration: Alteration) -> None:
@@ -116,6 +122,7 @@ def drop_column(name: str, alteration: Alteration, *, lenient: bool) -> None:
         return
     offset = alteration.column(name)
     _check_unused(alteration, offset, "drop")
+    check_dropped_column(alteration.context, alteration.table, name)
     alteration.touch(name)
     for index in [index for index in alteration.info.indexes if offset in index.offsets]:
         if len(index.offsets) > 1 or index.primary:
@@ -126,8 +133,6 @@ def drop_column(name: str, alteration: Alteration, *, lenient: bool) -> None:
                 "a column of the primary key cannot be dropped" if index.primary else "drop the index first",
             )
         alteration.drop_index(index)
-    if len(alteration.info.columns) == 1:
-        raise alteration.error("can't drop only column in table", name)
     alteration.remove(offset)
     alteration.actions.append(Action.DROP_COLUMN)
 
@@ -149,6 +154,7 @@ def _check_unused(alteration: Alteration, offset: int, verb: str) -> None:
 def change_column(node: ChangeColumn, alteration: Alteration) -> None:
     """Run ``CHANGE [COLUMN] old definition`` or ``MODIFY [COLUMN] definition``."""
     draft = draft_column(node.column)
+    check_owner(node.column, alteration.info.schema, alteration.info.name)
     name = node.old[-1] if node.old else draft.name
     if node.if_exists and not alteration.has_column(name):
         return
@@ -171,6 +177,7 @@ def _change(target: Position | None, alteration: Alteration, offset: int, draft:
     new = _make_column(draft, alteration)
     _check_generated(offset, new, alteration)
     _check_change(old, new, alteration)
+    check_changed_column(alteration.context, alteration.table, old, new)
     _check_partition_column(alteration, old, new)
     key = alteration.info.primary_key
     if key is not None and offset in key.offsets:
@@ -242,9 +249,10 @@ _WIDER_CHARSETS = (("utf8", "utf8mb4"), ("latin1", "utf8mb4"))
 
 def _keeps_stored_values(old: ColumnInfo, new: ColumnInfo) -> bool:
     """Return whether a change of type leaves the stored values as they are."""
-    both_integers = old.type in INTEGERS and new.type in INTEGERS
     same_attributes = (old.unsigned, old.charset, old.collation) == (new.unsigned, new.charset, new.collation)
-    return same_attributes and (both_integers or old.type == new.type) and new.length >= old.length
+    if old.type in INTEGERS and new.type in INTEGERS:  # whatever their display widths are
+        return same_attributes and TYPES[new.type].bits >= TYPES[old.type].bits
+    return same_attributes and old.type == new.type and new.length >= old.length
 
 
 def _check_partition_column(alteration: Alteration, old: ColumnInfo, new: ColumnInfo) -> None:
@@ -256,13 +264,21 @@ def _check_partition_column(alteration: Alteration, old: ColumnInfo, new: Column
 
 
 def column_converter(old: ColumnInfo, new: ColumnInfo, mode: SQLMode) -> Callable[[Value], Value]:
-    """Return a function that converts a value of the old column to the new column, as MODIFY COLUMN does."""
+    """Return a function that converts a value of the old column to the new column, as MODIFY COLUMN does.
 
-    as_number = old.type == T.BIT and new.type in _TEXTS
+    In strict mode it converts neither the number 0 to a date, nor a date with a zero part, whatever the other
+    modes are. Source: tidb ``reorgTypeFlagsWithSQLMode``, ``ParseTimeFromNum``.
+    """
+    rejects_zeros = new.type in _DATES and mode.strict
+    mode = replace(mode, zero_in_date=not rejects_zeros or mode.invalid_dates)
+    members_to_bits = old.type in (T.ENUM, T.SET) and new.type == T.BIT
+    as_number = members_to_bits or (old.type == T.BIT and new.type in _TEXTS)
 
     def convert(value: Value) -> Value:
         if value is None:
             return None
+        if rejects_zeros and old.type in INTEGERS and int(value) == 0:
+            raise value_error(new.name, 0, f"Incorrect {new.type_name} value")
         return coerce(new, int(value) if as_number else read(old, value, mode), mode)
 
     return convert

@@ -5,12 +5,12 @@ Rules: tidb ``pkg/ddl/foreign_key.go``. Without ``foreign_key_checks`` only name
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
 from ticdc_producer.scenario.sql.ddl.temporary import no_foreign_keys
@@ -62,6 +62,53 @@ def _check_types(reference: ResolvedForeignKey, parent: TableInfo) -> None:
 
 def _full_type(column: ColumnInfo) -> tuple[MySQLType, bool, str, str]:
     return column.type, column.unsigned, column.charset, column.collation
+
+
+def check_changed_column(context: DDLContext, table: Table, old: ColumnInfo, new: ColumnInfo) -> None:
+    """Check that a column of a foreign key, or one that it refers to, may have another type.
+
+    Source: tidb ``checkModifyColumnWithForeignKeyConstraint``, ``isAcceptableForeignKeyColumnChange``.
+
+    :raises ScenarioError: for another type, a shorter text and other digits of a DECIMAL.
+    """
+    same_size = (old.type, old.length, old.decimal) == (new.type, new.length, new.decimal)
+    if same_size or not context.mode.foreign_key_checks:
+        return
+    for key, other in _paired_columns(context.cluster, table, old.name):
+        if new.type != other.type:
+            what = f"Referencing and referenced column {old.name!r}"
+            raise ScenarioError(f"{what} in foreign key constraint {key.name!r} are incompatible.")
+        is_wider = new.length >= old.length and old.type != MySQLType.NEW_DECIMAL
+        if old.type not in INTEGERS and not is_wider:
+            what = f"Cannot change column {old.name!r}: used in a foreign key constraint {key.name!r}"
+            raise ScenarioError(what, line=context.line, column=old.name)
+
+
+def check_dropped_column(context: DDLContext, table: Table, name: str) -> None:
+    """Check that no foreign key of this or another table refers to a column that is dropped.
+
+    :raises ScenarioError: if one does.
+    """
+    for key, _ in _paired_columns(context.cluster, table, name):
+        what = f"Cannot drop column {name!r}: needed in a foreign key constraint {key.name!r}"
+        raise ScenarioError(what, line=context.line, column=name)
+
+
+def _paired_columns(
+    cluster: TiDBCluster, table: Table, name: str
+) -> Iterator[tuple[ForeignKeyInfo, ColumnInfo]]:
+    """Yield the foreign keys with a column of a table, and the column at their other end."""
+    for child in cluster.tables():
+        for key in child.foreign_keys:
+            parent = cluster.find(*key.parent) if key.parent[0].lower() in cluster.databases else None
+            if parent is None:
+                continue
+            for column, referenced in zip(key.columns, key.parent_columns, strict=False):
+                ends = ((child, column, parent, referenced), (parent, referenced, child, column))
+                for own, own_name, far, far_name in ends:
+                    other = far.info.visible_offsets.get(far_name.lower())
+                    if own is table and own_name.lower() == name.lower() and other is not None:
+                        yield key, far.info.columns[other]
 
 
 def _check_set_null(child: TableInfo, key: ForeignKeyInfo) -> None:

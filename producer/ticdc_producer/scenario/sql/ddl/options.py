@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ticdc_producer.model.catalog import Action
+from ticdc_producer.model.column import IndexInfo
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
 from ticdc_producer.scenario.sql.ddl.columns import convert_columns
 from ticdc_producer.scenario.sql.definition.column_definition import known_charset, known_collation
 from ticdc_producer.scenario.sql.definition.table_definition import (
     check_shard_bits,
     check_ttl,
+    id_cache,
     shard_bits,
     table_charset_of,
     whole_number,
@@ -70,7 +73,9 @@ def _set_option(option: TableOption, alteration: Alteration) -> None:
             alteration.afterwards.append(lambda: ids.rebase(following))
             alteration.actions.append(Action.REBASE_AUTO_ID)
         case "AUTO_ID_CACHE":
-            size = whole_number(option)
+            size = id_cache(option)
+            if (size == 1) != (ids.cache == 1):
+                raise alteration.error("Can't Alter AUTO_ID_CACHE between 1 and non-1")
             alteration.afterwards.append(lambda: ids.resize(size))
             alteration.actions.append(Action.MODIFY_AUTO_ID_CACHE)
         case "SHARD_ROW_ID_BITS":
@@ -121,13 +126,28 @@ def convert_charset(part: ConvertTo, alteration: Alteration) -> None:
     alteration.actions.append(Action.MODIFY_TABLE_CHARSET)
 
 
+def _primary_key(table: TableInfo) -> IndexInfo | None:
+    """Return the primary key, else the first unique index of columns that are NOT NULL.
+
+    Source: tidb ``TableInfo.GetPrimaryKey``.
+    """
+    if table.primary_key is not None:
+        return table.primary_key
+    for index in table.indexes:
+        if index.unique and not any(table.columns[offset].nullable for offset in index.offsets):
+            return index
+    return None
+
+
 def change_setting(part: Setting, alteration: Alteration) -> None:
     """Run a part of a few words; ALTER INDEX does not change rows.
 
     :raises UnsupportedSQL: for one that this tool does not run.
     """
     if part.kind == "ALTER INDEX":
-        alteration.index(part.name)
+        index = alteration.index(part.name)
+        if part.values == ("INVISIBLE",) and index is _primary_key(alteration.info):
+            raise alteration.error("A primary key index cannot be invisible")
         alteration.actions.append(Action.ALTER_INDEX_VISIBILITY)
     elif part.kind == "FORCE":
         raise alteration.error("This type of ALTER TABLE is currently unsupported: FORCE")

@@ -48,6 +48,12 @@ def _add(node: ChangePartitions, context: DDLContext, table: Table) -> None:
     partitioning = _partitioning(table)
     if partitioning.kind in ("HASH", "KEY"):
         add_hash_partitions(node, context, table, partitioning)
+    elif not node.parts:
+        what = f"For {partitioning.kind} partitions each partition must be defined"
+        raise ScenarioError(what, line=context.line)
+    elif partitioning.default >= 0:
+        what = "Unsupported ADD List partition, already contains DEFAULT partition"
+        raise ScenarioError(what, line=context.line, hint="use REORGANIZE PARTITION instead")
     else:
         _add_drafts(draft_partitions(node.parts), context, table)
 
@@ -128,19 +134,20 @@ def _reorganize(node: ChangePartitions, context: DDLContext, table: Table) -> No
     moved = {old[offset].id for offset in offsets}
     bounds = list(_partitioning(table).bounds)
     new_bounds = _bounds(drafts, table, context)
-    if _partitioning(table).kind == "RANGE":
-        _check_upper_bound(bounds[last], new_bounds[-1], context, last=last == len(old) - 1)
+    if _partitioning(table).kind == "RANGE" and last < len(old) - 1:
+        _check_upper_bound(bounds[last], new_bounds[-1], context)
     bounds[first : last + 1] = new_bounds
     before = _set_partitions(table, [*old[:first], *new, *old[last + 1 :]], bounds, drafts, context)
-    _move_rows(table, moved)
+    _move_rows(table, moved, into={part.id for part in new})
     context.job(Action.REORGANIZE_PARTITION, before=before, after=table.info)
 
 
-def _check_upper_bound(
-    old: tuple[Bound, ...], new: tuple[Bound, ...], context: DDLContext, *, last: bool
-) -> None:
-    """Check that reorganised partitions end at the old bound; those at the end of the table may extend it."""
-    if new != old and not (last and new > old):
+def _check_upper_bound(old: tuple[Bound, ...], new: tuple[Bound, ...], context: DDLContext) -> None:
+    """Check that reorganised partitions end at the old bound; those at the end of the table need not.
+
+    Source: tidb ``checkReorgPartitionDefs``.
+    """
+    if new != old:
         what = "Reorganize of range partitions cannot change total ranges except for last partition"
         raise ScenarioError(f"{what} where it can extend the range", line=context.line)
 
@@ -323,15 +330,19 @@ def _remove_rows(table: Table, ids: set[int]) -> None:
         table.remove(row)
 
 
-def _move_rows(table: Table, ids: set[int]) -> None:
-    """Move the rows of removed partitions into the table's present ones.
+def _move_rows(table: Table, ids: set[int], into: set[int]) -> None:
+    """Move the rows of removed partitions into new ones.
 
     :param ids: physical ids of the removed partitions.
-    :raises ScenarioError: for a row that fits no partition.
+    :param into: those of the new ones; a DEFAULT partition that remains accepts no row.
+    :raises ScenarioError: for a row that fits no new partition.
     """
     for row in [row for row in table.rows.values() if row.table_id in ids]:
+        moved = table.make_row(row.values, row.row_id, row.stored)
+        if moved.table_id not in into:
+            raise ScenarioError("Table has no partition for a row of the reorganized partitions")
         table.remove(row)
-        table.put(table.make_row(row.values, row.row_id, row.stored))
+        table.put(moved)
 
 
 CHANGES: dict[str, Callable[[ChangePartitions, DDLContext, Table], None]] = {

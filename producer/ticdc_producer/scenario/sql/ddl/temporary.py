@@ -41,7 +41,7 @@ def check_temporary(node: DDL, context: DDLContext) -> None:
                 check_options(node.options)
         case DropObjects(temporary="GLOBAL", names=names):
             tables = [table for name in names if (table := _find(name, context)) is not None]
-            if not all(table.temporary for table in tables):
+            if not all(table.temporary == "GLOBAL" for table in tables):
                 raise ScenarioError("`drop global temporary table` can only drop global temporary table")
         case AlterTable(table=table, parts=parts):
             if _is_global(table, context):

@@ -124,11 +124,20 @@ def view_columns(
     :param line: line of the scenario file, for errors.
     :param database: the current database.
     """
-    column_names = names or tuple(_selected_names(query, line, cluster, database))
+    selected = [] if names else [*_selected_names(query, line, cluster, database)]
+    given = [name.lower() for name in names] or [name.lower() for name, is_given in selected if is_given]
+    for name in given:
+        if given.count(name) > 1:
+            raise ScenarioError(f"Duplicate column name {name!r}", line=line, column=name)
+    column_names = names or tuple(name for name, _ in selected)
     return tuple(ColumnInfo(name=name, type=MySQLType.UNSPECIFIED) for name in column_names)
 
 
-def _selected_names(query: str, line: int, cluster: TiDBCluster, database: str) -> Iterator[str]:
+def _selected_names(query: str, line: int, cluster: TiDBCluster, database: str) -> Iterator[tuple[str, bool]]:
+    """Yield the names of the columns, and whether each is that of a column or an alias.
+
+    TiDB changes other names that are not unique.
+    """
     try:
         _, tree = parse_dml(query, line)
     except ScenarioError:
@@ -139,9 +148,10 @@ def _selected_names(query: str, line: int, cluster: TiDBCluster, database: str) 
         return
     for node in tree.expressions:
         if node.is_star:
-            yield from _star_names(tree, node.text("table"), cluster, database)
+            yield from ((name, True) for name in _star_names(tree, node.text("table"), cluster, database))
         else:
-            yield node.alias_or_name or query[slice(*_span(node))]
+            is_given = isinstance(node, exp.Alias | exp.Column)
+            yield node.alias_or_name or query[slice(*_span(node))], is_given
 
 
 def _star_names(select: exp.Select, qualifier: str, cluster: TiDBCluster, database: str) -> Iterator[str]:

@@ -63,10 +63,12 @@ def with_default(column: ColumnInfo, default: Default | None, mode: SQLMode, lin
             )
         return replace(column, has_default=True)
     if column.type in LOBS or column.type == T.JSON:
+        if value in ("", b"") and not mode.strict:
+            return _with_empty_default(column)
         what = f"BLOB, TEXT and JSON columns have no default: {column.name!r}"
         raise ScenarioError(what, line=line, column=column.name)
     try:
-        stored_value = coerce(column, value, mode)
+        stored_value = coerce(column, value, _mode_of_default(column, mode))
         written = _as_written(column, value, stored_value)
         return replace(column, has_default=True, default=stored_value, default_text=written)
     except UnsupportedSQL:
@@ -74,6 +76,29 @@ def with_default(column: ColumnInfo, default: Default | None, mode: SQLMode, lin
     except ScenarioError as error:
         what = f"Invalid default value for {column.name!r}: {error.what}"
         raise ScenarioError(what, line=line, column=column.name, value=error.value) from error
+
+
+def _with_empty_default(column: ColumnInfo) -> ColumnInfo:
+    """Add ``DEFAULT ''`` to a BLOB, TEXT or JSON column, as TiDB does without strict mode.
+
+    Source: tidb ``checkColumnDefaultValue``.
+    """
+    if column.type in (T.BLOB, T.LONG_BLOB):
+        return column
+    return replace(column, has_default=True, default=b"null" if column.type == T.JSON else b"")
+
+
+def _mode_of_default(column: ColumnInfo, mode: SQLMode) -> SQLMode:
+    """Return the settings under which a DEFAULT is checked: also without strict mode it must be in range.
+
+    Zero dates are accepted then.
+    """
+    if mode.strict or column.type not in _CHECKED_DEFAULTS:
+        return mode
+    return replace(mode, strict=True, zero_dates=True, zero_in_date=True)
+
+
+_CHECKED_DEFAULTS = INTEGERS | {T.BIT, T.DATE, T.DATETIME, T.TIMESTAMP}
 
 
 def _stored_expression(column: ColumnInfo, text: str, mode: SQLMode, line: int) -> str:

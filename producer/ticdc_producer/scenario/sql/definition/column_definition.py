@@ -84,6 +84,17 @@ def draft_column(column: Column) -> ColumnDraft:
     return draft
 
 
+def check_owner(column: Column, schema: str, table: str) -> None:
+    """Check the names of database and table before the name of a defined column.
+
+    :raises ScenarioError: if they are not those of the table.
+    """
+    *owners, _ = column.name
+    for kind, name, own in zip(("table", "database"), reversed(owners), (table, schema), strict=False):
+        if name.lower() != own.lower():
+            raise ScenarioError(f"Incorrect {kind} name {name!r}", line=column.source.line, value=name)
+
+
 def _add_serial(draft: ColumnDraft) -> None:
     draft.nullable, draft.auto_increment = False, True
     draft.keys.append("unique")

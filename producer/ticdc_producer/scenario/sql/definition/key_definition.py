@@ -129,6 +129,8 @@ def _add_key(
     if primary and table.primary_key is not None:
         raise ScenarioError("Multiple primary keys defined", line=key.line)
     name = _index_name(table, key, keys)
+    if name.lower() == "primary" and not primary:
+        raise ScenarioError(f"Incorrect index name {name!r}", line=key.line)
     if any(index.name.lower() == name.lower() for index in table.indexes):
         raise ScenarioError(f"Duplicate key name {name!r}", line=key.line)
     table, key = _with_hidden(table, key, name)
@@ -192,6 +194,9 @@ def _resolve_parts(columns: Sequence[ColumnInfo], key: KeyDraft) -> tuple[tuple[
 
 def _check_prefix(column: ColumnInfo, length: int, line: int) -> None:
     """Check the prefix length of a key part. Source: tidb ``pkg/ddl/index.go`` (``checkIndexColumn``)."""
+    if column.length == 0 and column.type in _WITH_PREFIX:
+        what = f"The used storage engine can't index column {column.name!r}"
+        raise ScenarioError(what, line=line, column=column.name)
     if length == 0:
         raise ScenarioError(f"Key part {column.name!r} length cannot be 0", line=line, column=column.name)
     if length > 0 and (column.type not in (*LOBS, *_WITH_PREFIX) or length > column.length):

@@ -13,10 +13,11 @@ from itertools import pairwise
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import coerce
-from ticdc_producer.model.values.sql_value import SQLMode
+from ticdc_producer.model.values.sql_value import BinaryLiteral, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.definition.generated import columns_of
 from ticdc_producer.scenario.sql.definition.partition_definition import (
     BY_VALUES,
@@ -36,6 +37,8 @@ from ticdc_producer.scenario.sql.definition.partitioning import (
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate_constant
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.text.parse import parse_expression
+
+T = MySQLType
 
 
 def make_partitioning(draft: PartitioningDraft, table: TableInfo, mode: SQLMode) -> Partitioning:
@@ -74,7 +77,7 @@ def _check_function(tree: exp.Expr, scope: Scope, line: int) -> None:
     """Check that a partition function depends on columns and returns integers."""
     check_expression(tree, scope)
     column = scope.column(tree.name) if isinstance(tree, exp.Column) else None
-    if column is not None and column.type not in (*INTEGERS, MySQLType.YEAR, MySQLType.BIT):
+    if column is not None and column.type not in (*INTEGERS, T.YEAR, T.BIT):
         what = f"Field {column.name!r} is of a not allowed type for this type of partitioning"
         hint = "RANGE COLUMNS, LIST COLUMNS and KEY take more types"
         raise ScenarioError(what, line=line, column=column.name, hint=hint)
@@ -158,10 +161,22 @@ def _component(
         return NULL
     if partitioning.columns:
         column = Scope(mode, table).column(partitioning.columns[position])
+        if not _has_kind_of(column, value):
+            raise ScenarioError("Partition column values of incorrect type", line=part.line, value=text)
         return component(column, coerce(column, value, mode))
     if not isinstance(value, int):
         raise ScenarioError(f"VALUES of partition {part.name!r} must be integers", line=part.line, value=text)
     return 1, int(value)
+
+
+def _has_kind_of(column: ColumnInfo, value: SQLValue) -> bool:
+    """Return whether a value has the form of a column's type: a text for a date, a number for an integer.
+
+    TiDB does not check this for VARCHAR. Source: tidb ``checkAndGetColumnsTypeAndValuesMatch``.
+    """
+    if column.type in (T.DATE, T.DATETIME, T.DURATION, T.STRING):
+        return isinstance(value, str | bytes)
+    return column.type not in INTEGERS or (isinstance(value, int) and not isinstance(value, BinaryLiteral))
 
 
 def validate_bounds(partitioning: Partitioning, parts: Sequence[PartitionDraft]) -> Partitioning:

@@ -131,6 +131,8 @@ def _draft_partition(part: Partition, *, divided: bool) -> PartitionDraft:
         if option.kind not in _OPTIONS:
             raise option.source.unsupported(f"the partition option {option.kind}")
     line = part.source.line
+    if part.name.endswith(" "):
+        raise ScenarioError("Incorrect partition name", line=line, value=part.name)
     if part.values == "DEFAULT":
         return PartitionDraft(name=part.name, values="IN", bounds=((DEFAULT_WORD,),), line=line)
     bounds = tuple(tuple(map(_text, values)) for values in part.bounds)

@@ -16,6 +16,7 @@ from ticdc_producer.model.values.collation import DEFAULT_COLLATIONS, charset_of
 from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.definition.column_definition import (
     ColumnDraft,
+    check_owner,
     draft_column,
     known_charset,
     known_collation,
@@ -84,7 +85,7 @@ def draft_table(node: CreateTable, database: str) -> TableDraft:
         raise node.source.error("expected columns in CREATE TABLE")
     _check_symbols(node)
     for element in node.elements:
-        _add_element(element, draft, database)
+        _add_element(element, draft, database, node.table.name)
     for option in node.options:
         _add_option(option, draft)
     if node.partition_by is not None:
@@ -92,12 +93,13 @@ def draft_table(node: CreateTable, database: str) -> TableDraft:
     return draft
 
 
-def _add_element(element: Element, draft: TableDraft, database: str) -> None:
+def _add_element(element: Element, draft: TableDraft, database: str, name: str) -> None:
     """Add a column, key or foreign key.
 
     TiDB ignores a CHECK unless ``tidb_enable_check_constraint`` is on, and a FULLTEXT key with a warning.
     """
     if isinstance(element, Column):
+        check_owner(element, database, name)
         draft.columns.append(draft_column(element))
     elif isinstance(element, syntax.ForeignKey):
         draft.foreign_keys.append(make_foreign_key(element, database))
@@ -120,7 +122,7 @@ def _add_option(option: TableOption, draft: TableDraft) -> None:
         case "AUTO_INCREMENT":
             draft.auto_increment = whole_number(option)
         case "AUTO_ID_CACHE":
-            draft.cache = whole_number(option)
+            draft.cache = id_cache(option)
         case "SHARD_ROW_ID_BITS":
             draft.shard_bits = shard_bits(option)
         case "TTL":
@@ -153,6 +155,17 @@ def whole_number(option: TableOption) -> int:
     if not option.value.isdigit():
         raise option.source.error("expected a whole number")
     return int(option.value)
+
+
+def id_cache(option: TableOption) -> int:
+    """Return the value of AUTO_ID_CACHE.
+
+    :raises ScenarioError: for one beyond the range of BIGINT.
+    """
+    size = whole_number(option)
+    if size >= 1 << 63:
+        raise option.source.error("table option auto_id_cache overflows int64")
+    return size
 
 
 def make_table(
@@ -214,10 +227,11 @@ def check_ttl(option: TableOption, table: TableInfo) -> None:
 
 
 def _check_primary(key: KeyDraft, columns: Sequence[ColumnDraft]) -> None:
-    """Check that no column of a primary key is defined as NULL."""
+    """Check that no column of a primary key is defined as NULL or DEFAULT NULL."""
     names = {part.name.lower() for part in key.parts}
     for column in columns:
-        if column.name.lower() in names and column.nullable:
+        default = "" if column.default is None else column.default.value.text
+        if column.name.lower() in names and (column.nullable or default.upper() == "NULL"):
             what = "All parts of a PRIMARY KEY must be NOT NULL"
             raise ScenarioError(what, line=key.line, column=column.name)
 

@@ -33,10 +33,27 @@ class Assignment(NamedTuple):
     expression: exp.Expr
 
 
-def is_default(node: exp.Expr) -> bool:
-    """Return whether a node is the word DEFAULT instead of a value."""
+def is_default(node: exp.Expr, column: ColumnInfo) -> bool:
+    """Return whether a node is the word DEFAULT instead of a value, or DEFAULT of the assigned column itself.
+
+    Source: tidb ``extractDefaultExpr`` (``pkg/planner/core``).
+    """
     word = node.this if type(node) is exp.Column else node
-    return type(word) in _WORDS and not word.args.get("quoted") and _is_default_word(word)
+    if type(word) in _WORDS:
+        return not word.args.get("quoted") and _is_default_word(word)
+    return type(node) is exp.Anonymous and _default_argument(node) == column.name.lower()
+
+
+def defaults_in(node: exp.Expr) -> set[str]:
+    """Return the names in lower case of the columns of ``DEFAULT(column)`` in an expression."""
+    return {_default_argument(call) for call in node.find_all(exp.Anonymous)} - {""}
+
+
+def _default_argument(call: exp.Anonymous) -> str:
+    """Return the name in lower case of the column of ``DEFAULT(column)``; empty for other calls."""
+    if str(call.this).upper() != "DEFAULT" or len(call.expressions) != 1:
+        return ""
+    return str(call.expressions[0].name).lower()
 
 
 _WORDS = frozenset({exp.Var, exp.Identifier})
@@ -52,7 +69,7 @@ def assigned_value(node: exp.Expr, column: ColumnInfo, scope: Scope, *, casts: b
     :param casts: whether the value is cast to the type of the column first.
     :raises ScenarioError: for a value that does not fit, or NULL for a NOT NULL column.
     """
-    if is_default(node):
+    if is_default(node, column):
         return default_value(column, scope)
     given = evaluate(node, scope)
     if is_binary_string(column):
@@ -106,6 +123,20 @@ def default_value(column: ColumnInfo, scope: Scope) -> Value:
     return column.zero
 
 
+def value_before_assignment(column: ColumnInfo, scope: Scope) -> Value:
+    """Return what an expression of VALUES reads of a column that has no value yet.
+
+    It is the default, and the zero value of a column that is NOT NULL without one, also in strict mode.
+    Source: tidb ``InsertValues.setValueForRefColumn``.
+    """
+    if column.generated or column.auto_increment or column.auto_random:
+        return None if column.nullable else column.zero
+    try:
+        return default_value(column, scope)
+    except ScenarioError:
+        return column.zero
+
+
 def now_value(column: ColumnInfo, mode: SQLMode) -> Value:
     """Return CURRENT_TIMESTAMP in the column's precision."""
     moment = datetime_from_python(mode.now.astimezone(mode.zone), max(column.decimal, 0))
@@ -135,9 +166,9 @@ def checked_assignments(assignments: Iterable[exp.Expr], scope: Scope) -> list[A
             )
         name = column_name(target)
         column = scope.column(*name)
-        if column.generated and scope.table is not None and not is_default(assignment.expression):
+        if column.generated and scope.table is not None and not is_default(assignment.expression, column):
             raise generated_error(column, scope.table)
-        if not is_default(assignment.expression):
+        if not is_default(assignment.expression, column):
             check_expression(assignment.expression, scope)
         checked.append(Assignment(scope.offset(*name), column, assignment.expression))
     return checked

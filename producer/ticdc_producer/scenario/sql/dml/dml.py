@@ -6,12 +6,9 @@ order of ORDER BY, otherwise of their keys.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from sqlglot import exp
 
 from ticdc_producer.errors import UnsupportedSQL
-from ticdc_producer.model.event import Value
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.definition.partitioning import chosen_partitions
 from ticdc_producer.scenario.sql.dml.assign import assign_at_once, checked_assignments, now_value
@@ -21,7 +18,7 @@ from ticdc_producer.scenario.sql.dml.parsed_statement import ParsedStatement
 from ticdc_producer.scenario.sql.dml.point_update import key_condition
 from ticdc_producer.scenario.sql.dml.references import ForeignKeys
 from ticdc_producer.scenario.sql.dml.row_selection import RowSelection
-from ticdc_producer.scenario.sql.dml.stored_rows import update_row
+from ticdc_producer.scenario.sql.dml.stored_rows import Skips, update_row
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.store.storage import Row, Table
@@ -69,14 +66,15 @@ def _run(
 ) -> None:
     tree = statement.tree
     if isinstance(tree, exp.Insert):
-        _run_insert(statement, tree, context, transaction, None if keys is None else keys.has_parents)
+        _run_insert(statement, tree, context, transaction, keys)
     elif isinstance(tree, exp.Update):
         run_update = _run_update if statement.is_planned or not is_joined(tree) else _run_joined_update
         if tree.args.get("ignore"):
+            skips = None if keys is None else keys.skips_update
             with transaction.ignoring_conflicts():
-                run_update(statement, context, transaction)
+                run_update(statement, context, transaction, skips)
         else:
-            run_update(statement, context, transaction)
+            run_update(statement, context, transaction, None)
     elif statement.is_planned or not is_joined(tree):
         _run_delete(statement, context, transaction, keys)
     else:
@@ -125,22 +123,30 @@ def _run_insert(
     tree: exp.Insert,
     context: StatementContext,
     transaction: OpenTransaction,
-    has_parents: Callable[[Table, Sequence[Value]], bool] | None,
+    keys: ForeignKeys | None,
 ) -> None:
     verb, table = statement.verb, context.find(*statement.table_name)
     plan = statement.plan(
         InsertPlan, table.info, context.mode, lambda: InsertPlan(tree, verb, table.info, context)
     )
-    run_insert(plan, tree, verb, table, transaction, context, has_parents)
+    run_insert(plan, tree, verb, table, transaction, context, keys)
 
 
 def _run_joined_update(
-    statement: ParsedStatement, context: StatementContext, transaction: OpenTransaction
+    statement: ParsedStatement,
+    context: StatementContext,
+    transaction: OpenTransaction,
+    skips: Skips | None,
 ) -> None:
-    run_joined_update(statement.tree, context, transaction)
+    run_joined_update(statement.tree, context, transaction, skips)
 
 
-def _run_update(statement: ParsedStatement, context: StatementContext, transaction: OpenTransaction) -> None:
+def _run_update(
+    statement: ParsedStatement,
+    context: StatementContext,
+    transaction: OpenTransaction,
+    skips: Skips | None,
+) -> None:
     """Run an UPDATE of one table."""
     tree, mode = statement.tree, context.mode
     table = context.find(*statement.table_name)
@@ -152,7 +158,7 @@ def _run_update(statement: ParsedStatement, context: StatementContext, transacti
         changed = Scope(mode, table.info, table.read(row), None, not mode.strict, context, scope.alias)
         changes.append((row, changed, assign_at_once(plan.assignments, changed, casts=casts)))
     for row, changed, assigned in changes:
-        update_row(table, row, changed, assigned, transaction)
+        update_row(table, row, changed, assigned, transaction, skips)
 
 
 def _run_delete(

@@ -7,26 +7,31 @@ the statement. Those of VALUES get it after all are evaluated, so a statement th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.dml.assign import (
     Assignment,
     assign_in_order,
     checked_assignments,
+    defaults_in,
     generated_error,
     is_binary_string,
     is_default,
 )
 from ticdc_producer.scenario.sql.dml.literal_rows import LiteralRows
+from ticdc_producer.scenario.sql.dml.references import ForeignKeys
 from ticdc_producer.scenario.sql.dml.stored_rows import (
     Cell,
     InsertColumns,
+    Skips,
     evaluated_row,
     fill_auto_increment,
     new_row,
@@ -34,11 +39,13 @@ from ticdc_producer.scenario.sql.dml.stored_rows import (
 )
 from ticdc_producer.scenario.sql.expression.collation import encoded_in
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression
+from ticdc_producer.scenario.sql.expression.function_call import column_name
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext, row_items
 from ticdc_producer.scenario.sql.query.plan import QueryRow
 from ticdc_producer.scenario.sql.query.scope import Combination, QueryScope
 from ticdc_producer.scenario.sql.query.select import SelectPlan
+from ticdc_producer.scenario.sql.store.allocator import IdsExhausted
 from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.scenario.sql.store.transaction import OpenTransaction
 
@@ -49,6 +56,7 @@ class InsertPlan:
     :ivar columns: the columns that its rows assign.
     :ivar no_columns: those of an empty row, which is a row of defaults.
     :ivar updates: the assignments of ON DUPLICATE KEY UPDATE.
+    :ivar read_before: the columns that expressions may read before they have a value.
     """
 
     def __init__(self, tree: exp.Insert, verb: str, table: TableInfo, context: StatementContext) -> None:
@@ -61,6 +69,7 @@ class InsertPlan:
         offsets = _assigned_offsets(tree, table, context)
         self.columns, self.no_columns = InsertColumns.of(table, offsets), InsertColumns.of(table, [])
         self.updates: list[exp.Expr] = []
+        self.read_before: list[tuple[int, ColumnInfo]] = []
         self._tuples: list[list[Cell]] | None = None
         self._assignments: list[Assignment] | None = None
         self._is_checked = False
@@ -96,16 +105,39 @@ class InsertPlan:
         if self._is_checked:
             return
         scope = Scope(context.mode, self._table, context=context, outer=source.scope)
-        for cell in (cell for row in source.tuples for cell in row):
-            if isinstance(cell, exp.Expr) and not is_default(cell):
-                check_expression(cell, scope)
-        self.updates = _on_duplicate(self._tree, self._verb)
+        named: set[str] = set()
+        for cell in self._expressions(source):
+            check_expression(cell, scope)
+            _check_default(cell, self._table)
+            named |= {node.name.lower() for node in cell.find_all(exp.Column)}
+        self.read_before = self.columns.read_before(named)
+        self.updates = [*filter(self._changes_row, _on_duplicate(self._tree, self._verb))]
         self._is_checked = True
+
+    def _changes_row(self, assignment: exp.Expr) -> bool:
+        """Return whether an assignment is more than the DEFAULT of a generated column.
+
+        Without any other, ON DUPLICATE KEY UPDATE has no effect in TiDB.
+        """
+        name = assignment.this.name.lower() if isinstance(assignment, exp.EQ) else ""
+        return not any(
+            column.generated and column.name.lower() == name and is_default(assignment.expression, column)
+            for column in self._table.columns
+        )
+
+    def _expressions(self, source: _Source) -> Iterator[exp.Expr]:
+        """Yield the expressions of the rows; the word DEFAULT is none."""
+        for row in source.tuples:
+            for cell, (_, column) in zip(row, self.columns.assigned, strict=False):
+                if isinstance(cell, exp.Expr) and not is_default(cell, column):
+                    yield cell
 
     def assignments(self, scope: Scope) -> list[Assignment]:
         """Return the checked assignments of ON DUPLICATE KEY UPDATE."""
         if self._assignments is None:
             self._assignments = checked_assignments(self.updates, scope)
+            for assignment in self._assignments:
+                _check_ambiguous(assignment.expression, scope)
         return self._assignments
 
 
@@ -116,13 +148,13 @@ def run_insert(
     table: Table,
     transaction: OpenTransaction,
     context: StatementContext,
-    has_parents: Callable[[Table, Sequence[Value]], bool] | None,
+    keys: ForeignKeys | None,
 ) -> None:
     """Run an INSERT or REPLACE.
 
     :param verb: ``INSERT`` or ``REPLACE``.
-    :param has_parents: whether the rows exist that a new row refers to; None if this is not checked. INSERT
-        IGNORE skips other rows before it stores the first one. Source: tidb ``FKCheckExec.checkRows``.
+    :param keys: the foreign keys, for IGNORE; None if they are not checked. INSERT IGNORE skips rows without
+        the rows that they refer to before it stores the first one. Source: tidb ``FKCheckExec.checkRows``.
     :raises ScenarioError: for wrong column counts, values that do not fit, duplicate keys.
     """
     ignore, mode = bool(tree.args.get("ignore")), context.mode
@@ -136,23 +168,29 @@ def run_insert(
     def evaluated() -> Iterator[list[Value]]:
         for cells in source.tuples:
             columns = plan.columns if cells else plan.no_columns
-            row = evaluated_row(table, columns, cells, context, lenient)
+            row = evaluated_row(table, columns, cells, context, lenient, plan.read_before)
             if not source.is_values:
                 fill_auto_increment(table, [row], context, limit_ids=limit_ids)
             yield row
 
     rows = transaction.size.weighed(evaluated(), transaction.line)
     if source.is_values:
-        fill_auto_increment(table, rows, context, limit_ids=limit_ids)
+        try:
+            fill_auto_increment(table, rows, context, limit_ids=limit_ids)
+        except IdsExhausted:
+            if ignore and not plan.updates and verb == "INSERT":
+                return  # a warning. Source: tidb ``InsertExec.Next``
+            raise
     scope = Scope(mode, table.info, context=context, outer=source.scope) if plan.updates else None
     updates = [] if scope is None else plan.assignments(scope)
-    if ignore and not updates and has_parents is not None:
-        rows = [values for values in rows if has_parents(table, values)]
+    if ignore and not updates and keys is not None:
+        rows = [values for values in rows if keys.has_parents(table, values)]
+    skips = keys.skips_update if ignore and keys is not None else None
     if ignore and transaction.partitions:
         rows = [
             values
             for values in rows
-            if _has_partition(table, values) and transaction.accepts(table, table.home(values))
+            if table.accepts(values) and transaction.accepts(table, table.home(values))
         ]
     elif transaction.partitions:
         for values in rows:
@@ -166,9 +204,12 @@ def run_insert(
             _replace(table, values, transaction, context)
         elif scope is not None:
             around = source.scope_of(number, scope)
-            _insert_or_update(table, values, updates, transaction, around, context)
+            around.lenient_nulls = lenient
+            with transaction.ignoring_conflicts() if ignore else nullcontext():
+                _insert_or_update(table, values, updates, transaction, around, context, skips)
         elif not ignore or _fits(table, values):
             transaction.insert(table, new_row(table, values, context))
+            context.note_stored()
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +233,20 @@ class _Source:
         return scope
 
 
+def _check_ambiguous(expression: exp.Expr, scope: Scope) -> None:
+    """Check that no column of ON DUPLICATE KEY UPDATE is one of the table and of the SELECT.
+
+    :raises ScenarioError: for a column of both.
+    """
+    if not isinstance(scope.outer, QueryScope):
+        return
+    for node in expression.find_all(exp.Column):
+        name = column_name(node)
+        is_value = isinstance(node.parent, exp.Anonymous) and node.parent.name.upper() == "VALUES"
+        if not is_value and scope.has_column(*name) and scope.outer.names.find(*name) is not None:
+            raise ScenarioError(f"Column {node.sql()!r} in field list is ambiguous", column=name[0])
+
+
 def _remove_marked(
     table: Table, rows: Sequence[Sequence[Value]], offset: int, transaction: OpenTransaction
 ) -> None:
@@ -207,11 +262,7 @@ def _remove_marked(
 
 def _fits(table: Table, values: Sequence[Value]) -> bool:
     """Return whether INSERT IGNORE stores a row: if its unique keys are new and a partition accepts it."""
-    return table.conflict(values) is None and _has_partition(table, values)
-
-
-def _has_partition(table: Table, values: Sequence[Value]) -> bool:
-    return table.partitioning is None or table.partitioning.accepts(table.info, values)
+    return table.conflict(values) is None and table.accepts(values)
 
 
 def _assigned_offsets(tree: exp.Insert, table: TableInfo, context: StatementContext) -> list[int]:
@@ -234,7 +285,8 @@ def _check_qualifiers(name: exp.Expr, table: TableInfo) -> None:
     """
     own = {"table": table.name, "db": table.schema}
     if any(name.text(part) and name.text(part).lower() != own[part].lower() for part in own):
-        raise ScenarioError(f"Unknown column {name.sql()!r} in 'field list'", column=name.name)
+        written = ".".join(part.name for part in (name.parts if isinstance(name, exp.Column) else [name]))
+        raise ScenarioError(f"Unknown column {written!r} in 'field list'", column=name.name)
 
 
 def _selected(tree: exp.Expr, columns: InsertColumns, context: StatementContext) -> _Source:
@@ -270,18 +322,29 @@ def _count_error(row: int, columns: int, values: int) -> ScenarioError:
 
 def _check_generated(table: TableInfo, columns: InsertColumns, tuples: Sequence[Sequence[Cell]]) -> None:
     for position, (_, column) in enumerate(columns.assigned):
-        if column.generated and any(_gives_value(row, position) for row in tuples):
+        if column.generated and any(_gives_value(row, position, column) for row in tuples):
             hint = (
                 "leave the column out; mariadb-dump has no option for that, but mydumper and mysqldump do it"
             )
             raise generated_error(column, table, hint)
 
 
-def _gives_value(row: Sequence[Cell], position: int) -> bool:
+def _gives_value(row: Sequence[Cell], position: int, column: ColumnInfo) -> bool:
     if position >= len(row):
         return False
     cell = row[position]
-    return not (isinstance(cell, exp.Expr) and is_default(cell))
+    return not (isinstance(cell, exp.Expr) and is_default(cell, column))
+
+
+def _check_default(cell: exp.Expr, table: TableInfo) -> None:
+    """Check that an expression of VALUES has no ``DEFAULT(column)`` of a generated column.
+
+    :raises ScenarioError: if it has one.
+    """
+    names = defaults_in(cell)
+    for column in table.columns if names else ():
+        if column.generated and column.name.lower() in names:
+            raise generated_error(column, table)
 
 
 def _on_duplicate(tree: exp.Insert, verb: str) -> list[exp.Expr]:
@@ -303,6 +366,7 @@ def _replace(
             return
         transaction.delete(table, row)
     transaction.insert(table, new_row(table, values, context))
+    context.note_stored()
 
 
 def _insert_or_update(
@@ -312,12 +376,15 @@ def _insert_or_update(
     transaction: OpenTransaction,
     around: Scope,
     context: StatementContext,
+    skips: Skips | None,
 ) -> None:
     conflict = table.conflict(values)
     if conflict is None:
         transaction.insert(table, new_row(table, values, context))
+        context.note_stored()
         return
     _, row = conflict
-    scope = Scope(around.mode, table.info, table.read(row), values, False, around.context, "", around.outer)
+    lenient = around.lenient_nulls
+    scope = Scope(around.mode, table.info, table.read(row), values, lenient, around.context, "", around.outer)
     assigned = assign_in_order(updates, scope)
-    update_row(table, row, scope, assigned, transaction)
+    update_row(table, row, scope, assigned, transaction, skips)

@@ -16,7 +16,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.event import Value
 from ticdc_producer.scenario.sql.dml.assign import assigned_value, generated_error, is_default
 from ticdc_producer.scenario.sql.dml.references import ForeignKeys
-from ticdc_producer.scenario.sql.dml.stored_rows import update_row
+from ticdc_producer.scenario.sql.dml.stored_rows import Skips, update_row
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext
@@ -108,9 +108,10 @@ class _Update:
         number, _ = position
         table = self._joined.table(number, "UPDATE")
         offset = Scope(scope.mode, table.info).offset(target.name)
-        if table.info.columns[offset].generated and not is_default(assignment.expression):
-            raise generated_error(table.info.columns[offset], table.info)
-        if not is_default(assignment.expression):
+        column = table.info.columns[offset]
+        if not is_default(assignment.expression, column):
+            if column.generated:
+                raise generated_error(column, table.info)
             check_expression(assignment.expression, scope)
         self.assignments[number].append((offset, assignment.expression))
 
@@ -137,7 +138,7 @@ class _Update:
         """Yield what a combination updates: the source, the stored row, the new values, ``filled_null``."""
         scope = self._joined.scope
         scope.combination = combination
-        for number, assigned in self.assignments.items():
+        for number, assigned in sorted(self.assignments.items()):  # in the order of the tables
             row = combination[number]
             if row is None or row.stored is None:
                 continue
@@ -146,8 +147,13 @@ class _Update:
             yield number, row.stored, values, scope.filled_null
 
 
-def run_joined_update(tree: exp.Expr, context: StatementContext, transaction: OpenTransaction) -> None:
-    """Run an UPDATE of joined tables. A row is updated by the first combination that changes it."""
+def run_joined_update(
+    tree: exp.Expr, context: StatementContext, transaction: OpenTransaction, skips: Skips | None
+) -> None:
+    """Run an UPDATE of joined tables. A row is updated by the first combination that changes it.
+
+    :param skips: says which rows IGNORE leaves as they are; None without it.
+    """
     joined = _Joined(tree, tree.this, context)
     update = _Update(tree, joined)
     changes = [change for combination in joined.combinations() for change in update.computed(combination)]
@@ -164,7 +170,7 @@ def run_joined_update(tree: exp.Expr, context: StatementContext, transaction: Op
         for offset, value in values.items():
             scope.row[offset] = value
         with transaction.restricted(joined.written_partitions(number)):
-            new = update_row(table, stored, scope, set(values), transaction)
+            new = update_row(table, stored, scope, set(values), transaction, skips)
         if new is not None:
             changed[number].add(row.location)
             current[key] = new

@@ -32,7 +32,8 @@ from ticdc_producer.model.values.sql_value import (
     SQLValue,
     Unsigned,
 )
-from ticdc_producer.scenario.sql.expression.cast import CastType, cast
+from ticdc_producer.scenario.sql.expression.cast import cast
+from ticdc_producer.scenario.sql.expression.cast_type import CastType
 from ticdc_producer.scenario.sql.expression.compare import as_boolean
 from ticdc_producer.scenario.sql.expression.evaluate import evaluate
 from ticdc_producer.scenario.sql.expression.scope import Scope

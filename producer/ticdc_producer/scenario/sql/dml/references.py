@@ -113,6 +113,27 @@ class ForeignKeys:
                 return False
         return True
 
+    def skips_update(self, table: Table, assigned: set[int], values: Sequence[Value]) -> bool:
+        """Return whether a statement with IGNORE leaves a row as it is, because of its foreign keys.
+
+        For the foreign keys to this table TiDB checks the new values, as if they were deleted: it changes a
+        row with children, and leaves one that would get children. Source: tidb ``updateRecord``,
+        ``checkFKIgnoreErr``.
+        """
+        if table.temporary:
+            return False
+        for reference in self._of_child(table):
+            key = columns_key(table.info.columns, reference.columns, values)
+            if key is not None and assigned & set(reference.columns) and not reference.has_parent(key):
+                return True
+        for reference in self.of_parent.get(_name(table.info.schema, table.info.name), ()):
+            restricts = reference.key.on_update not in _CASCADING_RULES
+            if restricts and reference.parent_columns and assigned & set(reference.parent_columns):
+                key = columns_key(table.info.columns, reference.parent_columns, values)
+                if key is not None and reference.children(key):
+                    return True
+        return False
+
     def retains(self, parent: Table, row: Row) -> bool:
         """Return whether DELETE IGNORE leaves a row, because others refer to it."""
         if parent.temporary:
@@ -124,22 +145,29 @@ class ForeignKeys:
                 return True
         return False
 
-    def enforce(self, transaction: OpenTransaction, since: int, mode: SQLMode) -> None:
+    def enforce(
+        self, transaction: OpenTransaction, since: int, mode: SQLMode, *, ignore: bool = False
+    ) -> None:
         """Check the changes of a statement, and run its cascades.
 
         :param since: number of steps of the transaction before the statement.
+        :param ignore: whether it has IGNORE; its updates were checked by ``skips_update``.
         :raises ScenarioError: for a child without a parent, and for a parent that must not be removed.
         """
         if mode.foreign_key_checks and self.of_child:
-            self._check_and_cascade(transaction, since, mode, 1)
+            self._check_and_cascade(transaction, since, mode, 1, ignore=ignore)
 
-    def _check_and_cascade(self, transaction: OpenTransaction, since: int, mode: SQLMode, depth: int) -> None:
+    def _check_and_cascade(
+        self, transaction: OpenTransaction, since: int, mode: SQLMode, depth: int, *, ignore: bool = False
+    ) -> None:
         steps = transaction.steps[since:]
         for step in steps:
-            self._check_parents(step)
+            if not (ignore and _is_update(step)):
+                self._check_parents(step)
         removed = list(self._removed_parent_keys(steps))
-        for reference, old, _, rule in removed:
-            _check_children(reference, old, rule)
+        for reference, old, new, rule in removed:
+            if not (ignore and new is not None):
+                _check_children(reference, old, rule)
         for reference, old, new, rule in removed:
             key = reference.key_of_parent(old)
             children = reference.children(key) if key is not None and rule in _CASCADING_RULES else []
@@ -173,6 +201,11 @@ class ForeignKeys:
                 if key is not None and key != reference.key_of_parent(new):
                     rules = reference.key
                     yield reference, old, new, rules.on_delete if new is None else rules.on_update
+
+
+def _is_update(step: Step) -> bool:
+    _, old, new = step
+    return old is not None and new is not None
 
 
 def _check_children(reference: ResolvedForeignKey, old: Row, rule: str) -> None:

@@ -11,7 +11,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import SQLValue
 from ticdc_producer.scenario.sql.definition.partitioning import chosen_partitions
 from ticdc_producer.scenario.sql.expression.collation import collation_of
-from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, as_boolean
+from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, is_satisfied
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.expression.ordering import SortKey, row_count, sort_rows
 from ticdc_producer.scenario.sql.expression.scope import Scope
@@ -79,7 +79,7 @@ class RowSelection:
 
 def _holds(condition: exp.Expr, table: Table, row: Row, scope: Scope) -> bool:
     scope.row = table.read(row)
-    return as_boolean(evaluate(condition, scope), scope.mode) is True
+    return is_satisfied(evaluate(condition, scope), scope.mode)
 
 
 def _is_member(table: Table, row: Row, offset: int, values: frozenset[bytes]) -> bool:

@@ -5,7 +5,7 @@ Rules: tidb ``pkg/executor/insert_common.go``, ``update.go``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeAlias
@@ -25,6 +25,7 @@ from ticdc_producer.scenario.sql.dml.assign import (
     null_error,
     stored_value,
     touch_updated_columns,
+    value_before_assignment,
 )
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext
@@ -34,6 +35,8 @@ from ticdc_producer.scenario.sql.store.transaction import OpenTransaction
 
 Cell: TypeAlias = exp.Expr | SQLValue
 """One value of a row of INSERT: an expression, or a value of a literal or a SELECT."""
+Skips: TypeAlias = Callable[[Table, set[int], Sequence[Value]], bool]
+"""Says whether IGNORE leaves a row as it is, by the offsets that are assigned and the new values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,14 @@ class InsertColumns:
             [(offset, column) for offset, column in columns if column.auto_increment or column.auto_random],
         )
 
+    def read_before(self, names: Collection[str]) -> list[tuple[int, ColumnInfo]]:
+        """Return the columns with some names in lower case that have no value before they are assigned."""
+        assigned = {column.name: (offset, column) for offset, column in self.assigned}
+        generated = {column.name: (offset, column) for offset, column in self.defaults if column.generated}
+        ids = {column.name: (offset, column) for offset, column in self.ids}
+        without_value = {**assigned, **generated, **ids}
+        return [column for name, column in without_value.items() if name.lower() in names]
+
 
 def evaluated_row(
     table: Table,
@@ -70,6 +81,7 @@ def evaluated_row(
     cells: Sequence[Cell],
     context: StatementContext,
     lenient: bool,
+    read_before: Sequence[tuple[int, ColumnInfo]] = (),
 ) -> list[Value]:
     """Evaluate the values of one row; expressions see the columns to their left.
 
@@ -77,10 +89,13 @@ def evaluated_row(
 
     :param columns: the columns that the cells assign.
     :param lenient: whether NULL in a NOT NULL column becomes its zero value.
+    :param read_before: the columns that expressions may read before they have a value.
     """
     scope = Scope(context.mode, table.info, [None] * len(table.info.columns), None, lenient, context)
     for offset, column in columns.defaults:
         scope.row[offset] = default_value(column, scope)
+    for offset, column in read_before:
+        scope.row[offset] = value_before_assignment(column, scope)
     for (offset, column), cell in zip(columns.assigned, cells, strict=True):
         if isinstance(cell, exp.Expr):
             scope.row[offset] = assigned_value(cell, column, scope)
@@ -88,6 +103,8 @@ def evaluated_row(
             scope.row[offset] = stored_value(cell, column, scope)
     fill_generated(scope)
     for offset, column in columns.ids:
+        if (offset, column) in read_before and (offset, column) not in columns.assigned:
+            scope.row[offset] = None
         if column.auto_random:
             scope.row[offset] = _auto_random(table, column, scope.row[offset], context)
     return scope.row
@@ -166,7 +183,12 @@ def check_not_null(table: TableInfo, values: Sequence[Value]) -> None:
 
 
 def update_row(
-    table: Table, row: Row, scope: Scope, assigned: set[int], transaction: OpenTransaction
+    table: Table,
+    row: Row,
+    scope: Scope,
+    assigned: set[int],
+    transaction: OpenTransaction,
+    skips: Skips | None = None,
 ) -> Row | None:
     """Store a row after assignments; return it, or None if it did not change and is not written."""
     before = tuple(table.read(row))
@@ -174,13 +196,16 @@ def update_row(
     fill_generated(scope)
     if not is_changed(before, scope):
         return None
+    if skips is not None and skips(table, assigned, scope.row):
+        return None
     check_not_null(table.info, scope.row)
     for offset in table.info.auto_increment:
         value = scope.row[offset]
         if value is not None:
             table.ids.advance(int(value))
+    if transaction.ignores_conflicts and not table.accepts(scope.row):
+        return None
     new = table.make_row(scope.row, row.row_id)
     if new.table_id != row.table_id and table.has_hidden_id:
         new = table.make_row(scope.row, table.ids.take())  # hidden row ids do not move between partitions
-    transaction.update(table, row, new)
-    return new
+    return new if transaction.update(table, row, new) else None

@@ -88,14 +88,29 @@ def _without_distinct(arguments: list[exp.Expr]) -> tuple[tuple[exp.Expr, ...], 
     return tuple(arguments), False
 
 
+def _by_position(ordered: exp.Expr, parts: tuple[exp.Expr, ...]) -> exp.Expr:
+    """Return a term of ORDER BY of GROUP_CONCAT; a whole number means an argument.
+
+    :raises ScenarioError: if there is no such argument.
+    """
+    number = ordered.this
+    if not isinstance(number, exp.Literal) or number.is_string or not str(number.this).isdecimal():
+        return ordered
+    if not 0 < int(number.this) <= len(parts):
+        raise ScenarioError(f"Unknown column {number.this!r} in 'order clause'", column=str(number.this))
+    return exp.Ordered(this=parts[int(number.this) - 1].copy(), desc=ordered.args.get("desc"))
+
+
 def _group_concat(node: exp.GroupConcat) -> Aggregate:
-    inner, separator, order = node.this, node.args.get("separator"), ()
+    inner, separator = node.this, node.args.get("separator")
+    order: tuple[exp.Expr, ...] = ()
     if isinstance(inner, exp.Order):
         inner, order = inner.this, tuple(inner.expressions)
     parts, distinct = _without_distinct([inner])
     # sqlglot turns several arguments into a Concat node; the function CONCAT remains a call by name.
     if len(parts) == 1 and isinstance(parts[0], exp.Concat):
         parts = tuple(parts[0].expressions)
+    order = tuple(_by_position(ordered, parts) for ordered in order)
     return Aggregate(
         "GROUP_CONCAT", parts, distinct, order, "," if separator is None else str(separator.this)
     )

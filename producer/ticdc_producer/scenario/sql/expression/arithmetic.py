@@ -12,6 +12,7 @@ from decimal import ROUND_DOWN, Context, Decimal
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.number_text import (
     EXACT,
+    as_float,
     as_number,
     check_integer,
     check_number,
@@ -20,7 +21,6 @@ from ticdc_producer.model.values.number_text import (
 )
 from ticdc_producer.model.values.sql_value import (
     BinaryLiteral,
-    Member,
     Quotient,
     SQLMode,
     SQLValue,
@@ -42,7 +42,9 @@ Number = int | Decimal | float
 
 
 def operand(value: SQLValue, mode: SQLMode) -> Number:
-    """Return a value as an operand: text is converted to DOUBLE.
+    """Return a value as an operand: text, ENUM and SET become a DOUBLE, BIT and bit literals an integer.
+
+    Source: tidb ``numericContextResultType``.
 
     :raises ScenarioError: in strict mode, for a text that is not a number.
     """
@@ -52,11 +54,11 @@ def operand(value: SQLValue, mode: SQLMode) -> Number:
 
 def number_of(value: SQLValue) -> Number:
     """Return a value as an operand, unchecked: text that is not a number gives its numeric prefix."""
-    if isinstance(value, str | bytes) and not isinstance(value, Member | BinaryLiteral):
-        return float(as_number(value)[0])
-    number, _ = as_number(value)
-    unsigned = isinstance(value, BinaryLiteral | Member)
-    return Unsigned(number) if unsigned and isinstance(number, int) else number
+    if isinstance(value, BinaryLiteral):
+        return Unsigned(value.number)
+    if isinstance(value, str | bytes):
+        return as_float(value)
+    return as_number(value)[0]
 
 
 def add(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:

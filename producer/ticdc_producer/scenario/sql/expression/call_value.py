@@ -18,7 +18,7 @@ from ticdc_producer.model.values.temporal_text import MAX_FSP
 from ticdc_producer.scenario.sql.expression.aggregate_call import aggregate_of
 from ticdc_producer.scenario.sql.expression.arithmetic import DIV_INCREMENT
 from ticdc_producer.scenario.sql.expression.choice import shared_type
-from ticdc_producer.scenario.sql.expression.collation import collation_of, encoded
+from ticdc_producer.scenario.sql.expression.collation import check_call, collation_of, encoded
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
 from ticdc_producer.scenario.sql.expression.eval_type import (
     UNKNOWN,
@@ -55,9 +55,10 @@ def _type(node: exp.Expr, scope: Scope) -> ExpressionType:
     return function_type(call.function.type, call.arguments, lambda argument: type_of(argument, scope))
 
 
-def _parts(node: exp.Expr, _: Scope) -> Iterable[exp.Expr]:
+def _parts(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
     call = _call_at(node)
     call.function.check(call.name, len(call.arguments))
+    check_call(call, scope)
     return call.arguments
 
 
@@ -83,12 +84,15 @@ def _value(node: exp.Expr, scope: Scope) -> SQLValue:
     kind, digits = shared_type(node, lambda _: call.arguments, scope)
     if not function.collated:
         value = function(arguments, mode, collation)
+        if kind is EvalType.DECIMAL and call.name == "COALESCE":
+            digits = None  # unlike IFNULL, it does not pad: newBaseBuiltinFuncWithFieldTypes
         return converted(value, kind, mode, None if digits is None else digits.decimals)
-    if kind is EvalType.TEXT:
+    if kind in (EvalType.TEXT, EvalType.BYTES, EvalType.JSON):
         arguments = _comparable_texts(arguments, mode)
     elif not any(isinstance(argument, DateTimeValue | Duration) for argument in arguments):
         arguments = [converted(argument, kind, mode) for argument in arguments]
-    return converted(function(arguments, mode, collation), kind, mode)
+    decimals = digits.decimals if kind is EvalType.TIME and digits is not None else None
+    return converted(function(arguments, mode, collation), kind, mode, decimals)
 
 
 def _fitting_quotient(node: exp.Expr, value: Quotient, scope: Scope) -> SQLValue:
@@ -121,20 +125,29 @@ def _longest_text(node: exp.Expr, scope: Scope) -> int | None:
 
 
 def _comparable_texts(arguments: list[SQLValue], mode: SQLMode) -> list[SQLValue]:
-    """Return the texts that GREATEST and LEAST compare: a text next to a date is read as a date.
+    """Return the texts that GREATEST and LEAST compare: a text or number next to a date is read as a date.
+
+    The first date or time decides, or a datetime. Source: tidb ``resolveType4Extremum``.
 
     :raises ScenarioError: in strict mode, for such a text that is not a date.
     """
-    if not any(isinstance(argument, DateTimeValue) for argument in arguments):
+    temporals = [each for each in arguments if isinstance(each, DateTimeValue | Duration)]
+    datetimes = [each for each in temporals if isinstance(each, DateTimeValue) and each.fsp >= 0]
+    model = next(iter((*datetimes, *temporals)), None)
+    if not isinstance(model, DateTimeValue):
         return [converted(argument, EvalType.TEXT, mode) for argument in arguments]
-    return [argument if argument is None else _text_of_date(argument, mode) for argument in arguments]
+    as_date = model.fsp < 0
+    return [
+        argument if argument is None else _text_of_date(argument, mode, as_date=as_date)
+        for argument in arguments
+    ]
 
 
-def _text_of_date(value: SQLValue, mode: SQLMode) -> SQLValue:
+def _text_of_date(value: SQLValue, mode: SQLMode, *, as_date: bool) -> SQLValue:
     moment = datetime_argument(value, mode)
     if moment is None:
         return converted(value, EvalType.TEXT, mode)
-    return value.text() if isinstance(value, DateTimeValue) else moment.text()
+    return moment.date_text() if as_date else moment.text()
 
 
 def _column_type(node: exp.Expr, scope: Scope) -> ExpressionType:

@@ -5,103 +5,43 @@ Rules: tidb ``pkg/expression/builtin_cast.go``, ``pkg/types/convert.go``.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
-from types import MappingProxyType
 
-from sqlglot import exp
-
-from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.values.coerce import coerce, read
-from ticdc_producer.model.values.coerce_scalar import allowed, as_datetime, as_duration
+from ticdc_producer.model.values.coerce_scalar import FIRST_DATETIME, allowed, as_datetime, as_duration
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.collation import weights_of
+from ticdc_producer.model.values.duration_text import read_duration
 from ticdc_producer.model.values.json_document import check_depth, json_of, parse_json, to_json_text
-from ticdc_producer.model.values.number_text import check_integer, whole_number
+from ticdc_producer.model.values.number_text import check_integer, is_text, narrow, whole_number
 from ticdc_producer.model.values.sql_value import (
+    BinaryLiteral,
+    ColumnBytes,
     DateTimeValue,
     Duration,
     JsonText,
+    Single,
     SQLMode,
     SQLValue,
     Unsigned,
     VectorText,
     display_value,
 )
-from ticdc_producer.model.values.temporal_text import MAX_DURATION, MAX_FSP
-from ticdc_producer.model.values.vector import vector_of
-from ticdc_producer.scenario.sql.expression.eval_type import (
-    OF_INTEGER,
-    TEMPORALS,
-    Digits,
-    EvalType,
-    ExpressionType,
-    temporal_type,
+from ticdc_producer.model.values.temporal_text import (
+    MAX_DURATION,
+    datetime_from_number,
+    time_of_day,
 )
+from ticdc_producer.model.values.vector import vector_of
+from ticdc_producer.scenario.sql.expression.cast_type import CastType
 
-E = EvalType
 T = MySQLType
-
-
-@dataclass(frozen=True, slots=True)
-class CastType:
-    """The target type of a CAST.
-
-    :param sizes: numbers in parentheses.
-    :param charset: charset of CHAR and CONVERT … USING; empty if none is given.
-    """
-
-    name: str
-    sizes: tuple[int, ...] = ()
-    charset: str = ""
-
-    @property
-    def decimal_sizes(self) -> tuple[int, int]:
-        """Precision and scale of a DECIMAL."""
-        precision, scale = (*self.sizes, *(10, 0)[len(self.sizes) :])
-        return precision, scale
-
-    @property
-    def type(self) -> ExpressionType:
-        """The type of the CAST."""
-        kind = E.BYTES if self.charset == "binary" else _KINDS[self.name]
-        if self.name in ("SIGNED", "UNSIGNED"):
-            return ExpressionType(kind, OF_INTEGER)
-        if self.name == "DECIMAL":
-            precision, scale = self.decimal_sizes
-            return ExpressionType(kind, Digits(precision - scale, scale))
-        return temporal_type(kind, *self.sizes[:1]) if kind in TEMPORALS else ExpressionType(kind)
-
-
-_SIZE = re.compile("[0-9]{1,12}")
-_MOST_BYTES = 64 << 20
-"""TiDB's max_allowed_packet, the longest value."""
-
-
-def target_of(to: exp.DataType) -> CastType:
-    """Return the target of a CAST node.
-
-    :raises ScenarioError: for a type that nothing can be cast to, and a length that no value can have.
-    """
-    written = [str(part.this) for part in to.expressions if isinstance(part, exp.DataTypeParam)]
-    sizes = tuple(int(text) for text in written if _SIZE.fullmatch(text))
-    charset = to.args.get("kind")
-    name = _NAMES.get(to.this)
-    if name is None or len(sizes) != len(to.expressions):
-        raise UnsupportedSQL(f"CAST AS {to.sql(dialect='mysql')[:40]} is not supported")
-    if max(sizes, default=0) > _MOST_BYTES:
-        raise ScenarioError(f"a length has at most {_MOST_BYTES}", value=str(max(sizes)))
-    if len(sizes) > (2 if name == "DECIMAL" else 1):
-        raise ScenarioError(f"SQL does not parse: {name} takes fewer numbers")
-    if name in ("DATETIME", "TIME") and sizes and sizes[0] > MAX_FSP:
-        raise ScenarioError("a fraction of a second has at most 6 digits", value=str(sizes[0]))
-    if charset is not None and charset.name.lower() not in _CHARSETS:
-        raise UnsupportedSQL(f"the charset {charset.name} is not supported here")
-    return CastType(name, sizes, charset.name.lower() if charset is not None else "")
+_MOST_BITS_OF_FLOAT = 24
 
 
 def cast(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
@@ -122,16 +62,32 @@ def _fail_if_strict(what: str, value: SQLValue, mode: SQLMode) -> None:
 def _signed(value: SQLValue, _: CastType, mode: SQLMode) -> SQLValue:
     """Cast in two's complement: a number above the signed range, but within 64 bits, becomes negative."""
     number = _integer(value, mode)
-    if 1 << 63 <= number < 1 << 64 and isinstance(value, int | str | bytes):
+    if number >= 1 << 63 and isinstance(value, BinaryLiteral):
+        return (number - (1 << 64)) if number < 1 << 64 else -1
+    if is_text(value) and not -(1 << 63) <= number < 1 << 64:
+        return _text_overflow(value, number, mode)
+    is_float = isinstance(value, JsonText) and isinstance(json_of(value), float)
+    if 1 << 63 <= number < 1 << 64 and isinstance(value, int | str | bytes) and not is_float:
         return number - (1 << 64)
     return _clamped(value, number, -(1 << 63), (1 << 63) - 1, mode)
 
 
 def _unsigned(value: SQLValue, _: CastType, mode: SQLMode) -> SQLValue:
     number = _integer(value, mode)
+    if is_text(value) and number < -(1 << 63):
+        return Unsigned(_text_overflow(value, number, mode) + (1 << 64))
     if -(1 << 63) <= number < 0 and not isinstance(value, Decimal):
         return Unsigned(number + (1 << 64))
     return Unsigned(_clamped(value, number, 0, (1 << 64) - 1, mode))
+
+
+def _text_overflow(value: SQLValue, number: int, mode: SQLMode) -> int:
+    """Return the BIGINT of a text beyond 64 bits: the lowest one, or the bits of the largest unsigned one.
+
+    Source: tidb ``builtinCastStringAsIntSig.handleOverflow``.
+    """
+    _fail_if_strict("Truncated incorrect INTEGER value", value, mode)
+    return -(1 << 63) if number < 0 else -1
 
 
 def _clamped(value: SQLValue, number: int, low: int, high: int, mode: SQLMode) -> int:
@@ -150,12 +106,26 @@ def _as_column(code: MySQLType) -> Callable[[SQLValue, CastType, SQLMode], SQLVa
 
     def rule(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
         length, scale = target.decimal_sizes if code == T.NEW_DECIMAL else (-1, -1)
-        kind = T.DOUBLE if code == T.FLOAT and target.sizes and target.sizes[0] > 24 else code
         name = f"CAST AS {target.name}"
-        column = ColumnInfo(name=name, type=kind, length=length, decimal=scale, unsigned=code == T.YEAR)
+        column = ColumnInfo(name=name, type=code, length=length, decimal=scale, unsigned=code == T.YEAR)
         return read(column, coerce(column, value, mode), mode)
 
     return rule
+
+
+def _float(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
+    """Cast to FLOAT, which expressions compute as a DOUBLE; only a column of a query has 32 bits.
+
+    Source: tidb ``ScalarFunction.Eval``, ``evalOneVec``.
+    """
+    number = _as_column(T.DOUBLE)(value, target, mode)
+    is_single = not target.sizes or target.sizes[0] <= _MOST_BITS_OF_FLOAT
+    return Single(number) if is_single and isinstance(number, float) else number
+
+
+def selected_float(value: SQLValue) -> SQLValue:
+    """Return the value of an item of a SELECT list: a CAST to FLOAT has 32 bits."""
+    return Single(narrow(value, T.FLOAT)) if isinstance(value, Single) else value
 
 
 def _char(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
@@ -163,9 +133,10 @@ def _char(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
         return _binary(value, target, mode)
     if target.charset == "gbk":
         return _gbk(value, target, mode)
-    text = to_text(value)
-    if isinstance(value, bytes):
-        text = _decoded(value)
+    try:
+        text = value.decode() if isinstance(value, bytes) else to_text(value)
+    except UnicodeDecodeError:
+        return None  # TiDB only warns, also in strict mode: builtinInternalFromBinarySig
     if target.charset == "ascii":  # the bytes of latin1 are those of UTF-8 in TiDB
         text = text.encode("ascii", "replace").decode()
     if target.sizes and len(text) > target.sizes[0]:
@@ -186,23 +157,14 @@ def _gbk(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
     return _char(text, replace(target, charset=""), mode)
 
 
-def _decoded(value: bytes) -> str:
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        raise ScenarioError(
-            "Cannot convert string from binary to utf8mb4", value=display_value(value)
-        ) from None
-
-
 def _binary(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
     data = to_bytes(value)
     if not target.sizes:
-        return data
+        return ColumnBytes(data, T.STRING)
     length = target.sizes[0]
     if len(data) > length:
         _fail_if_strict(f"Data too long (at most {length} bytes)", value, mode)
-    return data[:length].ljust(length, b"\0")
+    return ColumnBytes(data[:length].ljust(length, b"\0"), T.STRING)
 
 
 def _date(value: SQLValue, _: CastType, mode: SQLMode) -> SQLValue:
@@ -223,14 +185,29 @@ def _to_datetime(value: SQLValue, fsp: int, kind: str, mode: SQLMode) -> DateTim
 
 def _time(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
     fsp = target.sizes[0] if target.sizes else 0
-    duration = as_duration(_plain_text(value), fsp)
-    if duration is None:
-        _fail_if_strict("Incorrect time value", value, mode)
-        return None
-    if abs(duration.microseconds) > MAX_DURATION:
+    plain = _plain_text(value)
+    if is_text(plain):
+        duration, complete = read_duration(to_text(plain), fsp)
+    else:
+        duration = (
+            _number_time(plain, fsp) if isinstance(plain, int | BinaryLiteral) else as_duration(plain, fsp)
+        )
+        complete = duration is not None
+    if duration is None or not complete or abs(duration.microseconds) > MAX_DURATION:
         _fail_if_strict("Truncated incorrect time value", value, mode)
-        return Duration(MAX_DURATION if duration.microseconds > 0 else -MAX_DURATION, fsp)
+        if duration is None or not is_text(plain):
+            return None
+        return Duration(min(max(duration.microseconds, -MAX_DURATION), MAX_DURATION), fsp)
     return duration
+
+
+def _number_time(value: int | BinaryLiteral, fsp: int) -> Duration | None:
+    """Return the TIME of an integer, which may be a date and time. Source: tidb ``NumberToDuration``."""
+    number = value.number if isinstance(value, BinaryLiteral) else int(value)
+    if number < FIRST_DATETIME:
+        return as_duration(number, fsp)
+    moment = datetime_from_number(number, "", 0)
+    return time_of_day(moment, fsp) if moment and moment.month and moment.day else None
 
 
 def _plain_text(value: SQLValue) -> SQLValue:
@@ -257,37 +234,12 @@ def _vector(value: SQLValue, target: CastType, _: SQLMode) -> SQLValue:
     return vector
 
 
-_CHARSETS = ("utf8mb4", "utf8", "utf8mb3", "binary", "ascii", "latin1", "gbk")
-
-# sqlglot parses REAL as FLOAT, too, although REAL is DOUBLE in MySQL.
-_NAMES: dict[exp.DType, str] = {
-    exp.DType.BIGINT: "SIGNED",
-    exp.DType.UBIGINT: "UNSIGNED",
-    exp.DType.DECIMAL: "DECIMAL",
-    exp.DType.DOUBLE: "DOUBLE",
-    exp.DType.FLOAT: "FLOAT",
-    exp.DType.CHAR: "CHAR",
-    exp.DType.NCHAR: "CHAR",
-    exp.DType.CHARACTER_SET: "CHAR",
-    exp.DType.BINARY: "BINARY",
-    exp.DType.DATE: "DATE",
-    exp.DType.DATETIME: "DATETIME",
-    exp.DType.TIME: "TIME",
-    exp.DType.YEAR: "YEAR",
-    exp.DType.JSON: "JSON",
-    exp.DType.VECTOR: "VECTOR",
-}
-_KINDS: Mapping[str, EvalType] = MappingProxyType({
-    "SIGNED": E.INTEGER, "UNSIGNED": E.UNSIGNED, "DECIMAL": E.DECIMAL, "DOUBLE": E.DOUBLE, "FLOAT": E.DOUBLE,
-    "YEAR": E.UNSIGNED, "CHAR": E.TEXT, "BINARY": E.BYTES, "DATE": E.DATE, "DATETIME": E.DATETIME,
-    "TIME": E.TIME, "JSON": E.JSON, "VECTOR": E.UNKNOWN,
-})  # fmt: skip
 _CASTS: dict[str, Callable[[SQLValue, CastType, SQLMode], SQLValue]] = {
     "SIGNED": _signed,
     "UNSIGNED": _unsigned,
     "DECIMAL": _as_column(T.NEW_DECIMAL),
     "DOUBLE": _as_column(T.DOUBLE),
-    "FLOAT": _as_column(T.FLOAT),
+    "FLOAT": _float,
     "YEAR": _as_column(T.YEAR),
     "CHAR": _char,
     "BINARY": _binary,

@@ -5,13 +5,14 @@ Rules: tidb ``pkg/expression/builtin_control.go``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from sqlglot import exp
 
 from ticdc_producer.model.values.sql_value import SQLValue
+from ticdc_producer.scenario.sql.expression.collation import check_comparable
 from ticdc_producer.scenario.sql.expression.eval_type import EvalType, ExpressionType, converted, merged_type
-from ticdc_producer.scenario.sql.expression.form import Form, evaluate, type_of
+from ticdc_producer.scenario.sql.expression.form import Form, child_nodes, evaluate, type_of
 from ticdc_producer.scenario.sql.expression.operators import as_condition
 from ticdc_producer.scenario.sql.expression.scope import Scope
 
@@ -30,7 +31,7 @@ def shared_type(
     if noted is None:
         types = [type_of(choice, scope) for choice in choices_of(node)]
         shared = merged_type(types)
-        if sum(each.kind is not EvalType.NULL for each in types) < 2:
+        if shared.kind is not EvalType.TEXT and sum(each.kind is not EvalType.NULL for each in types) < 2:
             shared = ExpressionType(shared.kind)
         noted = scope.choices[id(node)] = node, shared
     return noted[1]
@@ -71,7 +72,14 @@ def _case(node: exp.Expr, scope: Scope) -> SQLValue:
     return _choice(branch, node, scope)
 
 
+def _parts(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
+    if isinstance(node, exp.Case) and node.this is not None:
+        for branch in node.args["ifs"]:
+            check_comparable([node.this, branch.this], scope)
+    return child_nodes(node, scope)
+
+
 CHOICES: dict[type[exp.Expr], Form] = {
-    exp.Case: Form(_case, _choice_type),
-    exp.If: Form(_if, _choice_type),
+    exp.Case: Form(_case, _choice_type, _parts),
+    exp.If: Form(_if, _choice_type, _parts),
 }

@@ -48,6 +48,19 @@ def as_boolean(value: SQLValue, mode: SQLMode) -> bool | None:
     return as_number(value)[0] != 0
 
 
+def is_satisfied(value: SQLValue, mode: SQLMode) -> bool:
+    """Return whether a row satisfies a condition of WHERE, HAVING or ON.
+
+    A JSON document that is the whole condition does unless it is the number 0. Source: tidb
+    ``BinaryJSON.IsZero``.
+    """
+    if isinstance(value, JsonText):
+        document = json_of(value)
+        is_number = isinstance(document, int | float | Decimal) and not isinstance(document, bool)
+        return not is_number or document != 0
+    return as_boolean(value, mode) is True
+
+
 def compare(
     left: SQLValue, right: SQLValue, collation: str, mode: SQLMode, *, time_is_read: bool = True
 ) -> int | None:

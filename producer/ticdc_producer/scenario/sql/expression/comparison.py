@@ -5,14 +5,20 @@ Rules: tidb ``pkg/expression/builtin_compare.go``, ``builtin_other.go``, ``built
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
 
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.values.sql_value import Duration, SQLValue, display_value
+from ticdc_producer.model.values.number_text import as_float, check_number, is_text
+from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode, SQLValue, display_value
 from ticdc_producer.model.values.temporal_text import two_digit_year
-from ticdc_producer.scenario.sql.expression.collation import collation_of_all, shared_collation
+from ticdc_producer.scenario.sql.expression.collation import (
+    check_comparable,
+    collation_of_all,
+    shared_collation,
+)
 from ticdc_producer.scenario.sql.expression.compare import check_operand, compare, like
 from ticdc_producer.scenario.sql.expression.eval_type import EvalType
 from ticdc_producer.scenario.sql.expression.form import Form, child_nodes, evaluate, noted_type
@@ -29,6 +35,10 @@ def _compared(
             if isinstance(value, str | bytes) and not _is_constant(null):
                 check_operand(value, noted_type(null, scope).kind, scope.mode)
         return None
+    if isinstance(left, DateTimeValue):
+        right = _year_as_date(right_node, right, scope)
+    elif isinstance(right, DateTimeValue):
+        left = _year_as_date(left_node, left, scope)
     if not isinstance(left, Duration) and not isinstance(right, Duration):
         return compare(left, right, collation, scope.mode)
     time_is_read = any(
@@ -36,6 +46,13 @@ def _compared(
         for column, constant in ((left_node, right_node), (right_node, left_node))
     )
     return compare(left, right, collation, scope.mode, time_is_read=time_is_read)
+
+
+def _year_as_date(node: exp.Expr, value: SQLValue, scope: Scope) -> SQLValue:
+    """Return a YEAR next to a date as the date without month and day. Source: tidb ``ParseTimeFromYear``."""
+    if not isinstance(value, int) or noted_type(node, scope).kind is not EvalType.YEAR:
+        return value
+    return DateTimeValue(int(value), 0, 0)
 
 
 def _as_year(node: exp.Expr, value: SQLValue, other: exp.Expr, scope: Scope) -> SQLValue:
@@ -73,6 +90,17 @@ def _is_contextual(node: exp.Expr) -> bool:
     return type(node.this) is exp.Tuple or type(node.expression) in (exp.Any, exp.All, exp.Tuple)
 
 
+def _parts_of_comparison(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
+    if not _is_contextual(node):
+        check_comparable([node.this, node.expression], scope)
+    return child_nodes(node, scope)
+
+
+def _parts_of_between(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
+    check_comparable([node.this, node.args["low"], node.args["high"]], scope)
+    return child_nodes(node, scope)
+
+
 def _comparison(accepts: Callable[[int], bool]) -> Form:
     def rule(node: exp.Expr, scope: Scope) -> SQLValue:
         if _is_contextual(node):
@@ -80,7 +108,7 @@ def _comparison(accepts: Callable[[int], bool]) -> Form:
         order = _order(node, scope)
         return None if order is None else accepts(order)
 
-    return Form(rule, EvalType.INTEGER)
+    return Form(rule, EvalType.INTEGER, _parts_of_comparison)
 
 
 def _null_safe_equal(node: exp.Expr, scope: Scope) -> SQLValue:
@@ -108,24 +136,43 @@ def _in(node: exp.Expr, scope: Scope) -> SQLValue:
 def _parts_of_in(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
     if node.args.get("query") is not None:
         return scope.required_context(node).check(node, scope)
+    if type(node.this) is not exp.Tuple:
+        check_comparable([node.this, *node.expressions], scope)
     return child_nodes(node, scope)
 
 
 def _between(node: exp.Expr, scope: Scope) -> SQLValue:
     lowest, highest, value = node.args["low"], node.args["high"], evaluate(node.this, scope)
+    minimum, maximum = evaluate(lowest, scope), evaluate(highest, scope)
+    if is_text(value) or is_text(minimum) or is_text(maximum):
+        value, minimum, maximum = _as_numbers(value, minimum, maximum, scope.mode)
     # A constant that is a year for the first bound is one for the second: TiDB changes it in place.
     value = _as_year(node.this, value, lowest, scope)
     collation = collation_of_all([node.this, lowest, highest], scope)
-    minimum = _as_year(lowest, evaluate(lowest, scope), node.this, scope)
+    minimum = _as_year(lowest, minimum, node.this, scope)
     low = _compared(node.this, value, lowest, minimum, collation, scope)
     if low is not None and low < 0:
         return False
-    value, maximum = _as_year(node.this, value, highest, scope), evaluate(highest, scope)
+    value = _as_year(node.this, value, highest, scope)
     maximum = _as_year(highest, maximum, node.this, scope)
     high = _compared(node.this, value, highest, maximum, collation, scope)
     if high is not None and high > 0:
         return False
     return None if low is None or high is None else True
+
+
+def _as_numbers(value: SQLValue, minimum: SQLValue, maximum: SQLValue, mode: SQLMode) -> Sequence[SQLValue]:
+    """Return the operands of BETWEEN, whose texts are numbers if one operand is a number.
+
+    Source: tidb ``ResolveType4Between``.
+    """
+    operands = (value, minimum, maximum)
+    if not any(isinstance(operand, int | float | Decimal) for operand in operands):
+        return operands
+    for operand in operands:
+        if is_text(operand):
+            check_number(operand, mode)
+    return [as_float(operand) if is_text(operand) else operand for operand in operands]
 
 
 def _like(node: exp.Expr, scope: Scope, escape: str = "\\") -> SQLValue:
@@ -153,9 +200,9 @@ ACCEPTED_ORDERS: dict[type[exp.Expr], Callable[[int], bool]] = {
 """Whether a comparison is true for the order of its operands."""
 COMPARISONS: dict[type[exp.Expr], Form] = {
     **{kind: _comparison(accepts) for kind, accepts in ACCEPTED_ORDERS.items()},
-    exp.NullSafeEQ: Form(_null_safe_equal, EvalType.INTEGER),
+    exp.NullSafeEQ: Form(_null_safe_equal, EvalType.INTEGER, _parts_of_comparison),
     exp.In: Form(_in, EvalType.INTEGER, _parts_of_in),
-    exp.Between: Form(_between, EvalType.INTEGER),
-    exp.Like: Form(_like, EvalType.INTEGER),
+    exp.Between: Form(_between, EvalType.INTEGER, _parts_of_between),
+    exp.Like: Form(_like, EvalType.INTEGER, _parts_of_comparison),
     exp.Escape: Form(_escape, EvalType.INTEGER),
 }

@@ -23,6 +23,7 @@ from ticdc_producer.model.values.sql_value import (
     DateTimeValue,
     Duration,
     JsonText,
+    Member,
     SQLMode,
     SQLValue,
     Unsigned,
@@ -89,6 +90,8 @@ class ExpressionType(NamedTuple):
 UNKNOWN = ExpressionType(E.UNKNOWN)
 OF_INTEGER = Digits(20, 0)
 _OF_DATE = Digits(8, 0)
+_OF_MEMBER = Digits(0, 0)
+"""Marks the type of an ENUM or SET, whose values are numbers, too, also as the result of IF and CASE."""
 _WHOLE_OF_DATETIME = 14
 
 
@@ -105,6 +108,8 @@ def type_of_column(column: ColumnInfo) -> ExpressionType:
         return ExpressionType(kind, Digits(column.length - column.decimal, column.decimal))
     if column.type == T.DATE:
         return ExpressionType(kind, _OF_DATE)
+    if column.type in (T.ENUM, T.SET):
+        return ExpressionType(kind, _OF_MEMBER)
     return temporal_type(kind, column.decimal) if kind in (E.DATETIME, E.TIME) else ExpressionType(kind)
 
 
@@ -204,6 +209,8 @@ def converted(value: SQLValue, target: EvalType, mode: SQLMode, decimals: int | 
     if target is E.INTEGER:
         return int(value) if isinstance(value, Unsigned) else value
     if target is E.TEXT:
+        if decimals is not None and isinstance(value, Member):
+            return value
         return value if type(value) is str else to_text(value)
     if target is E.BYTES:
         return value if isinstance(value, ColumnBytes) else to_bytes(value)

@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterable
 
 from sqlglot import exp
 
-from ticdc_producer.errors import UnsupportedSQL
-from ticdc_producer.model.values.collation import KNOWN
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.values.collation import KNOWN, charset_of
 from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.call_value import with_calls
-from ticdc_producer.scenario.sql.expression.cast import cast, target_of
+from ticdc_producer.scenario.sql.expression.cast import cast
+from ticdc_producer.scenario.sql.expression.cast_type import target_of
 from ticdc_producer.scenario.sql.expression.choice import CHOICES
 from ticdc_producer.scenario.sql.expression.collation import collation_of, encoded
+from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
 from ticdc_producer.scenario.sql.expression.comparison import COMPARISONS
 from ticdc_producer.scenario.sql.expression.eval_type import (
     Digits,
@@ -91,7 +93,20 @@ def _known_collation(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
     name = collation_of(node, scope)
     if name not in KNOWN:
         raise UnsupportedSQL(f"the collation {name} is not supported")
+    charset = _written_charset(node.this.unnest(), scope)
+    if charset and charset_of(name) != charset:
+        raise ScenarioError(f"COLLATION {name!r} is not valid for CHARACTER SET {charset!r}", value=name)
     return (node.this,)
+
+
+def _written_charset(node: exp.Expr, scope: Scope) -> str:
+    """Return the charset of a literal or column to which COLLATE is applied; empty for other expressions."""
+    if isinstance(node, exp.Literal):
+        return charset_of(DEFAULT_COLLATION) if node.is_string else ""
+    if isinstance(node, exp.Column) and type_of(node, scope).kind is E.TEXT:
+        collation = collation_of(node, scope)
+        return charset_of(collation) if collation else ""
+    return ""
 
 
 def _cast(node: exp.Expr, scope: Scope) -> SQLValue:

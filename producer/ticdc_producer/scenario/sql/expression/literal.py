@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from decimal import Decimal
 
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.values.coerce_scalar import as_datetime, as_duration
+from ticdc_producer.model.values.coerce_scalar import allowed, as_datetime, as_duration
 from ticdc_producer.model.values.coerce_text import to_text
-from ticdc_producer.model.values.sql_value import BinaryLiteral, SQLMode, SQLValue, Unsigned
+from ticdc_producer.model.values.sql_value import BinaryLiteral, DateTimeValue, SQLMode, SQLValue, Unsigned
 from ticdc_producer.scenario.sql.text.spelling import quoted_text
 
 _MAX_UNSIGNED = (1 << 64) - 1
@@ -99,8 +100,9 @@ def typed_literal(node: exp.Expr, mode: SQLMode) -> SQLValue:
     :raises ScenarioError: if its text is not a date or time.
     """
     text, kind = str(node.this.this), node.args["to"].this
-    value = _TYPED_LITERALS[kind](text, mode)
-    if value is None:
+    is_written = kind not in _FORMS or _FORMS[kind].fullmatch(text.strip())
+    value = _TYPED_LITERALS[kind](text, mode) if is_written else None
+    if value is None or (isinstance(value, DateTimeValue) and not allowed(value, mode)):
         raise ScenarioError(f"Incorrect {kind.value} value: {text!r}", value=text)
     return value
 
@@ -109,6 +111,16 @@ def _fraction_digits(text: str) -> int:
     return min(len(text.partition(".")[2]), 6)
 
 
+_FORMS = {
+    exp.DType.DATE: re.compile(r"0*\d{1,4}(?:\D0*\d{1,2}){2}|\d{6}|\d{8}", re.ASCII),
+    exp.DType.TIME: re.compile(
+        r"-?(?:(?:\d{1,2}\s+)?0*\d{0,3}(?::0*\d{1,2}){0,2}|\d{1,7})?(?:\.\d*)?", re.ASCII
+    ),
+    exp.DType.TIMESTAMPTZ: re.compile(
+        r"0*\d{1,4}(?:\D0*\d{1,2}){2}\s+0*\d{0,2}(?:\D0*\d{1,2}){0,2}(?:\.\d*)?(?:[+-]\d\d:\d\d)?", re.ASCII
+    ),
+}
+"""Texts of literals; other texts are dates only elsewhere. Source: tidb ``datePattern`` and others."""
 _TYPED_LITERALS: dict[exp.DType, Callable[[str, SQLMode], SQLValue]] = {
     exp.DType.DATE: lambda text, mode: as_datetime(text, -1, mode),
     exp.DType.TIME: lambda text, _: as_duration(text, _fraction_digits(text)),

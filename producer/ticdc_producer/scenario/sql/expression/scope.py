@@ -106,6 +106,10 @@ class Scope:
             return True
         return self.outer is not None and self.outer.knows(name, table, database)
 
+    def has_column(self, name: str, table: str = "", database: str = "") -> bool:
+        """Return whether the scope's own table has a column of that name."""
+        return self._offset(name, table, database) >= 0
+
     def collation(self, name: str, table: str = "", database: str = "") -> str:
         """Return the collation of a column; empty for numbers, times and binary strings."""
         offset = self._offset(name, table, database)
@@ -135,8 +139,9 @@ class Scope:
 
     def proposed_value(self, name: str) -> SQLValue:
         """Return ``VALUES(column)``; NULL outside of ON DUPLICATE KEY UPDATE."""
-        offset = self.offset(name)
-        return None if self.proposed is None else read(self.column(name), self.proposed[offset], self.mode)
+        if self.proposed is None:
+            return None
+        return read(self.column(name), self.proposed[self.offset(name)], self.mode)
 
     def check_aggregate(self) -> None:
         """Check that a function of a group of rows is possible here.

@@ -13,7 +13,15 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from ticdc_producer.model.values.number_text import EXACT
-from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode, SQLValue, Unsigned
+from ticdc_producer.model.values.sql_value import (
+    DateTimeValue,
+    Duration,
+    Member,
+    Quotient,
+    SQLMode,
+    SQLValue,
+    Unsigned,
+)
 from ticdc_producer.scenario.sql.expression import arithmetic
 from ticdc_producer.scenario.sql.expression.compare import compare
 
@@ -84,14 +92,14 @@ class Sum(Accumulator):
         number = self._number(row)
         self.count += 1
         if isinstance(number, Decimal):
-            self.scales[arithmetic.scale_of(number)] += 1
+            self.scales[_scale(row[0], number)] += 1
         self.total = number if self.total is None else arithmetic.add(self.total, number, self.settings.mode)
 
     def remove(self, row: Sequence[SQLValue], /) -> bool:
         number, total = self._number(row), self.total
         if type(number) is not Decimal or type(total) is not Decimal:
             return False  # a sum of DOUBLEs depends on the order
-        scale = arithmetic.scale_of(number)
+        scale = _scale(row[0], number)
         self.count, self.scales[scale] = self.count - 1, self.scales[scale] - 1
         if not self.scales[scale]:
             return False
@@ -101,11 +109,20 @@ class Sum(Accumulator):
     def _number(self, row: Sequence[SQLValue]) -> float | Decimal:
         (value,) = row
         number = arithmetic.operand(value, self.settings.mode)
-        is_double = isinstance(number, float) or isinstance(value, DateTimeValue | Duration)
+        is_double = isinstance(number, float) or isinstance(value, DateTimeValue | Duration | Member)
         return float(number) if is_double else Decimal(number)
 
     def value(self) -> SQLValue:
-        return self.total
+        """Return the sum, rounded to the digits of the type of a quotient: tidb ``sum4Decimal``."""
+        total = self.total
+        scale = max(self.scales, default=0)
+        if not isinstance(total, Decimal) or arithmetic.scale_of(total) <= scale:
+            return total
+        return total.quantize(Decimal(1).scaleb(-scale), context=EXACT)
+
+
+def _scale(value: SQLValue, number: Decimal) -> int:
+    return value.text_scale if isinstance(value, Quotient) else arithmetic.scale_of(number)
 
 
 @dataclass(slots=True)
@@ -116,7 +133,7 @@ class Avg(Sum):
         if self.total is None or isinstance(self.total, float):
             return None if self.total is None else self.total / self.count
         exact = Decimal(self.total) if isinstance(self.total, int | Decimal) else Decimal(0)
-        scale = min(arithmetic.scale_of(exact) + arithmetic.DIV_INCREMENT, arithmetic.MAX_SCALE)
+        scale = min(max(self.scales, default=0) + arithmetic.DIV_INCREMENT, arithmetic.MAX_SCALE)
         quotient = EXACT.divide(exact, Decimal(self.count))
         return quotient.quantize(Decimal(1).scaleb(-scale), context=EXACT)
 

@@ -36,8 +36,6 @@ from ticdc_producer.scenario.sql.functions.accumulator import (
 )
 from ticdc_producer.scenario.sql.functions.function import Arguments, TypeRule, first_type, text_type
 
-_MOST_BYTES = 1024
-"""TiDB's default of group_concat_max_len."""
 _ALL_BITS = (1 << 64) - 1
 _DIGITS_OF_COUNT = 22
 
@@ -95,10 +93,11 @@ def _sum_type(more_decimals: int) -> TypeRule:
 def _group_concat(rows: Sequence[Sequence[SQLValue]], settings: AggregateSettings) -> SQLValue:
     binary = any(isinstance(value, bytes) for row in rows for value in row)
     data = settings.separator.encode().join(b"".join(to_bytes(value) for value in row) for row in rows)
-    if len(data) > _MOST_BYTES:
+    most = settings.mode.group_concat_max_len
+    if len(data) > most:
         if settings.mode.strict:
-            raise ScenarioError(f"GROUP_CONCAT has {len(data)} bytes, more than {_MOST_BYTES}")
-        data = data[:_MOST_BYTES]
+            raise ScenarioError(f"GROUP_CONCAT has {len(data)} bytes, more than {most}")
+        data = data[:most]
     return data if binary else data.decode("utf-8", "surrogateescape")
 
 
@@ -109,6 +108,8 @@ def _json_array(rows: Sequence[Sequence[SQLValue]], _: AggregateSettings) -> SQL
 def _json_object(rows: Sequence[Sequence[SQLValue]], _: AggregateSettings) -> SQLValue:
     if any(name is None for name, _ in rows):
         raise ScenarioError("JSON documents may not contain NULL member names.")
+    if any(isinstance(name, bytes) for name, _ in rows):
+        raise ScenarioError("Cannot create a JSON value from a string with CHARACTER SET 'binary'")
     return to_json_text({to_text(name): json_of(value) for name, value in rows})
 
 

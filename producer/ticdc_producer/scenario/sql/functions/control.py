@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.number_text import as_number
-from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
+from ticdc_producer.model.values.sql_value import Member, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.compare import compare, extreme
 from ticdc_producer.scenario.sql.expression.eval_type import E
 from ticdc_producer.scenario.sql.functions.function import (
@@ -42,18 +42,22 @@ def _extreme(sign: int) -> Function:
 
 
 def _interval(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
-    """Return ``INTERVAL(n, a, b, …)``: the number of the ascending a, b, … that are at most n."""
+    """Return ``INTERVAL(n, a, b, …)``: the number of the ascending a, b, … before the first above n.
+
+    NULL is not above n. Source: tidb ``builtinIntervalRealSig.linearSearch``.
+    """
     if arguments[0] is None:
         return -1
     number = Decimal(as_number(arguments[0])[0])
-    bounds = (None if bound is None else Decimal(as_number(bound)[0]) for bound in arguments[1:])
-    return sum(1 for bound in bounds if bound is None or bound <= number)
+    bounds = enumerate(arguments[1:])
+    above = (at for at, bound in bounds if bound is not None and Decimal(as_number(bound)[0]) > number)
+    return next(above, len(arguments) - 1)
 
 
 def _elt(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
     number = to_integer(arguments[0]) if arguments[0] is not None else 0
     argument = arguments[number] if 0 < number < len(arguments) else None
-    return argument if argument is None or isinstance(argument, bytes) else to_text(argument)
+    return argument if argument is None or isinstance(argument, bytes | Member) else to_text(argument)
 
 
 FUNCTIONS = {

@@ -11,7 +11,7 @@ import zlib
 from base64 import b64decode, b64encode
 
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
-from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLValue, Unsigned
+from ticdc_producer.model.values.sql_value import Bits, DateTimeValue, Duration, SQLValue, Unsigned
 from ticdc_producer.scenario.sql.expression.eval_type import E
 from ticdc_producer.scenario.sql.functions.function import MAX_PACKET, to_integer, value_function
 
@@ -21,6 +21,8 @@ _SHA2 = {0: "sha256", 224: "sha224", 256: "sha256", 384: "sha384", 512: "sha512"
 
 def _hex(value: SQLValue) -> SQLValue:
     """Return ``HEX``: the bytes of a string, or a number in two's complement."""
+    if isinstance(value, Bits):
+        return f"{value.number:X}"
     if isinstance(value, str | bytes | DateTimeValue | Duration):
         return to_bytes(value).hex().upper()
     number = int(value) if isinstance(value, Unsigned) else to_integer(value)

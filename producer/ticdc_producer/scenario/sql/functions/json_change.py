@@ -11,7 +11,8 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.json_document import JsonValue, json_of
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.eval_type import EvalType
-from ticdc_producer.scenario.sql.expression.json_path import (
+from ticdc_producer.scenario.sql.functions.function import Function
+from ticdc_producer.scenario.sql.functions.json_path import (
     Cells,
     Leg,
     MemberLeg,
@@ -19,7 +20,6 @@ from ticdc_producer.scenario.sql.expression.json_path import (
     require_single,
     values_at,
 )
-from ticdc_producer.scenario.sql.functions.function import Function
 from ticdc_producer.scenario.sql.functions.json_search import result, to_document, to_path
 
 Change = Callable[[JsonValue, Path, JsonValue], JsonValue]

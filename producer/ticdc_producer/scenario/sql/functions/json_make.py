@@ -26,8 +26,8 @@ from ticdc_producer.model.values.json_document import (
 )
 from ticdc_producer.model.values.sql_value import JsonText, SQLMode, SQLValue, display_value
 from ticdc_producer.scenario.sql.expression.eval_type import E
-from ticdc_producer.scenario.sql.expression.json_path import extract, require_single
 from ticdc_producer.scenario.sql.functions.function import Arguments, Function, any_arguments, value_function
+from ticdc_producer.scenario.sql.functions.json_path import extract, require_single
 from ticdc_producer.scenario.sql.functions.json_search import (
     document_function,
     result,
@@ -68,7 +68,11 @@ def _utf8(octets: bytes) -> str:
 
 
 def unquote(value: SQLValue) -> SQLValue:
-    """Return ``JSON_UNQUOTE``: the content of a JSON string; any other value unchanged."""
+    """Return ``JSON_UNQUOTE``: the content of a JSON string; any other text or document unchanged."""
+    if not isinstance(value, str | bytes):
+        raise ScenarioError(
+            "Incorrect type for argument 1 in function json_unquote", value=display_value(value)
+        )
     text = to_text(value)
     if len(text) < 2 or not (text[0] == text[-1] == '"'):
         return text
@@ -201,9 +205,9 @@ def _stored_size(document: JsonValue) -> int:
 
 FUNCTIONS = {
     "JSON_ARRAY": Function(_array, 0, -1, accepts_null=True, type=E.JSON, default=any_arguments),
-    "JSON_DEPTH": document_function(depth_of, 1, type=E.INTEGER),
+    "JSON_DEPTH": document_function(depth_of, 1, type=E.INTEGER, indexed=True),
     "JSON_KEYS": document_function(_keys, 1, 2, type=E.JSON),
-    "JSON_LENGTH": document_function(_length, 1, 2, type=E.INTEGER),
+    "JSON_LENGTH": document_function(_length, 1, 2, type=E.INTEGER, indexed=True),
     "JSON_MERGE": Function(_merge_preserve, 2, -1, type=E.JSON),
     "JSON_MERGE_PATCH": Function(_merge_patch, 2, -1, accepts_null=True, type=E.JSON),
     "JSON_MERGE_PRESERVE": Function(_merge_preserve, 2, -1, type=E.JSON),
@@ -212,7 +216,9 @@ FUNCTIONS = {
     "JSON_TYPE": document_function(json_type, 1, type=E.TEXT),
     "JSON_UNQUOTE": value_function(unquote, 1, type=E.TEXT, syntax={exp.JSONExtractScalar: _unquoted_path}),
     "JSON_PRETTY": document_function(_pretty, 1, type=E.TEXT),
-    "JSON_STORAGE_SIZE": document_function(lambda document: 1 + _stored_size(document), 1, type=E.INTEGER),
+    "JSON_STORAGE_SIZE": document_function(
+        lambda document: 1 + _stored_size(document), 1, type=E.INTEGER, indexed=True
+    ),
     "JSON_STORAGE_FREE": document_function(lambda _: 0, 1, type=E.INTEGER),
-    "JSON_VALID": value_function(_valid, 1, type=E.INTEGER),
+    "JSON_VALID": value_function(_valid, 1, type=E.INTEGER, indexed=True),
 }

@@ -24,7 +24,8 @@ from ticdc_producer.model.values.json_document import (
 from ticdc_producer.model.values.sql_value import JsonText, SQLMode, SQLValue, display_value
 from ticdc_producer.scenario.sql.expression.compare import like
 from ticdc_producer.scenario.sql.expression.eval_type import E
-from ticdc_producer.scenario.sql.expression.json_path import (
+from ticdc_producer.scenario.sql.functions.function import Function, Properties, value_function
+from ticdc_producer.scenario.sql.functions.json_path import (
     Path,
     children_at,
     extract,
@@ -34,18 +35,22 @@ from ticdc_producer.scenario.sql.expression.json_path import (
     require_single,
     values_at,
 )
-from ticdc_producer.scenario.sql.functions.function import Function, Properties, value_function
 
 
 def to_document(value: SQLValue) -> JsonValue:
     """Convert an argument to a JSON document; text is parsed.
 
-    :raises ScenarioError: for invalid JSON text and for a binary string.
+    Source: tidb ``verifyJSONArgsType``.
+
+    :raises ScenarioError: for invalid JSON text, a binary string, a number and a date.
     """
     if isinstance(value, bytes):
         raise ScenarioError("Cannot create a JSON value from a string with CHARACTER SET 'binary'")
-    if not isinstance(value, str) or isinstance(value, JsonText):
+    if isinstance(value, JsonText):
         return json_of(value)
+    if not isinstance(value, str):
+        what = "Invalid data type for JSON data; a JSON string or JSON type is required"
+        raise ScenarioError(what, value=display_value(value))
     try:
         return check_depth(parse_json(value))
     except ValueError as error:
@@ -179,8 +184,8 @@ def _matching(value: JsonValue, at: Path, pattern: SQLValue, escape: str) -> Ite
 
 
 FUNCTIONS = {
-    "JSON_CONTAINS": value_function(_contains, 2, 3, type=E.INTEGER),
-    "JSON_CONTAINS_PATH": value_function(_contains_path, 3, -1, type=E.INTEGER),
+    "JSON_CONTAINS": value_function(_contains, 2, 3, type=E.INTEGER, indexed=True),
+    "JSON_CONTAINS_PATH": value_function(_contains_path, 3, -1, type=E.INTEGER, indexed=True),
     "JSON_EXTRACT": value_function(
         _extract, 2, -1, type=E.JSON, syntax={exp.JSONExtract: ("this", "expression")}
     ),

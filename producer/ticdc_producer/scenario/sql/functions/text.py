@@ -156,7 +156,7 @@ def _replace(value: SQLValue, old: SQLValue, new: SQLValue) -> SQLValue:
 
 def _insert(value: SQLValue, position: SQLValue, length: SQLValue, new: SQLValue) -> SQLValue:
     """Replace characters from a position (``INSERT``); none if the position is outside of the string."""
-    binary = is_binary(value)
+    binary = is_binary(value, new)
     text, start, count = _units(value, binary), to_integer(position) - 1, to_integer(length)
     if not 0 <= start < len(text):
         return _from_units(text, binary)

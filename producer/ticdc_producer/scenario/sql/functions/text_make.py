@@ -16,6 +16,7 @@ from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.number_text import as_number, rounded
 from ticdc_producer.model.values.sql_value import BinaryLiteral, Quotient, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.arithmetic import bits_of, number_of
+from ticdc_producer.scenario.sql.expression.cast_type import check_charset
 from ticdc_producer.scenario.sql.expression.eval_type import E, ExpressionType
 from ticdc_producer.scenario.sql.functions.function import (
     MAX_PACKET,
@@ -85,6 +86,7 @@ def _export_set(
 def _char(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
     """Return ``CHAR(n, … [USING charset])``: numbers as big-endian bytes, without NULLs."""
     charset = to_text(arguments[0]).lower()
+    check_charset(charset)
     numbers = [bits_of(value) & 0xFFFFFFFF for value in arguments[1:] if value is not None]
     octets = b"".join(n.to_bytes(max(1, (n.bit_length() + 7) // 8), "big") for n in numbers)
     if charset == "binary":
@@ -116,15 +118,23 @@ def _bin(value: SQLValue) -> SQLValue:
 
 
 def _oct(value: SQLValue) -> SQLValue:
-    return _conv(to_text(value), 10, 8)
+    """Return ``OCT``; a text or number far below zero is all ones. Source: ``builtinOctStringSig``."""
+    if isinstance(value, BinaryLiteral):
+        return _conv(str(value.number), 10, 8)
+    text = to_text(value).strip()
+    digits = _read(text.removeprefix("-"), 10) if text.startswith("-") else 0
+    return _conv(str(_MAX_UNSIGNED) if digits > _MAX_UNSIGNED else text, 10, 8)
 
 
 def _conv(value: SQLValue, source: SQLValue, target: SQLValue) -> SQLValue:
     """Parse leading digits in one base and print them in another, signed if it is negative: ``CONV``."""
-    text = str(value.number) if isinstance(value, BinaryLiteral) else to_text(value).strip()
     base, target_base = to_integer(source), to_integer(target)
     if not (2 <= abs(base) <= 36 and 2 <= abs(target_base) <= 36):
         return None
+    if isinstance(value, BinaryLiteral):  # its bits are the number, whatever the base: builtinConvSig
+        text, base = f"{value.number:b}", 2
+    else:
+        text = to_text(value).strip()
     negative = text.startswith("-")
     magnitude = _read(text.lstrip("-") if negative else text.removeprefix("+"), abs(base))
     if base < 0:

@@ -53,12 +53,13 @@ def _weight_string(arguments: Sequence[SQLValue], mode: SQLMode, collation: str)
     ``AS CHAR(n)`` cuts a text, or fills it with blanks; ``AS BINARY(n)`` does so with its bytes and zeros.
     """
     value, *size = arguments  # the length, and whether it is one of bytes
-    if isinstance(value, int | float | Decimal):
+    as_bytes = len(size) == 2 and bool(to_integer(size[1]))
+    if isinstance(value, int | float | Decimal) and not as_bytes:
         return None
     text = value if isinstance(value, str | bytes) else to_text(value)
     if not size:
         return sort_key(to_bytes(text), collation) if isinstance(value, str) else to_bytes(text)
-    length, as_bytes = max(to_integer(size[0]), 0), bool(*map(to_integer, size[1:]))
+    length = max(to_integer(size[0]), 0)
     if length * (1 if as_bytes else 4) > MAX_PACKET:
         too_long("cast_as_binary" if as_bytes else "weight_string", mode)
         return None

@@ -185,6 +185,10 @@ class StatementContext:
     def note_generated(self, number: int) -> None:
         self.values.note_generated(number)
 
+    def note_stored(self) -> None:
+        """Note that the statement stored a new row."""
+        self.values.note_stored()
+
 
 class _RenamedPlan(QueryPlan):
     """A query with other names for its columns."""

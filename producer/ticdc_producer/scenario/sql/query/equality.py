@@ -16,6 +16,7 @@ from ticdc_producer.model.values.sql_value import (
     Bits,
     DateTimeValue,
     Duration,
+    ErrorMember,
     JsonText,
     SQLValue,
     VectorText,
@@ -46,6 +47,8 @@ def distinct_key(value: SQLValue, collation: str) -> Hashable:
         return _JSON, _json_key(document_of(value))
     if kind == _VECTOR:
         return kind, str(value)
+    if isinstance(value, ErrorMember):
+        return kind, value.number  # no member, not even an empty one
     return kind, _key(value, kind, collation)
 
 

@@ -16,7 +16,7 @@ from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.aggregate_call import aggregates_in
 from ticdc_producer.scenario.sql.expression.arithmetic import scale_of
-from ticdc_producer.scenario.sql.expression.cast import target_of
+from ticdc_producer.scenario.sql.expression.cast_type import target_of
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
 from ticdc_producer.scenario.sql.expression.eval_type import EvalType
 from ticdc_producer.scenario.sql.expression.ordering import row_count

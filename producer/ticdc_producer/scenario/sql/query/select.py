@@ -10,8 +10,10 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.aggregate_call import aggregates_in
+from ticdc_producer.scenario.sql.expression.cast import selected_float
+from ticdc_producer.scenario.sql.expression.cast_type import is_float_cast
 from ticdc_producer.scenario.sql.expression.collation import collation_of
-from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, as_boolean
+from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, is_satisfied
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate, type_of
 from ticdc_producer.scenario.sql.expression.ordering import SortKey, sort_rows
 from ticdc_producer.scenario.sql.expression.scope import Context, Scope
@@ -76,15 +78,19 @@ class SelectPlan(QueryPlan):
         self.scope.combination = (None,) * len(self._sources)
         named = [pair for node in tree.expressions for pair in self._expanded(node)]
         self._items = [item for _, item in named]
-        self._aliases = {name.lower(): item for name, item in reversed(named) if name}
+        self._floats = [at for at, item in enumerate(self._items) if is_float_cast(item)]
+        columns_last = sorted(named, key=lambda pair: isinstance(pair[1], exp.Column))
+        self._aliases = {name.lower(): item for name, item in reversed(columns_last) if name}
         self._where, self._having = (_condition(tree, clause) for clause in ("where", "having"))
         order = tree.args.get("order")
         ordered = () if order is None else order.expressions
         self._order = [by_position(term.this, self._items, "order clause") for term in ordered]
         group = tree.args.get("group")
-        self._keys = [self._without_alias(key) for key in group_expressions(group, self._items)]
+        self._keys = [self._group_key(key, named) for key in group_expressions(group, self._items)]
         if group is not None and group.args.get("rollup"):
             self._roll_up()
+        grouped = {key.name.lower() for key in self._keys if isinstance(key, exp.Column)}
+        self._having_aliases = {name: item for name, item in self._aliases.items() if name not in grouped}
         self._windows = Windows((*self._items, *self._order), tree.args.get("windows") or ())
         self._check(from_clause)
         self._grouping = self._grouped(tree)
@@ -139,7 +145,8 @@ class SelectPlan(QueryPlan):
             for expression in self._order:
                 check_expression(expression, scope)
             scope.windows = None
-            if self._having is not None:
+        if self._having is not None:
+            with scope.clause(self._having_aliases, aliases_first=True, groups=True):
                 check_expression(self._having, scope)
 
     def _grouped(self, tree: exp.Expr) -> Grouping | None:
@@ -160,6 +167,18 @@ class SelectPlan(QueryPlan):
                     self._without_alias(item), self._where, f"Expression #{number} of ORDER BY"
                 )
         return grouping
+
+    def _group_key(self, key: exp.Expr, named: Sequence[tuple[str, exp.Expr]]) -> exp.Expr:
+        """Return an expression of GROUP BY, which may be an alias.
+
+        :raises ScenarioError: for a name of several columns. Source: tidb ``resolveFromSelectFields``.
+        """
+        if isinstance(key, exp.Column) and not key.text("table"):
+            items = [item for name, item in named if name.lower() == key.name.lower()]
+            columns = {self.scope.names.position(item) for item in items if isinstance(item, exp.Column)}
+            if len(columns) > 1 and all(isinstance(item, exp.Column) for item in items):
+                raise ScenarioError(f"Column {key.name!r} in group statement is ambiguous", column=key.name)
+        return self._without_alias(key)
 
     def _without_alias(self, node: exp.Expr) -> exp.Expr:
         """Return the expression that an alias means in GROUP BY or ORDER BY; any other node as it is."""
@@ -207,6 +226,8 @@ class SelectPlan(QueryPlan):
         for _ in self._windows.entered(self._satisfying_rows(), scope):
             with scope.clause({}, groups=True):
                 values = [evaluate(item, scope) for item in self._items]
+                for position in self._floats:
+                    values[position] = selected_float(values[position])
             with scope.clause(self._aliases, aliases_first=True, groups=True):
                 sort = [evaluate(expression, scope) for expression in self._order]
             yield SelectedRow(values, sort, scope.combination)
@@ -216,8 +237,8 @@ class SelectPlan(QueryPlan):
         scope, having = self.scope, self._having
         for _ in self._current_rows():
             if having is not None:
-                with scope.clause(self._aliases, aliases_first=True, groups=True):
-                    satisfied = as_boolean(evaluate(having, scope), scope.mode)
+                with scope.clause(self._having_aliases, aliases_first=True, groups=True):
+                    satisfied = is_satisfied(evaluate(having, scope), scope.mode)
                 if not satisfied:
                     continue
             yield

@@ -78,11 +78,19 @@ class SessionValues:
         self._unknown: dict[str, str] = {}
         self._seed, self._database, self._sequence = seed, database, sequence
         self._generators: dict[int, tuple[exp.Expr, Generator]] = {}
-        self._generated = 0
-        self.last_insert_id = self.row_count = 0
+        self._generated = self._stored_id = 0
+        self._last_insert_id = self.row_count = 0
         self.knows_found_rows = True
         self.commit = 0
         self.random = Random(seed)  # noqa: S311  # the same on every run
+
+    @property
+    def last_insert_id(self) -> int:
+        return self._last_insert_id
+
+    @last_insert_id.setter
+    def last_insert_id(self, number: int) -> None:
+        self._last_insert_id, self._stored_id = number, 0  # of a new row and a call the last one counts
 
     @property
     def shard(self) -> int:
@@ -140,12 +148,19 @@ class SessionValues:
         """Note a generated AUTO_INCREMENT value; the first one of a statement counts."""
         self._generated = self._generated or number
 
+    def note_stored(self) -> None:
+        """Note that a new row was stored: only then does a generated value become LAST_INSERT_ID().
+
+        Source: tidb ``InsertValues.addRecordWithAutoIDHint``.
+        """
+        self._stored_id = self._generated
+
     def begin_statement(self, commit: int) -> None:
         """Forget what a statement before it left that failed.
 
         :param commit: number of the commit of its transaction.
         """
-        self.commit, self._generated = commit, 0
+        self.commit, self._generated, self._stored_id = commit, 0, 0
         self._generators.clear()
 
     def end_statement(self, rows: int) -> None:
@@ -155,7 +170,7 @@ class SessionValues:
         """
         self.row_count = rows
         self.knows_found_rows = self.knows_found_rows and rows >= 0
-        self.last_insert_id = self._generated or self.last_insert_id
+        self.last_insert_id = self._stored_id or self.last_insert_id
         self._generated = 0
         self._generators.clear()
 

@@ -243,7 +243,7 @@ class StatementRunner:
             run_dml(parsed, self._context(parsed.tree), open_, checked)
             rows = open_.affected_rows(before, updates_count_twice=bool(parsed.tree.args.get("conflict")))
             if checks_keys:
-                keys.enforce(open_, before, self._mode)
+                keys.enforce(open_, before, self._mode, ignore=bool(parsed.tree.args.get("ignore")))
             self.values.end_statement(rows)
 
         self.transaction.run_statement(self.files.line_of(statement), run, autocommit=self._mode.autocommit)

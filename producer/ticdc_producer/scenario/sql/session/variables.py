@@ -66,6 +66,7 @@ WITHOUT_EFFECT = frozenset({
     "transaction_isolation", "tx_isolation", "unique_checks", "wait_timeout",
 })  # fmt: skip
 """Variables that dumps and scripts set, and that do not change what a changefeed sends."""
+_SHORTEST_GROUP_CONCAT = 4
 _SQL_MODE = (
     "sql_mode", "strict", "zero_dates", "zero_in_date", "invalid_dates", "division_by_zero_error",
     "auto_value_on_zero", "only_full_group_by", "unsigned_subtraction",
@@ -273,6 +274,15 @@ def _set_block_encryption_mode(mode: SQLMode, value: SQLValue) -> SQLMode:
     return replace(mode, block_encryption_mode=name)
 
 
+def _set_group_concat_max_len(mode: SQLMode, value: SQLValue) -> SQLMode:
+    number, complete = as_number(value)
+    if not complete or not isinstance(number, int):
+        raise ScenarioError(
+            "Incorrect argument type to variable 'group_concat_max_len'", value=to_text(value)
+        )
+    return replace(mode, group_concat_max_len=max(number, _SHORTEST_GROUP_CONCAT))
+
+
 def _set_translate_softdelete_sql(mode: SQLMode, value: SQLValue) -> SQLMode:
     return replace(mode, soft_deletes=_switch("tidb_translate_softdelete_sql", value))
 
@@ -308,6 +318,7 @@ VARIABLES: dict[str, Callable[[SQLMode, SQLValue], SQLMode]] = {
     "foreign_key_checks": _set_foreign_key_checks,
     "autocommit": _set_autocommit,
     "block_encryption_mode": _set_block_encryption_mode,
+    "group_concat_max_len": _set_group_concat_max_len,
     "tidb_translate_softdelete_sql": _set_translate_softdelete_sql,
     "auto_increment_increment": _set_increment,
     "auto_increment_offset": _set_offset,
@@ -323,6 +334,9 @@ _FROM_INITIAL: dict[str, Callable[[SQLMode, SQLMode], SQLMode]] = {
     "autocommit": lambda mode, initial: replace(mode, autocommit=initial.autocommit),
     "block_encryption_mode": lambda mode, initial: replace(
         mode, block_encryption_mode=initial.block_encryption_mode
+    ),
+    "group_concat_max_len": lambda mode, initial: replace(
+        mode, group_concat_max_len=initial.group_concat_max_len
     ),
     "tidb_translate_softdelete_sql": lambda mode, initial: replace(mode, soft_deletes=initial.soft_deletes),
     "auto_increment_increment": lambda mode, initial: replace(

@@ -145,13 +145,17 @@ class RowIds:
         self.base = self.end = max(self.base, next_id - 1)
 
 
-def ids_exhausted(column: ColumnInfo | None = None) -> ScenarioError:
+class IdsExhausted(ScenarioError):
+    """TiDB's error for exhausted ids."""
+
+
+def ids_exhausted(column: ColumnInfo | None = None) -> IdsExhausted:
     """Return TiDB's error for exhausted ids.
 
     :param column: the column whose range is exhausted; None if it is the counter's own.
     """
     what = "Failed to read auto-increment value from storage engine"
-    return ScenarioError(what, column=column.name if column else "")
+    return IdsExhausted(what, column=column.name if column else "")
 
 
 def row_ids(table: TableInfo, *, next_id: int = 0, cache: int = 0, shard_bits: int = 0) -> RowIds:

@@ -141,6 +141,10 @@ class Table:
             return self.info.table_id
         return self.info.partitions[self.partitioning.locate(self.info, values)].id
 
+    def accepts(self, values: Sequence[Value]) -> bool:
+        """Return whether the table has a partition for a row, or needs none."""
+        return self.partitioning is None or self.partitioning.accepts(self.info, values)
+
     def conflict(
         self, values: Sequence[Value], ignoring: RowLocation | None = None
     ) -> tuple[IndexInfo, Row] | None:

@@ -58,6 +58,8 @@ class TemporaryTables:
                 self._create(node, context)
             case DropObjects(temporary="LOCAL"):
                 self._drop_temporary(node, context)
+            case DropObjects(temporary="GLOBAL", names=names) if any(self._find(n, context) for n in names):
+                raise ScenarioError("`drop global temporary table` can only drop global temporary table")
             case DropObjects(kind="TABLE", temporary=""):
                 return self._drop(node, context)
             case TruncateTable() if self._find(node.table, context) is not None:

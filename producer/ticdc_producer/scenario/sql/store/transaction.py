@@ -30,6 +30,7 @@ class OpenTransaction:
     :param steps: the row changes in execution order, for rollback.
     :param savepoints: per name in lower case, the number of steps before it; the oldest one first.
     :ivar emptied: the global temporary tables that it changed, whose rows vanish at its end.
+    :ivar ignores_conflicts: whether rows that cannot be changed remain as they are.
     :ivar partitions: by the id of a table, the partitions into which the statement may write.
     """
 
@@ -41,16 +42,16 @@ class OpenTransaction:
     savepoints: dict[str, int] = field(default_factory=dict)
     partitions: Mapping[int, frozenset[int]] = field(default_factory=dict, init=False)
     emptied: dict[int, Table] = field(default_factory=dict, init=False)
-    _ignores_conflicts: bool = False
+    ignores_conflicts: bool = field(default=False, init=False)
 
     @contextmanager
     def ignoring_conflicts(self) -> Iterator[None]:
-        """Ignore conflicts in the context: as in UPDATE IGNORE, a row whose new key exists is not changed."""
-        self._ignores_conflicts = True
+        """Ignore conflicts in the context: with IGNORE a row whose new key exists is not changed."""
+        self.ignores_conflicts = True
         try:
             yield
         finally:
-            self._ignores_conflicts = False
+            self.ignores_conflicts = False
 
     @contextmanager
     def restricted(self, partitions: Mapping[int, frozenset[int]]) -> Iterator[None]:
@@ -71,18 +72,22 @@ class OpenTransaction:
             raise table.duplicate_error(conflict[0], row.values)
         self._record(table, Op.INSERT, None, row)
 
-    def update(self, table: Table, old: Row, new: Row) -> None:
+    def update(self, table: Table, old: Row, new: Row) -> bool:
         """Replace a row, whose key may change.
 
+        :return: whether it was replaced, and no conflict was ignored.
         :raises ScenarioError: if one of its unique keys exists, unless conflicts are ignored.
         """
+        if self.ignores_conflicts and not self.accepts(table, new.table_id):
+            return False
         self.check_partition(table, new.table_id)
         conflict = table.replace(old, new)
-        if conflict is not None and self._ignores_conflicts:
-            return
+        if conflict is not None and self.ignores_conflicts:
+            return False
         if conflict is not None:
             raise table.duplicate_error(conflict[0], new.values)
         self._record(table, Op.UPDATE if old.stored == new.stored else REWRITE, old, new)
+        return True
 
     def delete(self, table: Table, row: Row) -> None:
         """Delete a row."""

@@ -229,6 +229,8 @@ def _change_column(cursor: Cursor, word: str, _: int) -> ChangeColumn:
 
 def _alter(cursor: Cursor, _: str, start: int) -> AlterPart:
     if cursor.accept("INDEX"):
+        if cursor.word() == "PRIMARY":
+            raise cursor.error("expected an index name")
         name, value = cursor.identifier("an index name"), cursor.accept_any("VISIBLE", "INVISIBLE")
         if not value:
             raise cursor.error("expected VISIBLE or INVISIBLE")

@@ -191,9 +191,18 @@ def _members(cursor: Cursor, word: str, start: int) -> ColumnType:
 
 def _member(cursor: Cursor) -> str:
     token = cursor.token
-    if token is not None and token.token_type in (TokenType.HEX_STRING, TokenType.BIT_STRING):
-        raise cursor.unsupported("a member of ENUM or SET that is not a string")
-    return cursor.string().rstrip(" ")
+    if token is None or token.token_type not in _BITS:
+        return cursor.string().rstrip(" ")
+    bits = _BITS[token.token_type]
+    name = int(token.text, 1 << bits).to_bytes((len(token.text) * bits + 7) // 8, "big")
+    if not name.isascii():
+        raise cursor.unsupported("a member of ENUM or SET in bytes that are not ASCII")
+    cursor.position += 1
+    return name.decode().rstrip(" ")
+
+
+_BITS = {TokenType.HEX_STRING: 4, TokenType.BIT_STRING: 1}
+"""The bits of a digit of a literal."""
 
 
 _READERS: dict[str, Callable[[Cursor, str, int], ColumnType]] = {

@@ -212,16 +212,24 @@ def _values(cursor: Cursor) -> tuple[str, tuple[tuple[SourceText, ...], ...]]:
     if cursor.accept("LESS", "THAN"):
         if cursor.accept("MAXVALUE"):
             return "LESS THAN", ((cursor.since(cursor.position - 1),),)
-        return "LESS THAN", (read_bracketed_list(cursor, Cursor.expression),)
+        return "LESS THAN", (read_bracketed_list(cursor, _upper_bound),)
     cursor.expect("IN")
     values = read_bracketed_list(cursor, _member)
     is_default = len(values) == 1 and values[0][0].text.upper() == "DEFAULT"
     return ("DEFAULT", ()) if is_default else ("IN", values)
 
 
+def _upper_bound(cursor: Cursor) -> SourceText:
+    if cursor.word() == "DEFAULT":
+        raise cursor.error("expected a value or MAXVALUE")
+    return cursor.expression()
+
+
 def _member(cursor: Cursor) -> tuple[SourceText, ...]:
     """Read one value, or the values of several columns in brackets."""
     start = cursor.position
+    if cursor.word() == "MAXVALUE":
+        raise cursor.error("expected a value or DEFAULT")
     if cursor.word() == "(":
         values = read_bracketed_list(cursor, Cursor.expression)
         if len(values) > 1 and cursor.word() in (",", ")"):

@@ -83,19 +83,17 @@ class TiDB(MySQL):
         NO_PAREN_FUNCTIONS: ClassVar[dict[TokenType, type[exp.Expr]]] = {}
 
         def _parse_interval(self, *args: Any, **kwargs: Any) -> Any:
-            """Read ``INTERVAL(n, a, …)`` as a function, and the number of ``INTERVAL n unit`` as a number."""
-            start = self._index
+            """Read ``INTERVAL(n, a, …)`` as a function, and any expression before the unit of an interval."""
             if not self._match(TokenType.INTERVAL):
                 return super()._parse_interval(*args, **kwargs)
-            is_number = self._curr is not None and self._curr.token_type == TokenType.NUMBER
+            start = self._index
             listed = self._wrapped_list()
             if len(listed) > 1:
                 return self.expression(exp.Anonymous(this="INTERVAL", expressions=listed))
             self._retreat(start)
-            interval = super()._parse_interval(*args, **kwargs)
-            if is_number and isinstance(interval, exp.Interval):
-                interval.set("this", exp.Literal.number(interval.this.name))
-            return interval
+            amount = self._parse_disjunction()
+            unit = self._parse_var(any_token=True, upper=True)
+            return self.expression(exp.Interval(this=amount, unit=unit))
 
         def _parse_unary(self) -> Any:
             """Read ``||`` as CONCAT where a comment says so; it binds tighter than other operators."""
@@ -117,6 +115,20 @@ class TiDB(MySQL):
             **MySQLParser.UNARY_PARSERS,
             TokenType.NOT: lambda self: self._parse_negation(),
         }
+
+        def _parse_type(self, *args: Any, **kwargs: Any) -> Any:
+            """Read ``BINARY (x)`` as ``BINARY x``."""
+            is_call = self._next is not None and self._next.token_type == TokenType.L_PAREN
+            if not is_call or not self._match(TokenType.BINARY):
+                return super()._parse_type(*args, **kwargs)
+            return self.expression(exp.Cast(this=self._parse_column(), to=exp.DataType.build("binary")))
+
+        def _parse_types(self, *args: Any, **kwargs: Any) -> Any:
+            """Read ``SIGNED INT`` and ``UNSIGNED INT`` as the types of a CAST, as ``SIGNED INTEGER``."""
+            parsed = super()._parse_types(*args, **kwargs)
+            if isinstance(parsed, exp.DataType) and parsed.this in (exp.DType.BIGINT, exp.DType.UBIGINT):
+                self._match_text_seq("INT")
+            return parsed
 
         def _wrapped_list(self) -> list[exp.Expr]:
             """Read expressions in brackets; return none if there are others."""

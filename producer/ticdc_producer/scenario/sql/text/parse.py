@@ -8,7 +8,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.sql.text.dialect import TiDB, Token
+from ticdc_producer.scenario.sql.text.dialect import TiDB, Token, TokenType
 from ticdc_producer.scenario.sql.text.dml_tokens import as_insert, check_commas, dml_tokens
 
 _SQLGLOT_INTERNALS = re.compile(r" (?:but got <Token|for <class) .*>", re.DOTALL)
@@ -27,7 +27,32 @@ def parse_dml(text: str, line: int) -> tuple[str, exp.Expr]:
         tokens[0] = as_insert(tokens[0])
     tree = _tree(tokens, text, line)
     _check_assignments(tree, line)
+    if isinstance(tree, exp.Insert):
+        _qualify_assigned(tree, tokens)
     return verb, tree
+
+
+def _qualify_assigned(tree: exp.Insert, tokens: list[Token]) -> None:
+    """Give the columns of ``INSERT … SET`` the names before them, which sqlglot drops.
+
+    A name is that of a table, or those of a database and a table.
+    """
+    kinds = [token.token_type for token in tokens]
+    if not isinstance(tree.this, exp.Schema) or TokenType.DOT not in kinds or TokenType.SET not in kinds:
+        return
+    starts, depth = [kinds.index(TokenType.SET) + 1], 0
+    if TokenType.L_PAREN in kinds[: starts[0]]:  # a list of columns: this SET is part of an expression
+        return
+    for position in range(starts[0], len(tokens)):
+        depth += (kinds[position] is TokenType.L_PAREN) - (kinds[position] is TokenType.R_PAREN)
+        if depth == 0 and kinds[position] is TokenType.COMMA:
+            starts.append(position + 1)
+    for column, start in zip([*tree.this.expressions], starts, strict=False):
+        end = kinds.index(TokenType.EQ, start)
+        *_, table = names = [token.text for token in tokens[start : end - 1 : 2]] or [""]
+        if table:
+            database = names[0] if len(names) > 1 else None
+            column.replace(exp.column(column.copy(), table, database, quoted=True))
 
 
 def parse_expression(text: str, line: int) -> exp.Expr:

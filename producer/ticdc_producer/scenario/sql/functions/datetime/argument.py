@@ -10,8 +10,9 @@ from datetime import date
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_scalar import allowed, as_datetime, as_duration
 from ticdc_producer.model.values.coerce_text import to_text
+from ticdc_producer.model.values.duration_text import read_duration
 from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, JsonText, SQLMode, SQLValue
-from ticdc_producer.model.values.temporal_text import MAX_DURATION, MAX_FSP, duration_prefix, time_of_day
+from ticdc_producer.model.values.temporal_text import MAX_DURATION, MAX_FSP, time_of_day
 from ticdc_producer.scenario.sql.expression.eval_type import EvalType
 from ticdc_producer.scenario.sql.functions.function import Function, reject_value, to_integer
 
@@ -77,7 +78,7 @@ def time_argument(value: SQLValue, mode: SQLMode) -> Duration | None:
     if duration is None:
         reject_value("time", value, mode)
         is_text = isinstance(text, str | bytes)
-        duration = duration_prefix(to_text(text), fraction_digits(text)) if is_text else None
+        duration = read_duration(to_text(text), fraction_digits(text))[0] if is_text else None
     if duration is None:
         return None
     return clip_time(duration.microseconds, duration.fsp)

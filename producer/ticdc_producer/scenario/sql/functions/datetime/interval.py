@@ -36,7 +36,7 @@ _SINGLE = {
 }  # fmt: skip
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _FIELDS = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "MICROSECOND")
-_WHOLE = re.compile(r"-?\d+", re.ASCII)
+_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def _unit_count(value: SQLValue, mode: SQLMode) -> int:
     if not isinstance(value, str | bytes):
         return to_integer(value)
     text = to_text(value).strip()
-    match = _WHOLE.search(text)
+    match = _WHOLE.match(text)
     if match is None or match[0] != text:
         reject_value("interval", value, mode)
     return to_integer(match[0]) if match else 0

@@ -14,14 +14,14 @@ from functools import partial
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_text import to_text
+from ticdc_producer.model.values.datetime_text import parse_datetime
 from ticdc_producer.model.values.number_text import as_number, rounded
-from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode, SQLValue
+from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, Quotient, SQLMode, SQLValue
 from ticdc_producer.model.values.temporal_text import (
     MAX_DURATION,
     MAX_FSP,
     convert_zone,
     datetime_from_python,
-    parse_datetime,
     time_of_day,
     two_digit_year,
 )
@@ -82,7 +82,8 @@ def _seconds(value: SQLValue) -> tuple[int, int]:
     exact = min(max(Decimal(str(number)), -_FAR), _FAR)
     fsp = MAX_FSP
     if isinstance(value, Decimal):
-        fsp = min(len(to_text(value).partition(".")[2]), MAX_FSP)
+        fsp = value.text_scale if isinstance(value, Quotient) else len(to_text(value).partition(".")[2])
+        fsp = min(fsp, MAX_FSP)
     return int(rounded(exact, fsp).scaleb(MAX_FSP)), fsp
 
 

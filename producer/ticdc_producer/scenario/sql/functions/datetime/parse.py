@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 from ticdc_producer.errors import UnsupportedSQL
-from ticdc_producer.model.values.coerce_scalar import allowed
 from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode
 from ticdc_producer.model.values.temporal_text import MAX_FSP, days_in_month, two_digit_year
 
@@ -133,8 +132,10 @@ def parse_by_format(text: str, layout: str, mode: SQLMode) -> DateTimeValue | Du
         seconds = moment.hour * 3600 + moment.minute * 60 + moment.second
         return Duration(seconds * 1_000_000 + moment.microsecond, fsp)
     longest = 31 if mode.invalid_dates else days_in_month(moment.year, min(moment.month, 12))
-    if moment.month > 12 or moment.day > longest or not allowed(moment, mode):
+    if moment.month > 12 or moment.day > longest:
         return None
+    if not mode.zero_dates and not (moment.year and moment.month and moment.day):
+        return None  # NO_ZERO_DATE alone decides: builtinStrToDateDatetimeSig
     return moment if has_time else DateTimeValue(moment.year, moment.month, moment.day, fsp=-1)
 
 

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.values.coerce_text import to_text
-from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode, SQLValue
+from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, Member, SQLMode, SQLValue
 from ticdc_producer.model.values.temporal_text import convert_zone, days_in_month
 from ticdc_producer.scenario.sql.expression.eval_type import UNKNOWN, E, ExpressionType
 from ticdc_producer.scenario.sql.functions.datetime.argument import (
@@ -40,6 +40,15 @@ def _date(moment: DateTimeValue) -> SQLValue:
 
 def _month_name(moment: DateTimeValue) -> SQLValue:
     return MONTHS[moment.month - 1] if moment.month else None
+
+
+def _day_name(moment: DateTimeValue) -> SQLValue:
+    """Return the name of the weekday, which is 0 for Monday where a number is needed.
+
+    Source: tidb ``CanImplicitEvalInt``.
+    """
+    weekday = moment.naive().weekday()
+    return Member(WEEKDAYS[weekday], weekday)
 
 
 def _last_day(moment: DateTimeValue) -> SQLValue:
@@ -140,19 +149,35 @@ def _extract(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
             return None
         number = _clock_number(abs(clock.microseconds), unit)
         return -number if clock.microseconds < 0 else number
-    if isinstance(value, Duration):
-        raise UnsupportedSQL(f"EXTRACT({unit} FROM a time) is not supported")
+    if unit in _DAY_UNITS:
+        return _days_and_clock(unit, value, mode)
     moment = datetime_argument(value, mode)
     if moment is None:
         return None
     if unit == "WEEK":
         return week_of(moment.naive().date(), 0)[1]
-    if unit in _DAY_UNITS:
-        clock_unit, width = _DAY_UNITS[unit]
-        return moment.day * width + _clock_number(_time_of_day(moment), clock_unit)
     if unit not in _DATE_PARTS:
         raise UnsupportedSQL(f"EXTRACT({unit} FROM …) is not supported")
     return _DATE_PARTS[unit](moment)
+
+
+def _days_and_clock(unit: str, value: SQLValue, mode: SQLMode) -> int | None:
+    """Return the day and parts of the time of a date, or the hours and parts of a TIME, which has no days.
+
+    A text is a TIME unless it is a date. Source: tidb ``builtinExtractDatetimeFromStringSig``,
+    ``ExtractDurationNum``.
+    """
+    clock_unit, width = _DAY_UNITS[unit]
+    moment = None
+    if not isinstance(value, Duration):
+        moment = datetime_argument(value, replace(mode, strict=mode.strict and not isinstance(value, str)))
+    if moment is not None and (moment.year or not isinstance(value, str)):
+        return moment.day * width + _clock_number(_time_of_day(moment), clock_unit)
+    clock = time_argument(value, mode) if isinstance(value, str | Duration) else None
+    if clock is None:
+        return None
+    number = _clock_number(abs(clock.microseconds), clock_unit)
+    return -number if clock.microseconds < 0 else number
 
 
 def _time_of_day(moment: DateTimeValue) -> int:
@@ -197,9 +222,7 @@ FUNCTIONS = {
     "DATE": datetime_function(_date, result=E.DATE),
     "DATEDIFF": Function(_datediff, 2, 2, type=E.INTEGER),
     "DAY": datetime_function(lambda moment: moment.day),
-    "DAYNAME": datetime_function(
-        lambda moment: WEEKDAYS[moment.naive().weekday()], calendar=True, result=E.TEXT
-    ),
+    "DAYNAME": datetime_function(_day_name, calendar=True, result=E.TEXT),
     "DAYOFMONTH": datetime_function(lambda moment: moment.day),
     "DAYOFWEEK": datetime_function(lambda moment: moment.naive().isoweekday() % 7 + 1, calendar=True),
     "DAYOFYEAR": datetime_function(lambda moment: moment.naive().timetuple().tm_yday, calendar=True),
