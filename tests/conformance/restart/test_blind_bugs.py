@@ -20,15 +20,15 @@ def test_ten_bugs_in_four_languages_differ_from_the_twenty() -> None:
     assert all(entry.does for entry in BLIND_BUGS)
 
 
-NOT_MEASURED = ["stores the resolved-ts as a JSON number"]
-"""The histories before ``table-lag`` showed it at example 3,883 of one seed. Two resolved-ts must differ by
-less than the 53 bits of a JSON number hold."""
+RARE = "stores the resolved-ts as a JSON number"
+"""Two resolved-ts must differ by less than the 53 bits of a JSON number hold. Seed 2 alone was measured."""
 
 
 def test_nine_of_them_are_found_on_all_seeds() -> None:
     seeds = {str(seed) for seed in SEEDS}
     lacking = [entry.name for entry in BLIND_BUGS if seeds - measured().get(entry.name, {}).keys()]
-    assert lacking == NOT_MEASURED
+    assert lacking == [RARE]
+    assert measured()[RARE]
 
 
 @pytest.mark.slow
