@@ -43,7 +43,7 @@ def read_duration(text: str, fsp: int) -> tuple[Duration | None, bool]:
     None is a text without a TIME, also one with more than 59 minutes or seconds. A TIME outside of its
     range is not complete, and the nearest one.
 
-    >>> read_duration("10:11:12 pm", 0)
+    >>> read_duration("10:11:12pm", 0)
     (Duration(microseconds=36672000000, fsp=0), False)
     """
     usual = _USUAL(text)
