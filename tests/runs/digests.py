@@ -834,8 +834,10 @@ def _name(folder: Path, path: Path) -> str:
 
 
 def manifest_content(path: Path) -> bytes:
-    """A manifest without the version of the tool, the digests of files and of the scenario's text, the sums of
-    rows, which are digested themselves, and the options that have their default: a new option changes no digest.
+    """A manifest without what may differ while messages, events and rows are the same.
+
+    That is the version of the tool, the digests of files and of the scenario's text, the sums of rows, and the
+    options that have their default: a new option changes no digest.
     """
     content = json.loads(path.read_text("utf-8"))
     defaults = {parameter.name: parameter.default for parameter in PARAMETERS}
