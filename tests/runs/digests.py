@@ -836,8 +836,8 @@ def _name(folder: Path, path: Path) -> str:
 def manifest_content(path: Path) -> bytes:
     """A manifest without what may differ while messages, events and rows are the same.
 
-    That is the version of the tool, the digests of files and of the scenario's text, the sums of rows, and the
-    options that have their default: a new option changes no digest.
+    That is the version of the tool, the digests of files and of the scenario's text, the sums of rows, and
+    the options that have their default: a new option changes no digest.
     """
     content = json.loads(path.read_text("utf-8"))
     defaults = {parameter.name: parameter.default for parameter in PARAMETERS}
