@@ -80,7 +80,7 @@ def digest_of(typed: Callable[[], pa.Array]) -> int | None:
     """The digest of one value; None if it has no typed form."""
     try:
         return row_sums([typed()], 1).hash
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # as ``typed_values`` says that there is none
         return None
 
 

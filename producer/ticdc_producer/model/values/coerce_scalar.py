@@ -72,8 +72,8 @@ def coerce_integer(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 def coerce_decimal(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     """Coerce to DECIMAL(m,d): exactly d fractional digits; halves round away from zero."""
     number = _complete_number(column, value, mode, "Incorrect decimal value")
-    zero = b"\0" in value if isinstance(value, bytes) else is_text(value) and "\0" in value
-    if zero and is_text(value):  # it ends numbers of other types
+    if is_text(value) and (b"\0" in value if isinstance(value, bytes) else "\0" in value):
+        # The byte is no part of a DECIMAL, and ends numbers of other types.
         mode.reject(column.name, value, "Incorrect decimal value", b"")
     scale = max(column.decimal, 0)
     lowest, largest = _decimal_range(column.length, scale, unsigned=column.unsigned)

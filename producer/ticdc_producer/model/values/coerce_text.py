@@ -97,14 +97,16 @@ def _in_charset(column: ColumnInfo, value: SQLValue, data: bytes, mode: SQLMode)
     return mode.reject(column.name, value, f"Incorrect string value ({charset})", valid)
 
 
+_BLANKS = " \t\n\r"
+"""Characters beyond the length that are cut with a warning. Source: tidb ``ProduceStrWithSpecifiedTp``."""
+
+
 def _fit(column: ColumnInfo, data: bytes, mode: SQLMode) -> bytes:
     cut = cut_text(data, column.length)
     if cut == data:
         return data
     text = data.decode("utf-8", "surrogateescape")
-    if not text[column.length :].strip(
-        " \t\n\r"
-    ):  # cut with a warning. Source: tidb ProduceStrWithSpecifiedTp
+    if not text[column.length :].strip(_BLANKS):
         return cut
     return mode.reject(column.name, text, f"Data too long (at most {column.length} characters)", cut)
 

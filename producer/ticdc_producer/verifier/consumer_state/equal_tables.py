@@ -44,7 +44,7 @@ def actual_sums(rows: Dataset, plan: TablePlan) -> RowSums | None:
 def _sums_of_part(plan: TablePlan, _part: Part, batches: Batches) -> RowSums | None:
     try:
         return total(_sums_of_batch(plan, batch) for batch in batches)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # a value that its column's type does not have
         return None
 
 

@@ -50,10 +50,10 @@ def alter_table(node: AlterTable, context: DDLContext) -> None:
     for part in node.parts:
         _alter(part, alteration)
     several = len(node.parts) > 1 or len(alteration.actions) > 1
-    if several and len(set(alteration.actions)) > 1:
-        for action in {*alteration.actions} - _OF_SEVERAL:
-            kind = action.name.lower().replace("_", " ")
-            raise alteration.error(f"Unsupported multi schema change for {kind}")
+    alone = next((action for action in alteration.actions if action not in _OF_SEVERAL), None)
+    if alone is not None and len(set(alteration.actions)) > 1:
+        kind = alone.name.lower().replace("_", " ")
+        raise alteration.error(f"Unsupported multi schema change for {kind}")
     _record(context, alteration, several=several)
 
 
