@@ -24,8 +24,9 @@ from ticdc_producer.scenario.sql.ddl.foreign_keys import (
     update_parent_columns,
 )
 from ticdc_producer.scenario.sql.ddl.temporary import check_table
-from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo
+from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo, serving_indexes
 from ticdc_producer.scenario.sql.definition.generated import check_generated, fill_generated
+from ticdc_producer.scenario.sql.definition.key_definition import check_key_lengths
 from ticdc_producer.scenario.sql.definition.soft_delete import check_soft_delete
 from ticdc_producer.scenario.sql.definition.table_definition import check_auto_increment, check_names
 from ticdc_producer.scenario.sql.dml.assign import null_error
@@ -196,6 +197,8 @@ class Alteration:
         check_names(self.info.columns, self.line)
         check_auto_increment(self.info, self.line)
         check_generated(self.info, self.context.mode, self.line)
+        if self.info.columns != self.table.info.columns:
+            check_key_lengths(self.info, self.line)
         target = Table(
             self.info,
             self.table.ids,
@@ -234,12 +237,7 @@ class Alteration:
         """
         remaining = {index.name for index in self.info.indexes}
         for key in self._new_foreign_keys():
-            columns = [column.lower() for column in key.columns]
-            serving = [
-                index.name
-                for index in self.table.info.indexes
-                if [self.table.info.columns[o].name.lower() for o in index.offsets][: len(columns)] == columns
-            ]
+            serving = [index.name for index in serving_indexes(self.table.info, key.columns)]
             if serving and remaining.isdisjoint(serving):
                 raise self.error(f"Cannot drop index {serving[0]!r}: needed in a foreign key constraint")
 

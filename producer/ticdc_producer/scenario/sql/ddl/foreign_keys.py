@@ -1,6 +1,6 @@
 """Foreign keys in DDL: checks of new keys, of dropped or truncated parents, and renames.
 
-Rules: tidb ``pkg/ddl/foreign_key.go``. Without ``foreign_key_checks`` only names are updated.
+Rules: tidb ``pkg/ddl/foreign_key.go``. ``foreign_key_checks`` decides about rows and missing parents.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
 from ticdc_producer.scenario.sql.ddl.temporary import no_foreign_keys
-from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo
-from ticdc_producer.scenario.sql.dml.references import ResolvedForeignKey, resolve_reference
+from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo, serving_indexes
+from ticdc_producer.scenario.sql.definition.generated import dependent_columns
+from ticdc_producer.scenario.sql.dml.references import CASCADING_RULES, ResolvedForeignKey, resolve_reference
 from ticdc_producer.scenario.sql.store.cluster import TiDBCluster
 from ticdc_producer.scenario.sql.store.storage import Table
 
@@ -25,26 +26,83 @@ _SET_NULL = "SET NULL"
 def check_new(context: DDLContext, table: Table, keys: Iterable[ForeignKeyInfo]) -> None:
     """Check that the parents of new foreign keys exist and have the rows that the child refers to.
 
+    Without ``foreign_key_checks`` the parent may be missing, and its rows, too; but one that exists fits.
+    Source: tidb ``buildFKInfo``, ``checkTableForeignKeyValid``.
+
     :param table: the child as it will be.
     :raises ScenarioError: if a parent, a column or an index is missing, or a child row has no parent row.
     """
-    if not context.mode.foreign_key_checks:
-        return
     for key in keys:
         _check_set_null(table.info, key)
-        parent = table if _is_named(table.info, key.parent) else _parent(context.cluster, key)
-        if parent.temporary:
-            raise no_foreign_keys()
+        _check_generated(table.info, key)
+        parent = table if is_named(table.info, key.parent) else _parent(context, key)
+        if parent is None:
+            continue
+        if parent is table and [*map(str.lower, key.columns)] == [*map(str.lower, key.parent_columns)]:
+            raise ScenarioError("Cannot add foreign key constraint", line=key.line)
         reference = resolve_reference(table, key, parent)
-        _check_types(reference, parent.info)
-        if not reference.parent_columns or not _has_index(parent.info, reference.parent_columns):
-            what = "Failed to add the foreign key constraint. Missing index for constraint"
-            raise ScenarioError(
-                f"{what} {key.name!r} in the referenced table {key.parent[1]!r}",
-                line=key.line,
-                hint="the referenced columns must be the first ones of an index",
-            )
-        reference.check_rows()
+        _check_parent(reference, parent)
+        if context.mode.foreign_key_checks:
+            reference.check_rows()
+
+
+def check_children(context: DDLContext, parent: Table) -> None:
+    """Check that a new table fits the foreign keys that refer to it already.
+
+    Source: tidb ``checkTableForeignKeysValid``.
+
+    :raises ScenarioError: if a column or an index is missing.
+    """
+    for child in context.cluster.tables():
+        for key in child.foreign_keys:
+            if is_named(parent.info, key.parent):
+                _check_parent(resolve_reference(child, key, parent), parent)
+
+
+def _check_parent(reference: ResolvedForeignKey, parent: Table) -> None:
+    """Check the tables of a foreign key, and the referenced columns. Source: tidb ``checkTableForeignKey``."""
+    key = reference.key
+    if parent.temporary:
+        raise no_foreign_keys()
+    if parent.info.partitions or reference.child.info.partitions:
+        what = "Foreign key clause is not yet supported in conjunction with partitioning"
+        raise ScenarioError(what, line=key.line)
+    for offset in reference.parent_columns:
+        _refuse_virtual(parent.info.columns[offset], key)
+    _check_types(reference, parent.info)
+    if not reference.parent_columns or not serving_indexes(parent.info, key.parent_columns):
+        what = "Failed to add the foreign key constraint. Missing index for constraint"
+        raise ScenarioError(
+            f"{what} {key.name!r} in the referenced table {key.parent[1]!r}",
+            line=key.line,
+            hint="the referenced columns must be the first ones of an index",
+        )
+
+
+def _refuse_virtual(column: ColumnInfo, key: ForeignKeyInfo) -> None:
+    if column.generated == "virtual":
+        what = f"Foreign key {key.name!r} uses virtual column {column.name!r} which is not supported."
+        raise ScenarioError(what, line=key.line, column=column.name)
+
+
+def _check_generated(child: TableInfo, key: ForeignKeyInfo) -> None:
+    """Check the rules of a foreign key of generated columns, and of those that a stored one uses.
+
+    Source: tidb ``buildFKInfo``.
+    """
+    for name in key.columns:
+        offset = child.visible_offsets.get(name.lower())
+        column = None if offset is None else child.columns[offset]
+        if column is not None and column.generated:
+            _refuse_virtual(column, key)
+            changing = [f"UPDATE {key.on_update}"] if key.on_update in CASCADING_RULES else []
+            changing += [f"DELETE {key.on_delete}"] if key.on_delete == _SET_NULL else []
+            if changing:
+                what = f"Cannot define foreign key with ON {changing[0]} clause on a generated column."
+                raise ScenarioError(what, line=key.line, column=name)
+        elif {key.on_update, key.on_delete} & {*CASCADING_RULES}:
+            if any(column.generated == "stored" for column in dependent_columns(child, name)):
+                raise ScenarioError("Cannot add foreign key constraint", line=key.line, column=name)
 
 
 def _check_types(reference: ResolvedForeignKey, parent: TableInfo) -> None:
@@ -121,18 +179,15 @@ def _check_set_null(child: TableInfo, key: ForeignKeyInfo) -> None:
             raise ScenarioError(f"{what} {key.name!r} SET NULL", line=key.line, column=column.name)
 
 
-def _parent(cluster: TiDBCluster, key: ForeignKeyInfo) -> Table:
-    schema, name = key.parent
+def _parent(context: DDLContext, key: ForeignKeyInfo) -> Table | None:
+    """Return the referenced table; None if it is missing, which only ``foreign_key_checks`` forbids."""
+    (schema, name), cluster = key.parent, context.cluster
     parent = cluster.find(schema, name) if schema.lower() in cluster.databases else None
-    if parent is None:
+    if parent is None and context.mode.foreign_key_checks:
         what = f"Failed to open the referenced table {name!r}"
         hint = "create it first, or SET foreign_key_checks = 0, as a dump without --compact does"
         raise ScenarioError(what, line=key.line, value=name, hint=hint)
     return parent
-
-
-def _has_index(parent: TableInfo, offsets: tuple[int, ...]) -> bool:
-    return any(index.offsets[: len(offsets)] == offsets for index in parent.indexes)
 
 
 def check_dropped(context: DDLContext, dropped: Collection[Table]) -> None:
@@ -172,7 +227,7 @@ def _reference_to(
     for child in cluster.tables():
         if not any(child is table for table in ignored):
             for key in child.foreign_keys:
-                if _is_named(parent.info, key.parent):
+                if is_named(parent.info, key.parent):
                     return child, key
     return None
 
@@ -194,7 +249,7 @@ def update_parent_name(cluster: TiDBCluster, before: TableInfo, after: TableInfo
     """Update foreign keys that refer to a table after it was renamed."""
     for child in cluster.tables():
         child.foreign_keys = [
-            replace(key, parent=(after.schema, after.name)) if _is_named(before, key.parent) else key
+            replace(key, parent=(after.schema, after.name)) if is_named(before, key.parent) else key
             for key in child.foreign_keys
         ]
 
@@ -207,7 +262,7 @@ def update_parent_columns(cluster: TiDBCluster, parent: TableInfo, renamed: Mapp
     for child in cluster.tables():
         child.foreign_keys = [
             replace(key, parent_columns=renamed_columns(key.parent_columns, renamed))
-            if _is_named(parent, key.parent)
+            if is_named(parent, key.parent)
             else key
             for key in child.foreign_keys
         ]
@@ -217,5 +272,5 @@ def renamed_columns(names: Iterable[str], renamed: Mapping[str, str]) -> tuple[s
     return tuple(renamed.get(name.lower(), name) for name in names)
 
 
-def _is_named(info: TableInfo, name: tuple[str, str]) -> bool:
+def is_named(info: TableInfo, name: tuple[str, str]) -> bool:
     return (info.schema.lower(), info.name.lower()) == (name[0].lower(), name[1].lower())

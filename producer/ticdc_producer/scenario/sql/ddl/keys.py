@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
-from ticdc_producer.scenario.sql.definition.foreign_key import free_name, make_foreign_key, missing_index
+from ticdc_producer.scenario.sql.ddl.foreign_keys import is_named
+from ticdc_producer.scenario.sql.definition.foreign_key import (
+    free_name,
+    make_foreign_key,
+    missing_index,
+    serving_indexes,
+)
 from ticdc_producer.scenario.sql.definition.generated import columns_of, expression_of
 from ticdc_producer.scenario.sql.definition.key_definition import KeyDraft, add_keys, draft_key, never_null
 from ticdc_producer.scenario.sql.definition.partition_bounds import check_keys
@@ -60,22 +67,23 @@ def drop_index_named(alteration: Alteration, name: str, *, lenient: bool = False
     index = alteration.index(name)
     if index.primary and index.clustered:
         raise alteration.error("Unsupported drop primary key when the table is using clustered index")
-    if any(_is_only_index(alteration, key.columns, index.name) for key in alteration.foreign_keys):
-        raise alteration.error(f"Cannot drop index {name!r}: needed in a foreign key constraint")
+    for columns in _referring_columns(alteration):
+        if serving_indexes(alteration.info, columns) == [index]:
+            raise alteration.error(f"Cannot drop index {name!r}: needed in a foreign key constraint")
     alteration.touch_index(name)
     alteration.drop_index(index)
     alteration.actions.append(Action.DROP_PRIMARY_KEY if index.primary else Action.DROP_INDEX)
 
 
-def _is_only_index(alteration: Alteration, columns: tuple[str, ...], name: str) -> bool:
-    """Return whether this index is the only one that starts with a foreign key's columns."""
-    key_columns = [column.lower() for column in columns]
-    serving = [
-        index.name
-        for index in alteration.info.indexes
-        if [alteration.info.columns[o].name.lower() for o in index.offsets][: len(key_columns)] == key_columns
-    ]
-    return serving == [name]
+def _referring_columns(alteration: Alteration) -> Iterator[tuple[str, ...]]:
+    """Yield the table's columns of each foreign key of it, and of each foreign key to it.
+
+    Source: tidb ``checkIndexNeededInForeignKey``.
+    """
+    yield from (key.columns for key in alteration.foreign_keys)
+    info = alteration.table.info
+    for child in alteration.context.cluster.tables():
+        yield from (key.parent_columns for key in child.foreign_keys if is_named(info, key.parent))
 
 
 def rename_index(old: str, name: str, alteration: Alteration) -> None:

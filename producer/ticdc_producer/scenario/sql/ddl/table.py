@@ -10,6 +10,7 @@ from ticdc_producer.model.table import PartitionInfo, TableInfo
 from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted
 from ticdc_producer.scenario.sql.ddl.foreign_keys import (
     check_dropped,
+    check_children,
     check_new,
     check_truncated,
     update_parent_name,
@@ -54,6 +55,8 @@ def create_table(node: CreateTable, context: DDLContext) -> None:
     info = replace(table.info, schema=database.name, name=name)
     table.info = context.cluster.new_version(with_new_ids(info, context))
     check_new(context, table, table.foreign_keys)
+    if not node.temporary:
+        check_children(context, table)
     context.cluster.add(table)
     query = interval_query(node.partition_by, table, context)
     context.job(Action.CREATE_TABLE, after=table.info, query=query)

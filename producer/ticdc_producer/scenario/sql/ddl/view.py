@@ -44,7 +44,8 @@ def create_view(node: CreateView, context: DDLContext) -> None:
         columns=view_columns(node.columns, query.text, query.line, context.cluster, context.database),
         is_view=True,
     )
-    selected = _checked_query(query.text, query.line, context)
+    stored = _stored_query(query, database.name, context)
+    selected = _checked_query(query.text if stored is None else stored, query.line, context)
     database.views[name.lower()] = view = context.cluster.new_version(view)
     database.view_queries.pop(name.lower(), None)
     if selected is not None:
@@ -57,20 +58,26 @@ def _replaced_query(query: SourceText, schema: str, context: DDLContext) -> str:
 
     :param schema: the database of the view.
     """
-    cluster, statement = context.cluster, query.statement
-    if cluster.profile != "new":
+    statement, stored = query.statement, _stored_query(query, schema, context)
+    if context.cluster.profile != "new" or stored is None:
         return ""
+    first, last = statement.tokens[query.start], statement.tokens[query.end - 1]
+    return f"{statement.text[: first.start]}{stored}{statement.text[last.end + 1 :]}"
+
+
+def _stored_query(query: SourceText, schema: str, context: DDLContext) -> str | None:
+    """Return the query as TiDB stores it, with columns in place of each ``*``; None if that is unknown.
+
+    :param schema: the database of the view.
+    """
+    cluster = context.cluster
 
     def columns(schema: str, name: str) -> list[str] | None:
         known = cluster.databases.get(schema.lower())
         table = None if known is None else known.tables.get(name.lower())
         return None if table is None else [column.name for column in table.info.columns if not column.hidden]
 
-    stored = stored_query(query, context.database, schema, columns)
-    if stored is None:
-        return ""
-    first, last = statement.tokens[query.start], statement.tokens[query.end - 1]
-    return f"{statement.text[: first.start]}{stored}{statement.text[last.end + 1 :]}"
+    return stored_query(query, context.database, schema, columns)
 
 
 def _checked_query(text: str, line: int, context: DDLContext) -> exp.Expr | None:

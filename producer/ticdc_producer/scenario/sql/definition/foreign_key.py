@@ -5,9 +5,11 @@ Rules: tidb ``pkg/ddl/foreign_key.go``: the referencing columns get an index if 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.column import IndexInfo
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.definition.key_definition import KeyDraft, KeyPartDraft
 from ticdc_producer.scenario.sql.syntax import key as syntax
@@ -80,13 +82,24 @@ def _names(parts: tuple[syntax.KeyPart, ...]) -> tuple[str, ...]:
     return tuple(part.name[-1] if part.name else "" for part in parts)
 
 
+def serving_indexes(table: TableInfo, columns: Sequence[str]) -> list[IndexInfo]:
+    """Return the indexes that begin with the columns of a foreign key, and not with prefixes of their values.
+
+    Source: tidb ``IsIndexPrefixCovered``.
+    """
+    names = [name.lower() for name in columns]
+    return [
+        index
+        for index in table.indexes
+        if [table.columns[offset].name.lower() for offset in index.offsets][: len(names)] == names
+        and all(length < 0 for length in index.lengths[: len(names)])
+    ]
+
+
 def missing_index(table: TableInfo, key: ForeignKeyInfo) -> KeyDraft | None:
     """Return the index that must be added for a foreign key; None if an index begins with its columns."""
-    names = [name.lower() for name in key.columns]
-    for index in table.indexes:
-        indexed = [table.columns[offset].name.lower() for offset in index.offsets]
-        if indexed[: len(names)] == names:
-            return None
+    if serving_indexes(table, key.columns):
+        return None
     parts = tuple(KeyPartDraft(name) for name in key.columns)
     return KeyDraft(kind="index", name=key.name, parts=parts, line=key.line)
 

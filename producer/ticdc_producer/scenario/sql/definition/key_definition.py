@@ -21,7 +21,8 @@ from ticdc_producer.scenario.sql.syntax import key as syntax
 from ticdc_producer.scenario.sql.syntax.key import Key
 
 _KINDS = {"PRIMARY KEY": "primary", "UNIQUE": "unique", "INDEX": "index"}
-_WITH_PREFIX = (MySQLType.STRING, MySQLType.VARCHAR, MySQLType.VAR_STRING)
+T = MySQLType
+_WITH_PREFIX = (T.STRING, T.VARCHAR, T.VAR_STRING)
 
 
 class KeyPartDraft(NamedTuple):
@@ -67,6 +68,9 @@ def draft_key(key: Key) -> KeyDraft:
         if option.kind in ("WHERE", "PARSER", "PRE_SPLIT_REGIONS", "SECONDARY_ENGINE_ATTRIBUTE"):
             raise option.source.unsupported(f"the index option {option.kind}")
     clustered = key.option("CLUSTERED")
+    if clustered and key.kind != "PRIMARY KEY":
+        what = "CLUSTERED/NONCLUSTERED keyword is only supported for primary key"
+        raise ScenarioError(what, line=key.source.line)
     return KeyDraft(
         kind=_KINDS[key.kind],
         name=key.symbol or key.name,
@@ -181,15 +185,19 @@ def _resolve_parts(columns: Sequence[ColumnInfo], key: KeyDraft) -> tuple[tuple[
         column = columns[offsets_by_name[name.lower()]]
         if column.type == MySQLType.JSON:
             raise ScenarioError(f"JSON column {name!r} cannot be used in a key", line=key.line, column=name)
-        if column.type in LOBS and length < 0:
-            what = f"BLOB/TEXT column {name!r} used in key specification without a key length"
-            raise ScenarioError(what, line=key.line, column=name)
+        _check_blob(column, length, key.line)
         _check_prefix(column, length, key.line)
         if offsets_by_name[name.lower()] in offsets:
             raise ScenarioError(f"Duplicate column name {column.name!r}", line=key.line, column=column.name)
         offsets.append(offsets_by_name[name.lower()])
         lengths.append(-1 if length == column.length else length)
     return tuple(offsets), tuple(lengths)
+
+
+def _check_blob(column: ColumnInfo, length: int, line: int) -> None:
+    if column.type in LOBS and length < 0:
+        what = f"BLOB/TEXT column {column.name!r} used in key specification without a key length"
+        raise ScenarioError(what, line=line, column=column.name)
 
 
 def _check_prefix(column: ColumnInfo, length: int, line: int) -> None:
@@ -207,21 +215,48 @@ def _check_prefix(column: ColumnInfo, length: int, line: int) -> None:
 _LONGEST_KEY = 3072
 
 
+def check_key_lengths(table: TableInfo, line: int) -> None:
+    """Check all keys of a table whose columns changed. Source: tidb ``checkIndexInModifiableColumns``.
+
+    :raises ScenarioError: for a key that is too long, and for a whole BLOB or TEXT.
+    """
+    for index in table.indexes:
+        columns = [table.columns[offset] for offset in index.offsets]
+        for column, length in zip(columns, index.lengths, strict=True):
+            _check_blob(column, length, line)
+        _check_length(columns, index.lengths, line)
+
+
 def _check_length(columns: Sequence[ColumnInfo], lengths: Sequence[int], line: int) -> None:
     """Check the bytes of a key. Source: tidb ``pkg/ddl/index.go`` (``checkIndexPrefixLength``)."""
-    total = 0
-    for column, length in zip(columns, lengths, strict=True):
-        if column.type in LOBS or column.type in _WITH_PREFIX:
-            total += max(column.length if length < 0 else length, 0) * WIDEST.get(column.charset, 4)
-        else:
-            total += _FIXED_BYTES
+    total = sum(map(_key_bytes, columns, lengths))
     if total > _LONGEST_KEY:
         what = f"Specified key was too long ({total} bytes); max key length is {_LONGEST_KEY} bytes"
         raise ScenarioError(what, line=line, column=columns[0].name)
 
 
-_FIXED_BYTES = 8
-"""The most bytes that a value of any other type has in a key."""
+_BYTES = {
+    T.TINY: 1, T.SHORT: 2, T.INT24: 3, T.LONG: 4, T.LONGLONG: 8, T.DOUBLE: 8,
+    T.YEAR: 1, T.DATE: 3, T.DURATION: 3, T.DATETIME: 8, T.TIMESTAMP: 4,
+}  # fmt: skip
+_LONGEST_SINGLE = 24
+
+
+def _key_bytes(column: ColumnInfo, prefix: int) -> int:
+    """Return the bytes of a column in a key. Source: tidb ``getIndexColumnLength``.
+
+    :param prefix: length of the key part, -1 for the whole column.
+    """
+    length = max(column.length if prefix < 0 else prefix, 0)
+    if column.type in _BYTES:
+        return _BYTES[column.type]
+    if column.type == T.FLOAT:
+        return 4 if length <= _LONGEST_SINGLE else 8
+    if column.type == T.BIT:
+        return (length + 7) // 8
+    if column.type == T.NEW_DECIMAL:
+        return length // 9 * 4 + (length % 9 + 1) // 2
+    return length * WIDEST.get(column.charset, 4) if column.type in (*LOBS, *_WITH_PREFIX) else length
 
 
 def _index_name(table: TableInfo, key: KeyDraft, keys: Sequence[KeyDraft]) -> str:

@@ -206,7 +206,7 @@ def _check_names(names: Sequence[str], line: int) -> None:
 
 
 def check_keys(partitioning: Partitioning | None, table: TableInfo, line: int) -> None:
-    """Check that each unique key that is not GLOBAL has all columns of the partition function.
+    """Check that each unique key that is not GLOBAL has all columns of the partition function, not prefixes.
 
     :raises ScenarioError: if one lacks a column, and for a GLOBAL index of a table without partitions.
     """
@@ -216,7 +216,8 @@ def check_keys(partitioning: Partitioning | None, table: TableInfo, line: int) -
         return
     needed = partitioning.uses()
     for index in table.indexes:
-        has = {table.columns[offset].name.lower() for offset in index.offsets}
+        parts = zip(index.offsets, index.lengths, strict=True)
+        has = {table.columns[offset].name.lower() for offset, length in parts if length < 0}
         if index.unique and not index.is_global and not needed <= has:
             kind = "PRIMARY KEY" if index.primary else f"UNIQUE INDEX {index.name!r}"
             raise ScenarioError(

@@ -88,7 +88,7 @@ class ImageWriter:
         values = self._completed(table, list(old.values), self._values(table, after))
         new = table.make_row(values, row_id or old.row_id)
         if row_id is None and new.table_id != old.table_id and table.has_hidden_id:
-            new = table.make_row(values, table.ids.take())  # hidden row ids do not move between partitions
+            new = table.make_row(values, table.ids.take_row_id())  # hidden row ids do not move between partitions
         try:
             self.transaction.update(table, old, new)
         except RowConflict as error:
@@ -110,8 +110,8 @@ class ImageWriter:
             return table.make_row(values)
         if row_id is None:
             row = self._updated_row(table, values)
-            return table.make_row(values, table.ids.take()) if row is None else row
-        table.ids.advance(row_id)
+            return table.make_row(values, table.ids.take_row_id()) if row is None else row
+        table.ids.advance_row_id(row_id)
         return table.make_row(values, row_id)
 
     def _updated_row(self, table: Table, values: list[Value]) -> Row | None:

@@ -22,7 +22,7 @@ from ticdc_producer.scenario.sql.store.storage import Row, Table
 from ticdc_producer.scenario.sql.store.transaction import OpenTransaction, Step
 
 _MAX_CASCADE_DEPTH = 15
-_CASCADING_RULES = ("CASCADE", "SET NULL")
+CASCADING_RULES = ("CASCADE", "SET NULL")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class ForeignKeys:
             if key is not None and assigned & set(reference.columns) and not reference.has_parent(key):
                 return True
         for reference in self.of_parent.get(_name(table.info.schema, table.info.name), ()):
-            restricts = reference.key.on_update not in _CASCADING_RULES
+            restricts = reference.key.on_update not in CASCADING_RULES
             if restricts and reference.parent_columns and assigned & set(reference.parent_columns):
                 key = columns_key(table.info.columns, reference.parent_columns, values)
                 if key is not None and reference.children(key):
@@ -140,7 +140,7 @@ class ForeignKeys:
             return False
         for reference in self.of_parent.get(_name(parent.info.schema, parent.info.name), ()):
             key = reference.key_of_parent(row)
-            restricts = reference.key.on_delete not in _CASCADING_RULES
+            restricts = reference.key.on_delete not in CASCADING_RULES
             if restricts and key is not None and reference.children(key):
                 return True
         return False
@@ -170,7 +170,7 @@ class ForeignKeys:
                 _check_children(reference, old, rule)
         for reference, old, new, rule in removed:
             key = reference.key_of_parent(old)
-            children = reference.children(key) if key is not None and rule in _CASCADING_RULES else []
+            children = reference.children(key) if key is not None and rule in CASCADING_RULES else []
             if not children:
                 continue
             if depth > _MAX_CASCADE_DEPTH:
@@ -211,7 +211,7 @@ def _is_update(step: Step) -> bool:
 def _check_children(reference: ResolvedForeignKey, old: Row, rule: str) -> None:
     key = reference.key_of_parent(old)
     if (
-        rule not in _CASCADING_RULES
+        rule not in CASCADING_RULES
         and key is not None
         and reference.parent is not None
         and reference.children(key)

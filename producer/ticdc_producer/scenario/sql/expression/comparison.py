@@ -11,6 +11,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.values.coerce_scalar import as_datetime
 from ticdc_producer.model.values.number_text import as_float, check_number, is_text
 from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode, SQLValue, display_value
 from ticdc_producer.model.values.temporal_text import two_digit_year
@@ -36,9 +37,9 @@ def _compared(
                 check_operand(value, noted_type(null, scope).kind, scope.mode)
         return None
     if isinstance(left, DateTimeValue):
-        right = _year_as_date(right_node, right, scope)
+        right = _as_moment(right_node, right, left_node, scope)
     elif isinstance(right, DateTimeValue):
-        left = _year_as_date(left_node, left, scope)
+        left = _as_moment(left_node, left, right_node, scope)
     if not isinstance(left, Duration) and not isinstance(right, Duration):
         return compare(left, right, collation, scope.mode)
     time_is_read = any(
@@ -48,11 +49,20 @@ def _compared(
     return compare(left, right, collation, scope.mode, time_is_read=time_is_read)
 
 
-def _year_as_date(node: exp.Expr, value: SQLValue, scope: Scope) -> SQLValue:
-    """Return a YEAR next to a date as the date without month and day. Source: tidb ``ParseTimeFromYear``."""
-    if not isinstance(value, int) or noted_type(node, scope).kind is not EvalType.YEAR:
+def _as_moment(node: exp.Expr, value: SQLValue, other: exp.Expr, scope: Scope) -> SQLValue:
+    """Return a number next to a date or time as one: a YEAR without month and day, and some constants.
+
+    Those are constants next to a DATETIME or TIMESTAMP that is none; one that is no date remains a number.
+    Source: tidb ``ParseTimeFromYear``, ``refineNumericConstantCmpDatetime``.
+    """
+    if not isinstance(value, int | float | Decimal):
         return value
-    return DateTimeValue(int(value), 0, 0)
+    if isinstance(value, int) and noted_type(node, scope).kind is EvalType.YEAR:
+        return DateTimeValue(int(value), 0, 0)
+    if noted_type(other, scope).kind is not EvalType.DATETIME or _is_constant(other) or not _is_constant(node):
+        return value
+    moment = as_datetime(value, 0, scope.mode)
+    return value if moment is None else moment
 
 
 def _as_year(node: exp.Expr, value: SQLValue, other: exp.Expr, scope: Scope) -> SQLValue:

@@ -28,7 +28,13 @@ def row_count(node: exp.Expr) -> int:
         raise UnsupportedSQL(f"{node.sql(dialect='mysql')!r} is not supported as a LIMIT")
     if count.is_string or not str(count.this).isdigit():
         raise ScenarioError(f"LIMIT needs a whole number, not {count.this!r}", value=str(count.this))
-    return int(str(count.this)[:20])
+    if len(str(count.this)) > _MOST_DIGITS or int(str(count.this)) > _MOST_ROWS:
+        raise ScenarioError("SQL does not parse: LIMIT needs a BIGINT UNSIGNED", value=str(count.this))
+    return int(str(count.this))
+
+
+_MOST_ROWS = 2**64 - 1
+_MOST_DIGITS = 20
 
 
 RowT = TypeVar("RowT")

@@ -129,8 +129,7 @@ class StatementContext:
                 return _query_source(common, node.alias_or_name)
         if isinstance(node, exp.Table) and (view := self.find_view(node)) is not None:
             info, query = view
-            renamed = _RenamedPlan(self.plan(query, None), [column.name for column in info.columns])
-            return _query_source(renamed, node.alias_or_name)
+            return _query_source(self._view(info, query), node.alias_or_name)
         if isinstance(node, exp.Table):
             table = self.find(*named_table(node))
             chosen = chosen_partitions(table.info, partition_names(node))
@@ -142,6 +141,23 @@ class StatementContext:
         # The joins after a derived table in parentheses are those of the FROM around it.
         query = node.this if node.args.get("joins") else node
         return _query_source(_renamed(self.plan(query, outer), node), node.alias)
+
+    def _view(self, info: TableInfo, query: exp.Expr) -> QueryPlan:
+        """Return the query of a view.
+
+        :raises ScenarioError: if its tables lack a column that they had.
+        """
+        names = [column.name for column in info.columns]
+        try:
+            plan = self.plan(query, None)
+        except UnsupportedSQL:
+            raise
+        except ScenarioError as error:
+            what = f"View '{info.schema}.{info.name}' references invalid table(s) or column(s) or function(s)"
+            raise ScenarioError(what, value=info.name, hint=error.what) from error
+        if len(names) != len(plan.fields):
+            raise UnsupportedSQL(f"the view {info.name!r}, whose * has other columns now, is not supported")
+        return _RenamedPlan(plan, names)
 
     def check(self, node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
         if isinstance(node, exp.Parameter | exp.SessionParameter):

@@ -5,11 +5,11 @@ Rules: tidb ``pkg/executor/prepared.go``, ``pkg/planner/core/plan_cache_utils.go
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.values.sql_value import SQLValue
+from ticdc_producer.model.values.sql_value import SQLValue, Unsigned, display_value
 from ticdc_producer.scenario.sql.ddl import is_ddl
 from ticdc_producer.scenario.sql.expression.literal import literal_text
 from ticdc_producer.scenario.sql.session.other_statements import DML, PREPARED, VERBS, no_statement, reads
@@ -25,10 +25,15 @@ _NOT_FOUND = "Prepared statement not found"
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A prepared statement, and the ``?`` in it."""
+    """A prepared statement, and the ``?`` in it.
+
+    :param limits: the positions of those in LIMIT, which must be whole numbers. Source: tidb
+        ``getUintFromNode``.
+    """
 
     statement: Statement
     parameters: tuple[Token, ...]
+    limits: frozenset[int]
 
     def with_values(self, values: list[SQLValue], line: int) -> Statement:
         """Return the statement with a literal for each ``?``.
@@ -37,6 +42,8 @@ class _Prepared:
         """
         sql, parts, end = self.statement.sql, [], 0
         for token, value in zip(self.parameters, values, strict=True):
+            if token.start in self.limits and (type(value) not in (int, Unsigned) or value < 0):
+                raise ScenarioError("Incorrect arguments to LIMIT", line=line, value=display_value(value))
             parts += [sql[end : token.start], literal_text(value)]
             end = token.end + 1
         return next(split_statements("".join([*parts, sql[end:]]), line))
@@ -143,7 +150,16 @@ def _read(text: str, line: int, spelling: Callable[[], Spelling]) -> _Prepared:
     parameters = tuple(token for token in statement.tokens if token.token_type == TokenType.PLACEHOLDER)
     if parameters and is_ddl(statement.verb):
         raise ScenarioError("Can not prepare DDL statements with parameters")
-    return _Prepared(statement, parameters)
+    return _Prepared(statement, parameters, frozenset(_limits(statement.tokens)))
+
+
+def _limits(tokens: Sequence[Token]) -> Iterator[int]:
+    """Yield the position of each ``?`` in LIMIT and OFFSET."""
+    words = ["", "", "", *(token.text.upper() for token in tokens)]
+    for token, before in zip(tokens, zip(words, words[1:], words[2:], strict=False), strict=False):
+        in_limit = before[2] in ("LIMIT", "OFFSET") or (before[0], before[2]) == ("LIMIT", ",")
+        if token.token_type == TokenType.PLACEHOLDER and in_limit:
+            yield token.start
 
 
 def _text(value: SQLValue) -> str:

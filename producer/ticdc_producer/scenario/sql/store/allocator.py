@@ -30,7 +30,7 @@ class ObjectIds:
 
 @dataclass(slots=True)
 class RowIds:
-    """The counter that AUTO_INCREMENT and ``_tidb_rowid`` of one table share.
+    """The counter that AUTO_INCREMENT and ``_tidb_rowid`` of one table share, or both with AUTO_ID_CACHE 1.
 
     Ids are cached in ranges of 30000. An explicit value inside the cached range advances ``base``; a larger
     one starts a new range. Source: tidb ``pkg/meta/autoid`` (``alloc4Signed``, ``rebase4Signed``).
@@ -41,6 +41,7 @@ class RowIds:
     :param cache: length of a range: AUTO_ID_CACHE.
     :param shard_bits: of ``_tidb_rowid`` or AUTO_RANDOM, for the shard.
     :param sharded_bits: of the same, for the shard and the counter; the others are 0.
+    :param last_row_id: the last ``_tidb_rowid`` with AUTO_ID_CACHE 1. Source: tidb ``TableInfo.SepAutoInc``.
 
     >>> ids = RowIds(cache=10)
     >>> ids.advance(5)
@@ -54,6 +55,26 @@ class RowIds:
     cache: int = _CACHE
     shard_bits: int = 0
     sharded_bits: int = 63
+    last_row_id: int = 0
+
+    def take_row_id(self) -> int:
+        """Take the next ``_tidb_rowid``.
+
+        >>> ids = RowIds(cache=1)
+        >>> ids.take(), ids.take_row_id(), ids.take(), ids.take_row_id()
+        (1, 1, 2, 2)
+        """
+        if self.cache != 1:
+            return self.take()
+        self.last_row_id += 1
+        return self.last_row_id
+
+    def advance_row_id(self, used: int) -> None:
+        """Account for a ``_tidb_rowid`` that a row has already."""
+        if self.cache == 1:
+            self.last_row_id = max(self.last_row_id, used)
+        else:
+            self.advance(used)
 
     def take_sharded(self, shard: int) -> int:
         """Take the next id, with the lowest bits of a shard in front of it.
@@ -113,7 +134,7 @@ class RowIds:
         if used <= self.base:
             return
         if used > self.end:
-            self.end = min(used + self.cache, self.limit)
+            self.end = min(used + (self.cache if self.cache > 1 else 0), self.limit)
         self.base = used
 
     def forget_cache(self) -> None:

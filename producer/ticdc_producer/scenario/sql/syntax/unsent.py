@@ -14,6 +14,7 @@ from ticdc_producer.scenario.sql.syntax.names import (
     accept_if_exists,
     accept_if_not_exists,
     read_table_name,
+    read_word_or_string,
 )
 from ticdc_producer.scenario.sql.text.cursor import Cursor, SourceText
 
@@ -62,7 +63,7 @@ def _sequence_options(cursor: Cursor) -> tuple[tuple[str, int | None], ...]:
         without = bool(cursor.accept("NO"))
         word = cursor.accept_any(
             "INCREMENT", "MINVALUE", "NOMINVALUE", "MAXVALUE", "NOMAXVALUE", "START", "RESTART", "CACHE",
-            "NOCACHE", "CYCLE", "NOCYCLE", "COMMENT",
+            "NOCACHE", "CYCLE", "NOCYCLE", "COMMENT", "ENGINE",
         )  # fmt: skip
         name, without = word.removeprefix("NO"), without or word.startswith("NO")
         if not word or (without and name not in ("MINVALUE", "MAXVALUE", "CACHE", "CYCLE")):
@@ -71,6 +72,8 @@ def _sequence_options(cursor: Cursor) -> tuple[tuple[str, int | None], ...]:
             cursor.accept(filler)
         if name == "COMMENT":
             cursor.string()
+        elif name == "ENGINE":
+            read_word_or_string(cursor)
         elif name == "CYCLE" or without:
             value = {"CYCLE": int(not without), "CACHE": 1}.get(name)  # a cache of one number is none
             options.append((name, value))

@@ -33,6 +33,12 @@ WITHOUT_BRACKETS = (
     "LOCALTIMESTAMP", "UTC_DATE", "UTC_TIME", "UTC_TIMESTAMP",
 )  # fmt: skip
 """Functions that may be called without brackets."""
+_COMPARISONS = frozenset(
+    {
+        TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE,
+        TokenType.NULLSAFE_EQ,
+    }  # fmt: skip
+)
 COMMA = "COMMA"
 """Kind of a join that is written as a comma."""
 
@@ -97,12 +103,21 @@ class TiDB(MySQL):
 
         def _parse_unary(self) -> Any:
             """Read ``||`` as CONCAT where a comment says so; it binds tighter than other operators."""
-            parts = [super()._parse_unary()]
+            before = None if self._prev is None else self._prev.token_type
+            parts = [self._assigned(super()._parse_unary(), before)]
             while CONCATENATION in getattr(self._curr, "comments", ()) and self._match(TokenType.DPIPE):
                 parts.append(super()._parse_unary())
             if len(parts) == 1:
                 return parts[0]
             return self.expression(exp.Anonymous(this="CONCAT", expressions=parts))
+
+        def _assigned(self, operand: Any, before: TokenType | None) -> Any:
+            """Read the rest of ``@variable := value`` after a comparison."""
+            if before not in _COMPARISONS or not isinstance(operand, exp.Parameter):
+                return operand
+            if not self._match(TokenType.COLON_EQ):
+                return operand
+            return self.expression(exp.PropertyEQ(this=operand, expression=self._parse_range()))
 
         def _parse_negation(self) -> exp.Expr:
             """Read the rest of NOT, which binds as ``!`` where a comment says so."""

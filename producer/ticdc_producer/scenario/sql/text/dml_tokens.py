@@ -59,7 +59,7 @@ _ODBC_WORDS = {"D": "DATE", "T": "TIME", "TS": "TIMESTAMP"}
 
 
 def _with_literals(tokens: list[Token]) -> list[Token]:
-    """Replace ``{d '…'}``, ``{t '…'}`` and ``{ts '…'}`` by literals, ``NEXT VALUE FOR`` by a call.
+    r"""Replace ``{d '…'}``, ``{t '…'}``, ``{ts '…'}`` and ``\N`` by literals, ``NEXT VALUE FOR`` by a call.
 
     The word before the bracket of ``DEFAULT(column)`` becomes a name, and so do a charset in quotes and the
     last word of ``@@session.timestamp``.
@@ -74,6 +74,8 @@ def _with_literals(tokens: list[Token]) -> list[Token]:
             tokens[position + 3 : position + 4] = (
                 _retyped(each, TokenType.VAR) for each in tokens[position + 3 : position + 4]
             )
+        elif (token.text, following.text) == ("\\", "N") and following.start == token.end + 1:
+            tokens[position : position + 2] = [_retyped(token, TokenType.NULL, "NULL")]
         elif token.token_type == TokenType.L_BRACE:
             tokens[position : position + 4] = _without_braces(tokens[position : position + 4])
         elif [each.text.upper() for each in tokens[position : position + 3]] == ["NEXT", "VALUE", "FOR"]:
