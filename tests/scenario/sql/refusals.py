@@ -26,6 +26,7 @@ REFUSED: dict[str, tuple[Refusal, ...]] = {
     "expressions": (
         Refusal("VERSION", "delete from t where v = (select version())"),
         Refusal("COMPRESS", "insert into t (id, v) values (1, compress('a'))"),
+        Refusal("_tidb_rowid", "delete from x where _tidb_rowid = 1", "create table x (a int)"),
         Refusal("the variable @@version", "update t set v = @@version"),
         Refusal(
             "SET_VAR(sql_mode) in a hint",

@@ -238,6 +238,30 @@ def test_statements_select_from_views() -> None:
     assert rows_of(script) == [(b"1", b"5"), (b"2", b"0"), (b"12", None)]
 
 
+@pytest.mark.parametrize(
+    "view",
+    [
+        "create view v as select * from u",
+        "create view v as select u.* from u",
+        "create view v as select * from (select * from u) x",
+        "create view v as with x as (select * from test.u) select * from x",
+        "create view v as select * from u union all select * from u where a > 9",
+    ],
+)
+def test_a_view_has_the_columns_that_its_tables_had(view: str) -> None:
+    script = f"create table u (a int, b int); insert into u values (1, 2); {view}; create table t (x int, y int);"
+    changed = "alter table u add c int first, drop b; alter table u add b int; insert into t select * from v"
+    assert rows_of(f"{script} {changed}") == [(b"1", None)]
+    gone = "drop table u; create table u (c int, d int); insert into t select * from v"
+    with pytest.raises(ScenarioError, match=r"View 'test.v' references invalid"):
+        history_of(f"{script} {gone}")
+
+
+def test_a_sequence_may_have_an_engine() -> None:
+    script = "create sequence s start 3 ENGINE=InnoDB comment 'x'; create table t (id int default nextval(s));"
+    assert rows_of(f"{script} insert into t values ()") == [(b"3",)]
+
+
 def test_a_view_of_a_column_that_does_not_exist() -> None:
     with pytest.raises(ScenarioError, match="Unknown column 'nope'"):
         history_of("create table t (id int primary key); create view w as select nope from t")

@@ -69,6 +69,7 @@ from ticdc_producer.model.values.sql_value import SQLMode
         ("extract(minute_second from '10:30:05')", "3005"),
         ("extract(hour_microsecond from time'-10:30:05.5')", "-103005500000"),
         ("extract(quarter from '2003-12-02')", "4"),
+        ("extract(week from '2003-12-02')", "48"),
         ("unix_timestamp('2015-11-13 10:20:19')", "1447410019"),
         ("unix_timestamp('2015-11-13 10:20:19.012')", "1447410019.012"),
         ("unix_timestamp('1969-01-01')", "0"),
@@ -218,3 +219,9 @@ def test_inexact_results_are_rejected(text: str) -> None:
 def test_unknown_units_and_fractions_are_errors(text: str) -> None:
     with pytest.raises(ScenarioError):
         value_of(text)
+
+
+@pytest.mark.parametrize(("text", "week"), [("0000-00-00", "0"), ("2020-00-05", "0"), ("2020-02-31", "9")])
+def test_extract_has_a_week_for_every_date_that_is_stored(text: str, week: str) -> None:
+    mode = SQLMode(strict=False, zero_dates=True, zero_in_date=True, invalid_dates=True)
+    assert result_text(f"extract(week from cast('{text}' as datetime))", mode) == week

@@ -188,6 +188,13 @@ def test_a_cache_of_one_id_has_no_ranges() -> None:
     ]
 
 
+def test_rows_of_a_table_with_a_cache_of_one_id_take_none_of_its_ids() -> None:
+    table = "create table t (a int, id int auto_increment, key (id)) auto_id_cache = 1;"
+    script = f"{table} insert into t (a) values (1), (1); insert into t values (1, null), (1, 10);"
+    rows = rows_of(f"{script} insert into t (a) values (1), (1); insert into t (a) values (1)")
+    assert [row[1] for row in rows] == [b"1", b"2", b"3", b"10", b"11", b"12", b"13"]
+
+
 def test_ids_before_and_after_the_first_range() -> None:
     table = "create table t (id int auto_increment primary key); insert into t values (29998); delete from t;"
     seven = "insert into t values (null), (null), (null)"

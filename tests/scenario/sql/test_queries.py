@@ -307,3 +307,40 @@ def test_any_and_all_compare_with_the_extreme_under_the_collation_of_the_subquer
 ) -> None:
     binary = "(select cast('k' as char(9)) collate utf8mb4_bin w) c"
     assert rows(f"select ({condition}), null, null from {binary}") == [f"{outcome},-,-"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("at = 20230809", "1"),
+        ("20230809 <= at", "1,2"),
+        ("at between 20230809 and 20230810", "1"),
+        ("at in (20230809)", "1"),
+        ("date_add(at, interval 1 day) = 20230810000000", "1"),
+        # Numbers where the number is no constant, or no date: 20230809000000 is larger than 20230809.
+        ("at = n", "-"),
+        ("at < 20231310", "-"),
+        ("cast('2023-08-09' as datetime) = 20230809", "-"),
+    ],
+)
+def test_a_constant_number_is_a_time_where_a_time_is_compared(condition: str, expected: str) -> None:
+    script = (
+        "create table t (id int primary key, at datetime, n bigint); create table r (ids varchar(20));"
+        "insert into t values (1, '2023-08-09', 20230809), (2, '2023-08-11 10:00:00', 20230811);"
+        f"insert into r select ifnull(group_concat(id), '-') from t where {condition}"
+    )
+    assert rows_of(script, "r") == [(expected.encode(),)]
+
+
+def test_a_limit_is_at_most_a_bigint() -> None:
+    assert rows("(p) select 1 limit 18446744073709551615") == ["1,-,-"]
+    with pytest.raises(ScenarioError, match="does not parse"):
+        rows("(p) select 1 limit 18446744073709551616")
+
+
+def test_backslash_and_n_is_null() -> None:
+    assert rows(r"values (\N, 'N', '\N')") == ["-,N,N"]
+
+
+def test_a_variable_is_assigned_next_to_a_comparison() -> None:
+    assert rows("(p, q) select id, @n from a where g = @n := 1 + 1") == ["3,2,-"]

@@ -15,7 +15,10 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted
+from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext
+from ticdc_producer.scenario.sql.query.plan import QueryPlan
+from ticdc_producer.scenario.sql.query.select import SelectPlan
 from ticdc_producer.scenario.sql.restore.view_query import stored_query
 from ticdc_producer.scenario.sql.session.session_settings import SessionValues
 from ticdc_producer.scenario.sql.store.cluster import TiDBCluster
@@ -44,8 +47,7 @@ def create_view(node: CreateView, context: DDLContext) -> None:
         columns=view_columns(node.columns, query.text, query.line, context.cluster, context.database),
         is_view=True,
     )
-    stored = _stored_query(query, database.name, context)
-    selected = _checked_query(query.text if stored is None else stored, query.line, context)
+    selected = _checked_query(query.text, query.line, context)
     database.views[name.lower()] = view = context.cluster.new_version(view)
     database.view_queries.pop(name.lower(), None)
     if selected is not None:
@@ -58,30 +60,24 @@ def _replaced_query(query: SourceText, schema: str, context: DDLContext) -> str:
 
     :param schema: the database of the view.
     """
-    statement, stored = query.statement, _stored_query(query, schema, context)
-    if context.cluster.profile != "new" or stored is None:
+    cluster, statement = context.cluster, query.statement
+    if cluster.profile != "new":
         return ""
-    first, last = statement.tokens[query.start], statement.tokens[query.end - 1]
-    return f"{statement.text[: first.start]}{stored}{statement.text[last.end + 1 :]}"
-
-
-def _stored_query(query: SourceText, schema: str, context: DDLContext) -> str | None:
-    """Return the query as TiDB stores it, with columns in place of each ``*``; None if that is unknown.
-
-    :param schema: the database of the view.
-    """
-    cluster = context.cluster
 
     def columns(schema: str, name: str) -> list[str] | None:
         known = cluster.databases.get(schema.lower())
         table = None if known is None else known.tables.get(name.lower())
         return None if table is None else [column.name for column in table.info.columns if not column.hidden]
 
-    return stored_query(query, context.database, schema, columns)
+    stored = stored_query(query, context.database, schema, columns)
+    if stored is None:
+        return ""
+    first, last = statement.tokens[query.start], statement.tokens[query.end - 1]
+    return f"{statement.text[: first.start]}{stored}{statement.text[last.end + 1 :]}"
 
 
 def _checked_query(text: str, line: int, context: DDLContext) -> exp.Expr | None:
-    """Return the query of a view, after a check; None if this tool cannot run it."""
+    """Return the query of a view, after a check, with columns in place of ``*``; None if it cannot run here."""
     try:
         _, tree = parse_dml(text, line)
     except ScenarioError:
@@ -96,10 +92,20 @@ def _checked_query(text: str, line: int, context: DDLContext) -> exp.Expr | None
 
     try:
         find = context.cluster.table  # the tables of the query have their databases
-        StatementContext(context.mode, find, SessionValues(), find_view=find_view).plan(tree, None)
+        _ViewContext(context.mode, find, SessionValues(), find_view=find_view).plan(tree, None)
     except UnsupportedSQL:
         return None
     return tree
+
+
+class _ViewContext(StatementContext):
+    """Plans the query of a view, and unfolds each ``*`` of it."""
+
+    def _planned(self, node: exp.Expr, outer: Scope | None) -> QueryPlan:
+        plan = super()._planned(node, outer)
+        if isinstance(plan, SelectPlan):
+            plan.unfold()
+        return plan
 
 
 def drop_views(node: DropObjects, context: DDLContext) -> None:

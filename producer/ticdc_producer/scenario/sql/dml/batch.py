@@ -16,6 +16,7 @@ from ticdc_producer.model.values.sql_value import Member, SQLValue
 from ticdc_producer.scenario.sql.dml.parsed_statement import ParsedStatement
 from ticdc_producer.scenario.sql.expression.literal import literal_text
 from ticdc_producer.scenario.sql.expression.ordering import null_order
+from ticdc_producer.scenario.sql.expression.scope import ROW_ID
 from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.text.clause import named_table
 from ticdc_producer.scenario.sql.text.cursor import Cursor
@@ -71,8 +72,8 @@ class DividedDML:
                 )
                 raise ScenarioError(what)
             name = table.columns[key.offsets[0]].name
-        if not name or (name.lower() == "_tidb_rowid" and key is None):
-            raise UnsupportedSQL("BATCH by _tidb_rowid is not supported")
+        if not name or (name.lower() == ROW_ID and key is None):
+            raise UnsupportedSQL(f"BATCH by {ROW_ID} is not supported")
         if all(column.name.lower() != name.lower() for column in table.columns):
             raise ScenarioError(f"shard column {name} not found", column=name)
         firsts = {table.columns[index.offsets[0]].name.lower() for index in table.indexes}

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from ticdc_producer.scenario.sql.functions.session import SessionState
 
 
+ROW_ID = "_tidb_rowid"
+"""The hidden column of a table without a clustered primary key."""
+
+
 class Context(Protocol):
     """The values outside of the row that expressions can use: other tables and the session's values."""
 
@@ -186,6 +190,8 @@ class Scope:
         if not self._is_named(table, database):
             qualifier = f"{database}.{table}" if database else table
             return ScenarioError(f"Unknown table {qualifier!r} in {qualifier}.{name}", column=name)
+        if name.lower() == ROW_ID and info.clustered_key is None:
+            return UnsupportedSQL(f"{ROW_ID} is not supported", column=name)
         hint = nearest(name, [info.columns[offset].name for offset in info.visible_offsets.values()])
         return ScenarioError(f"Unknown column {name!r} in table {info.name!r}", column=name, hint=hint)
 

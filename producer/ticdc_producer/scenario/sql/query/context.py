@@ -105,7 +105,7 @@ class StatementContext:
 
     def _planned(self, node: exp.Expr, outer: Scope | None) -> QueryPlan:
         with_ = node.args.get("with_")
-        inner = self if with_ is None else StatementContext(self.mode, self.find, self.values, with_, self)
+        inner = self if with_ is None else type(self)(self.mode, self.find, self.values, with_, self)
         if isinstance(node, exp.Select):
             return SelectPlan(node, outer, inner, lambda source: inner.source(source, outer), self.mode)
         if isinstance(node, exp.Values):
@@ -156,7 +156,7 @@ class StatementContext:
             what = f"View '{info.schema}.{info.name}' references invalid table(s) or column(s) or function(s)"
             raise ScenarioError(what, value=info.name, hint=error.what) from error
         if len(names) != len(plan.fields):
-            raise UnsupportedSQL(f"the view {info.name!r}, whose * has other columns now, is not supported")
+            raise UnsupportedSQL(f"the view {info.name!r} is not supported: it has other columns now")
         return _RenamedPlan(plan, names)
 
     def check(self, node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:

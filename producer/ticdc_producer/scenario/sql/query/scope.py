@@ -9,15 +9,15 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from ticdc_producer.errors import ScenarioError
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.values.sql_value import SQLValue
 from ticdc_producer.scenario.sql.expression.collation import collation_of
 from ticdc_producer.scenario.sql.expression.eval_type import ExpressionType
 from ticdc_producer.scenario.sql.expression.evaluate import evaluate, type_of
 from ticdc_producer.scenario.sql.expression.function_call import column_name
-from ticdc_producer.scenario.sql.expression.scope import Scope
-from ticdc_producer.scenario.sql.query.source import Field, Source, SourceRow
+from ticdc_producer.scenario.sql.expression.scope import ROW_ID, Scope
+from ticdc_producer.scenario.sql.query.source import Field, Source, SourceRow, TableSource
 
 Combination: TypeAlias = tuple[SourceRow | None, ...]
 """One row of each source; None for a source that is not joined yet, or that an outer join fills with NULL."""
@@ -87,12 +87,16 @@ class Names:
         """Return the error for a name that no source has."""
         if table and not self.columns_of(table, database):
             qualifier = f"{database}.{table}" if database else table
-            tables = [self.sources[number].name for number in self.numbers]
+            names = [self.sources[number].name for number in self.numbers]
             what = f"Unknown table {qualifier!r} in {qualifier}.{name}"
-            return ScenarioError(what, column=name, hint=nearest(table, tables) if tables else "")
+            return ScenarioError(what, column=name, hint=nearest(table, names) if names else "")
         visible = self.columns_of(table, database) if table else self.columns
         if not visible:
             return ScenarioError(f"Column {name!r} cannot be used here", column=name)
+        sources = [self.sources[number] for number, _ in visible]
+        tables = [source.table for source in sources if isinstance(source, TableSource)]
+        if name.lower() == ROW_ID and any(table.has_hidden_id for table in tables):
+            return UnsupportedSQL(f"{ROW_ID} is not supported", column=name)
         hint = nearest(name, [self.field(position).name for position in visible])
         where = table or ", ".join(self.sources[number].name for number in self.numbers)
         return ScenarioError(f"Unknown column {name!r} in {where}", column=name, hint=hint)

@@ -27,7 +27,7 @@ from ticdc_producer.scenario.sql.query.grouping import (
 )
 from ticdc_producer.scenario.sql.query.join import JoinPlan
 from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, limited
-from ticdc_producer.scenario.sql.query.scope import Combination, QueryScope
+from ticdc_producer.scenario.sql.query.scope import Combination, Position, QueryScope
 from ticdc_producer.scenario.sql.query.source import Field, Source
 from ticdc_producer.scenario.sql.query.window import Windows
 from ticdc_producer.scenario.sql.text.clause import refuse_other_clauses
@@ -111,13 +111,30 @@ class SelectPlan(QueryPlan):
         if not node.is_star:
             yield node.alias_or_name, node.unalias()
             return
-        names, table = self.scope.names, node.text("table")
-        positions = names.columns_of(table, node.text("db")) if table else names.columns
+        names = self.scope.names
+        for position in self._positions(node):
+            yield names.field(position).name, names.expression(position)
+
+    def _positions(self, star: exp.Expr) -> Sequence[Position]:
+        names, table = self.scope.names, star.text("table")
+        positions = names.columns_of(table, star.text("db")) if table else names.columns
         if not positions and table:
             raise ScenarioError(f"Unknown table {table!r}", value=table)
         if not positions:
             raise ScenarioError("No tables used")
-        yield from ((names.field(position).name, names.expression(position)) for position in positions)
+        return positions
+
+    def unfold(self) -> None:
+        """Write the columns in place of each ``*`` into the tree. Source: tidb ``unfoldWildStar``."""
+        items: list[exp.Expr] = []
+        for item in self._tree.expressions:
+            items += map(self._named, self._positions(item)) if item.is_star else [item]
+        self._tree.set("expressions", items)
+
+    def _named(self, position: Position) -> exp.Column:
+        source = self.scope.names.sources[position[0]]
+        parts = (self.scope.names.field(position).name, source.name, source.schema)
+        return exp.column(*(exp.to_identifier(part or None, quoted=True) for part in parts))
 
     def _roll_up(self) -> None:
         """Replace the expressions of GROUP BY … WITH ROLLUP, which are NULL in some groups."""
