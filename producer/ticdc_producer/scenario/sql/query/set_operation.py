@@ -6,6 +6,7 @@ Rules: tidb ``pkg/planner/core/logical_plan_builder.go`` (``buildSetOpr``): INTE
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from functools import reduce
 
@@ -16,7 +17,7 @@ from ticdc_producer.model.values.number_text import EXACT
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.arithmetic import scale_of
 from ticdc_producer.scenario.sql.expression.collation import collation_of, merged_collation
-from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
+from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, compare
 from ticdc_producer.scenario.sql.expression.eval_type import (
     OF_INTEGER,
     WHOLE,
@@ -30,7 +31,7 @@ from ticdc_producer.scenario.sql.expression.eval_type import (
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.expression.ordering import SortKey, sort_rows
 from ticdc_producer.scenario.sql.expression.scope import Context, Scope
-from ticdc_producer.scenario.sql.query.equality import distinct_key
+from ticdc_producer.scenario.sql.query.equality import ValueIndex, distinct_key
 from ticdc_producer.scenario.sql.query.grouping import by_position
 from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, check_column_counts, limited
 from ticdc_producer.scenario.sql.query.scope import Names, QueryScope
@@ -64,13 +65,9 @@ class SetPlan(QueryPlan):
         self._operands = [plan(operand, outer) for operand in self._flattened(tree)]
         check_column_counts([len(operand.fields) for operand in self._operands])
         self.correlated = any(operand.correlated for operand in self._operands)
-        first = self._operands[0].fields
-        self.fields = [
-            Field(field.name, self._collation(number), self._type(number))
-            for number, field in enumerate(first)
-        ]
+        self.fields = self._combined([[] for _ in self._operands]).fields
         source = QuerySource("", self.fields, lambda _: [], changes=False)
-        positions = tuple((0, offset) for offset in range(len(first)))
+        positions = tuple((0, offset) for offset in range(len(self.fields)))
         self._names = Names([source], (0,), positions)
         self._scope = QueryScope(mode, context=context, names=self._names, combination=(None,))
         self._keys = self._sort_keys()
@@ -88,20 +85,6 @@ class SetPlan(QueryPlan):
             raise UnsupportedSQL(f"{name} ALL is not supported")
         self._operators.append(name if distinct else "UNION ALL")
         return [*operands, tree.expression]
-
-    def _collation(self, number: int) -> str:
-        return reduce(merged_collation, (operand.fields[number].collation for operand in self._operands))
-
-    def _type(self, number: int) -> ExpressionType:
-        types = [operand.fields[number].type for operand in self._operands]
-        digits = merged_digits(
-            ExpressionType(kind, OF_INTEGER if digits is None and kind in WHOLE else digits)
-            for kind, digits in types
-            if kind is not EvalType.NULL
-        )
-        if digits is not None and any(each.kind in WHOLE for each in types):
-            digits = Digits(max(digits.whole, OF_INTEGER.whole - digits.decimals), digits.decimals)
-        return ExpressionType(merged_type(types).kind, digits)
 
     def _sort_keys(self) -> list[SortKey[QueryRow]]:
         order = self._tree.args.get("order")
@@ -122,54 +105,121 @@ class SetPlan(QueryPlan):
         return value
 
     def _run(self, outer: Scope | None) -> list[QueryRow]:
-        results = [operand.rows(outer) for operand in self._operands]
-        if len(results) > 1:
-            results = self._with_shared_types(results)
-        rows = self._combined(results)
-        return limited(sort_rows(rows, self._keys, self._mode), self._tree)
+        combined = self._combined([operand.rows(outer) for operand in self._operands])
+        return limited(sort_rows(combined.rows, self._keys, self._mode), self._tree)
 
-    def _with_shared_types(self, results: list[list[QueryRow]]) -> list[list[QueryRow]]:
-        """Convert the values of each column to the merged type of its expressions."""
-        scales = [_shared_scale(results, number, field) for number, field in enumerate(self.fields)]
-        converted_results = []
-        for rows, operand in zip(results, self._operands, strict=True):
-            columns = list(zip(operand.fields, self.fields, scales, strict=True))
-            converted_results.append(
-                [
-                    [_as_type(value, *column, self._mode) for value, column in zip(row, columns, strict=True)]
-                    for row in rows
-                ]
-            )
-        return converted_results
+    def _combined(self, results: list[list[QueryRow]]) -> _Result:
+        """Combine the rows of the operands: INTERSECT first, then the others from left to right.
 
-    def _combined(self, results: list[list[QueryRow]]) -> list[QueryRow]:
-        operands, operators = [results[0]], []
-        for name, rows in zip(self._operators, results[1:], strict=True):
+        Those of UNION get a shared type; INTERSECT and EXCEPT leave the one of their left side. Source: tidb
+        ``buildIntersect``, ``buildExcept``.
+        """
+        operands = [_Result(plan.fields, rows) for plan, rows in zip(self._operands, results, strict=True)]
+        parts, operators = [operands[0]], []
+        for name, operand in zip(self._operators, operands[1:], strict=True):
             if name == "INTERSECT":
-                common_keys = {self._key(row) for row in rows}
-                operands[-1] = [row for row in self._distinct(operands[-1]) if self._key(row) in common_keys]
+                parts[-1] = parts[-1].matching(operand, self._mode, found=True)
             else:
-                operands.append(rows)
+                parts.append(operand)
                 operators.append(name)
-        combined = operands[0]
-        for name, rows in zip(operators, operands[1:], strict=True):
+        united, distinct = parts[:1], []
+        for name, part in zip(operators, parts[1:], strict=True):
             if name == "EXCEPT":
-                excluded_keys = {self._key(row) for row in rows}
-                combined = [row for row in self._distinct(combined) if self._key(row) not in excluded_keys]
+                united = [_united(united, distinct, self._mode).matching(part, self._mode, found=False)]
+                distinct = []
             else:
-                combined = [*combined, *rows]
-                combined = self._distinct(combined) if name == "UNION" else combined
-        return combined
+                united.append(part)
+                distinct.append(name == "UNION")
+        return _united(united, distinct, self._mode)
 
-    def _distinct(self, rows: list[QueryRow]) -> list[QueryRow]:
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """The columns and rows of a query, or of several that are combined."""
+
+    fields: Sequence[Field]
+    rows: list[QueryRow]
+
+    def distinct(self) -> _Result:
         rows_by_key: dict[object, QueryRow] = {}
-        for row in rows:
+        for row in self.rows:
             rows_by_key.setdefault(self._key(row), row)
-        return list(rows_by_key.values())
+        return _Result(self.fields, list(rows_by_key.values()))
 
     def _key(self, row: QueryRow) -> object:
         pairs = zip(row, self.fields, strict=True)
         return tuple(distinct_key(value, field.collation or DEFAULT_COLLATION) for value, field in pairs)
+
+    def matching(self, other: _Result, mode: SQLMode, *, found: bool) -> _Result:
+        """Return the different rows that are, or are not, among others. NULL equals NULL here.
+
+        Source: tidb ``buildSemiJoinForSetOperator``.
+        """
+        collations = [
+            merged_collation(own.collation, field.collation) or DEFAULT_COLLATION
+            for own, field in zip(self.fields, other.fields, strict=True)
+        ]
+        index = ValueIndex([row[0] for row in other.rows], collations[0])
+        nulls = [row for row in other.rows if row[0] is None]
+
+        def equals(row: QueryRow, candidate: QueryRow) -> bool:
+            return all(
+                left is right is None or compare(left, right, collation, mode) == 0
+                for left, right, collation in zip(row, candidate, collations, strict=True)
+            )
+
+        def is_among(row: QueryRow) -> bool:
+            rows = nulls if row[0] is None else [other.rows[position] for position in index.candidates(row[0])]
+            return any(equals(row, candidate) for candidate in rows)
+
+        return _Result(self.fields, [row for row in self.distinct().rows if is_among(row) is found])
+
+
+def _united(parts: Sequence[_Result], distinct: Sequence[bool], mode: SQLMode) -> _Result:
+    """Return the rows of a UNION.
+
+    :param distinct: whether each part after the first is added by UNION, not by UNION ALL.
+    """
+    columns = [[part.fields[number] for part in parts] for number in range(len(parts[0].fields))]
+    fields = [
+        Field(column[0].name, reduce(merged_collation, (each.collation for each in column)), _shared_type(column))
+        for column in columns
+    ]
+    results = _with_shared_types(parts, fields, mode) if len(parts) > 1 else [part.rows for part in parts]
+    united = _Result(fields, results[0])
+    for is_distinct, rows in zip(distinct, results[1:], strict=True):
+        united = _Result(fields, [*united.rows, *rows])
+        united = united.distinct() if is_distinct else united
+    return united
+
+
+def _shared_type(column: Sequence[Field]) -> ExpressionType:
+    types = [field.type for field in column]
+    digits = merged_digits(
+        ExpressionType(kind, OF_INTEGER if digits is None and kind in WHOLE else digits)
+        for kind, digits in types
+        if kind is not EvalType.NULL
+    )
+    if digits is not None and any(each.kind in WHOLE for each in types):
+        digits = Digits(max(digits.whole, OF_INTEGER.whole - digits.decimals), digits.decimals)
+    return ExpressionType(merged_type(types).kind, digits)
+
+
+def _with_shared_types(
+    parts: Sequence[_Result], fields: Sequence[Field], mode: SQLMode
+) -> list[list[QueryRow]]:
+    """Convert the values of each column to the merged type of its expressions."""
+    scales = [_shared_scale([part.rows for part in parts], *column) for column in enumerate(fields)]
+    converted_results = []
+    for part in parts:
+        columns = list(zip(part.fields, fields, scales, strict=True))
+        converted_results.append(
+            [
+                [_as_type(value, *column, mode) for value, column in zip(row, columns, strict=True)]
+                for row in part.rows
+            ]
+        )
+    return converted_results
 
 
 def _shared_scale(results: Sequence[Sequence[QueryRow]], column: int, field: Field) -> int:
