@@ -309,7 +309,9 @@ def test_insert_ignore_does_not_see_the_parents_that_it_inserts() -> None:
     assert rows(session, "n") == [(b"1", None), (b"3", b"1")]
 
 
-GENERATED = "create table g (a int, v int as (a + 1), s int as (a + 2) stored, b int, key (v), key (s), key (b));"
+GENERATED = (
+    "create table g (a int, v int as (a + 1), s int as (a + 2) stored, b int, key (v), key (s), key (b));"
+)
 
 
 @pytest.mark.parametrize(
@@ -334,8 +336,14 @@ GENERATED = "create table g (a int, v int as (a + 1), s int as (a + 2) stored, b
             "create table x (a int, foreign key (a) references g (b)) partition by hash (a) partitions 2",
             "in conjunction with partitioning",
         ),
-        ("set foreign_key_checks = 0; create table x (a bigint, foreign key (a) references g (b))", "incompat"),
-        ("set foreign_key_checks = 0; create table x (a int, foreign key (a) references g (a))", "Missing index"),
+        (
+            "set foreign_key_checks = 0; create table x (a bigint, foreign key (a) references g (b))",
+            "incompat",
+        ),
+        (
+            "set foreign_key_checks = 0; create table x (a int, foreign key (a) references g (a))",
+            "Missing index",
+        ),
     ],
 )
 def test_tables_that_tidb_gives_no_foreign_key(definition: str, message: str) -> None:

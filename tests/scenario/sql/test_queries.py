@@ -362,11 +362,43 @@ TYPED = (
         ("select * from v intersect select * from i", ["1,1", "2,2", "-,-"]),
         ("select * from i except select * from v intersect select * from d", ["1,1", "2,2", "3,3", "-,-"]),
         ("select * from i union all select * from v except select * from d", ["1,1", "2,2", "-,-", "-,3"]),
-        ("select * from i where a = 1 except select 1, 2 union select * from d", ["1,1.0000", "2,2.1000", "3,3.0000"]),
+        (
+            "select * from i where a = 1 except select 1, 2 union select * from d",
+            ["1,1.0000", "2,2.1000", "3,3.0000"],
+        ),
     ],
 )
 def test_intersect_and_except_compare_other_types_and_leave_those_of_their_left_side(
     query: str, expected: list[str]
 ) -> None:
     found = rows_of(f"{TYPED} insert into t (a, b) select * from ({query}) q")
-    assert [",".join("-" if value is None else value.decode() for value in row[1:]) for row in found] == expected
+    assert [
+        ",".join("-" if value is None else value.decode() for value in row[1:]) for row in found
+    ] == expected
+
+
+@pytest.mark.parametrize(
+    ("condition", "selected"),
+    [
+        ("row(id, g) = (2, 1)", "2"),
+        ("row(id, g) in (row(1, 1), (3, 2))", "1,3"),
+        ("(id, g) in (select 3, 2)", "3"),
+        ("row(g, id) > (select 1, 1)", "2,3"),
+    ],
+)
+def test_a_row_may_be_written_with_its_word(condition: str, selected: str) -> None:
+    assert rows(f"(p) select group_concat(id order by id) from a where {condition}") == [f"{selected},-,-"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select (1, 2) from a where false",
+        "select row(1, 2) from a where false",
+        "select id from a where false order by (1, 2)",
+        "select id from a where (1, 2) and false",
+    ],
+)
+def test_a_row_is_only_compared(query: str) -> None:
+    with pytest.raises(ScenarioError, match="should contain 1 column"):
+        rows(f"(p) {query}")

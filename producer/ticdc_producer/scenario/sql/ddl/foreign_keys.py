@@ -60,7 +60,7 @@ def check_children(context: DDLContext, parent: Table) -> None:
 
 
 def _check_parent(reference: ResolvedForeignKey, parent: Table) -> None:
-    """Check the tables of a foreign key, and the referenced columns. Source: tidb ``checkTableForeignKey``."""
+    """Check both tables of a foreign key. Source: tidb ``checkTableForeignKey``."""
     key = reference.key
     if parent.temporary:
         raise no_foreign_keys()
@@ -100,9 +100,10 @@ def _check_generated(child: TableInfo, key: ForeignKeyInfo) -> None:
             if changing:
                 what = f"Cannot define foreign key with ON {changing[0]} clause on a generated column."
                 raise ScenarioError(what, line=key.line, column=name)
-        elif {key.on_update, key.on_delete} & {*CASCADING_RULES}:
-            if any(column.generated == "stored" for column in dependent_columns(child, name)):
-                raise ScenarioError("Cannot add foreign key constraint", line=key.line, column=name)
+        elif {key.on_update, key.on_delete} & {*CASCADING_RULES} and any(
+            column.generated == "stored" for column in dependent_columns(child, name)
+        ):
+            raise ScenarioError("Cannot add foreign key constraint", line=key.line, column=name)
 
 
 def _check_types(reference: ResolvedForeignKey, parent: TableInfo) -> None:

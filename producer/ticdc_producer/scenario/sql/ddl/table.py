@@ -9,8 +9,8 @@ from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.table import PartitionInfo, TableInfo
 from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted
 from ticdc_producer.scenario.sql.ddl.foreign_keys import (
-    check_dropped,
     check_children,
+    check_dropped,
     check_new,
     check_truncated,
     update_parent_name,

@@ -77,7 +77,7 @@ def _replaced_query(query: SourceText, schema: str, context: DDLContext) -> str:
 
 
 def _checked_query(text: str, line: int, context: DDLContext) -> exp.Expr | None:
-    """Return the query of a view, after a check, with columns in place of ``*``; None if it cannot run here."""
+    """Return the checked query of a view, with columns in place of ``*``; None if this tool cannot run it."""
     try:
         _, tree = parse_dml(text, line)
     except ScenarioError:

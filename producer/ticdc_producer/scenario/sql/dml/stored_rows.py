@@ -169,7 +169,9 @@ def new_row(table: Table, values: Sequence[Value], context: StatementContext) ->
     if not table.has_hidden_id:
         return table.make_row(values)
     ids = table.ids
-    return table.make_row(values, ids.take_sharded(context.values.shard) if ids.shard_bits else ids.take_row_id())
+    return table.make_row(
+        values, ids.take_sharded(context.values.shard) if ids.shard_bits else ids.take_row_id()
+    )
 
 
 def check_not_null(table: TableInfo, values: Sequence[Value]) -> None:
@@ -207,5 +209,7 @@ def update_row(
         return None
     new = table.make_row(scope.row, row.row_id)
     if new.table_id != row.table_id and table.has_hidden_id:
-        new = table.make_row(scope.row, table.ids.take_row_id())  # hidden row ids do not move between partitions
+        new = table.make_row(
+            scope.row, table.ids.take_row_id()
+        )  # hidden row ids do not move between partitions
     return new if transaction.update(table, row, new) else None

@@ -28,6 +28,7 @@ from ticdc_producer.scenario.sql.query.subquery import Subqueries
 from ticdc_producer.scenario.sql.session.session_settings import SessionValues
 from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.scenario.sql.text.clause import named_table, partition_names, refuse_other_clauses
+from ticdc_producer.scenario.sql.text.dialect import ROW
 
 View: TypeAlias = tuple[TableInfo, exp.Expr]
 """A view and its query."""
@@ -226,7 +227,9 @@ def row_items(row: exp.Expr) -> list[exp.Expr]:
     if not isinstance(row, exp.Tuple):
         return [row.this if isinstance(row, exp.Paren) else row]
     first = row.expressions[0] if len(row.expressions) == 1 else None
-    if isinstance(first, exp.Anonymous) and str(first.this).upper() == "ROW":
+    if first is not None and (
+        ROW in first.meta or (isinstance(first, exp.Anonymous) and first.name.upper() == ROW)
+    ):
         raise unknown_rows()
     return row.expressions
 

@@ -169,7 +169,9 @@ class _Result:
             )
 
         def is_among(row: QueryRow) -> bool:
-            rows = nulls if row[0] is None else [other.rows[position] for position in index.candidates(row[0])]
+            rows = (
+                nulls if row[0] is None else [other.rows[position] for position in index.candidates(row[0])]
+            )
             return any(equals(row, candidate) for candidate in rows)
 
         return _Result(self.fields, [row for row in self.distinct().rows if is_among(row) is found])
@@ -182,7 +184,11 @@ def _united(parts: Sequence[_Result], distinct: Sequence[bool], mode: SQLMode) -
     """
     columns = [[part.fields[number] for part in parts] for number in range(len(parts[0].fields))]
     fields = [
-        Field(column[0].name, reduce(merged_collation, (each.collation for each in column)), _shared_type(column))
+        Field(
+            column[0].name,
+            reduce(merged_collation, (each.collation for each in column)),
+            _shared_type(column),
+        )
         for column in columns
     ]
     results = _with_shared_types(parts, fields, mode) if len(parts) > 1 else [part.rows for part in parts]

@@ -20,6 +20,10 @@ _LONG = 8
 """Number of rows from which IN uses an index of the values."""
 
 
+def _one_column() -> ScenarioError:
+    return ScenarioError("Operand should contain 1 column(s)")
+
+
 class Subqueries:
     """The evaluation of nodes with subqueries, and of comparisons of rows.
 
@@ -40,6 +44,8 @@ class Subqueries:
             self._plan(node.this, scope)
             return ()
         if isinstance(node, exp.Tuple):
+            if type(node.parent) not in (*ACCEPTED_ORDERS, exp.NullSafeEQ, exp.In):
+                raise _one_column()
             return node.expressions
         columns = 1
         compared = node.parent
@@ -64,7 +70,7 @@ class Subqueries:
         if type(node) in ACCEPTED_ORDERS or isinstance(node, exp.NullSafeEQ):
             return self._row_comparison(node, scope)
         if isinstance(node, exp.Tuple):
-            raise ScenarioError("Operand should contain 1 column(s)")
+            raise _one_column()
         row = self._single_row(node, scope)
         return None if row is None else row[0]
 

@@ -18,6 +18,7 @@ from ticdc_producer.scenario.sql.text.spelling import CONCATENATION, HIGH_NOT
 
 __all__ = [
     "COMMA",
+    "ROW",
     "WITHOUT_BRACKETS",
     "TiDB",
     "TiDBWords",
@@ -35,12 +36,19 @@ WITHOUT_BRACKETS = (
 """Functions that may be called without brackets."""
 _COMPARISONS = frozenset(
     {
-        TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE,
+        TokenType.EQ,
+        TokenType.NEQ,
+        TokenType.LT,
+        TokenType.LTE,
+        TokenType.GT,
+        TokenType.GTE,
         TokenType.NULLSAFE_EQ,
     }  # fmt: skip
 )
 COMMA = "COMMA"
 """Kind of a join that is written as a comma."""
+ROW = "ROW"
+"""Mark of a row of several values that is written with this word."""
 
 
 def _call_without_brackets(parser: Any) -> exp.Expr:
@@ -58,6 +66,15 @@ def _call_of_sequence(name: str, arguments: list[exp.Expr]) -> exp.Expr:
     return exp.Anonymous(this=name, expressions=[first, *others] if arguments else [])
 
 
+def _row(parts: list[exp.Expr]) -> exp.Expr:
+    """Return ``ROW(a, b)``, which is ``(a, b)`` but in VALUES."""
+    if len(parts) < 2:
+        return exp.Anonymous(this=ROW, expressions=parts)
+    row = exp.Tuple(expressions=parts)
+    row.meta[ROW] = True
+    return row
+
+
 class TiDB(MySQL):
     """MySQL without sqlglot's extensions for other dialects."""
 
@@ -72,7 +89,8 @@ class TiDB(MySQL):
     class Parser(MySQLParser):
         # Every function remains a call by the name that the user wrote; our own table implements it.
         FUNCTIONS: ClassVar[dict[str, Callable[..., exp.Expr]]] = {
-            name: partial(_call_of_sequence, name) for name in ("LASTVAL", "NEXTVAL", "SETVAL")
+            **{name: partial(_call_of_sequence, name) for name in ("LASTVAL", "NEXTVAL", "SETVAL")},
+            ROW: _row,
         }
         LAMBDAS: ClassVar[dict[TokenType, Callable[..., exp.Expr]]] = {}  # -> is a JSON path
         # Standard SQL has other arguments of these.
