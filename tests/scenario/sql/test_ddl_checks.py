@@ -49,8 +49,7 @@ REFUSED = [
     ("create table t (a int, unique key (a) clustered)", "only supported for primary key"),
     ("create table t (a int, key (a) nonclustered)", "only supported for primary key"),
     (
-        "create table t (a varchar(9), unique (a(5))) partition by range columns (a)"
-        " (partition p values less than ('m'))",
+        "create table t (a varchar(9), unique (a(5))) partition by key (a) partitions 2",
         "must include all columns",
     ),
     (

@@ -249,9 +249,8 @@ def test_statements_select_from_views() -> None:
     ],
 )
 def test_a_view_has_the_columns_that_its_tables_had(view: str) -> None:
-    script = (
-        f"create table u (a int, b int); insert into u values (1, 2); {view}; create table t (x int, y int);"
-    )
+    script = "create table u (a int, b int); insert into u values (1, 2); create table t (x int, y int);"
+    script += f"{view};"
     changed = "alter table u add c int first, drop b; alter table u add b int; insert into t select * from v"
     assert rows_of(f"{script} {changed}") == [(b"1", None)]
     gone = "drop table u; create table u (c int, d int); insert into t select * from v"
@@ -260,9 +259,7 @@ def test_a_view_has_the_columns_that_its_tables_had(view: str) -> None:
 
 
 def test_a_sequence_may_have_an_engine() -> None:
-    script = (
-        "create sequence s start 3 ENGINE=InnoDB comment 'x'; create table t (id int default nextval(s));"
-    )
+    script = "create sequence s start 3 ENGINE=InnoDB; create table t (id int default nextval(s));"
     assert rows_of(f"{script} insert into t values ()") == [(b"3",)]
 
 

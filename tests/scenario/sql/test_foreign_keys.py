@@ -312,6 +312,8 @@ def test_insert_ignore_does_not_see_the_parents_that_it_inserts() -> None:
 GENERATED = (
     "create table g (a int, v int as (a + 1), s int as (a + 2) stored, b int, key (v), key (s), key (b));"
 )
+STORED = "create table x (a int, c int as (a) stored, foreign key"
+WITHOUT_CHECKS = "set foreign_key_checks = 0;"
 
 
 @pytest.mark.parametrize(
@@ -319,31 +321,16 @@ GENERATED = (
     [
         ("create table x (a int, foreign key f (a) references g (v))", "uses virtual column 'v'"),
         ("create table x (a int, c int as (a) virtual, foreign key f (c) references g (b))", "column 'c'"),
-        (
-            "create table x (a int, c int as (a) stored, foreign key (c) references g (b) on update cascade)",
-            "ON UPDATE CASCADE clause on a generated column",
-        ),
-        (
-            "create table x (a int, c int as (a) stored, foreign key (c) references g (b) on delete set null)",
-            "ON DELETE SET NULL clause on a generated column",
-        ),
-        (
-            "create table x (a int, c int as (a) stored, foreign key (a) references g (b) on delete cascade)",
-            "Cannot add foreign key constraint",
-        ),
+        (f"{STORED} (c) references g (b) on update cascade)", "ON UPDATE CASCADE clause on a generated"),
+        (f"{STORED} (c) references g (b) on delete set null)", "ON DELETE SET NULL clause on a generated"),
+        (f"{STORED} (a) references g (b) on delete cascade)", "Cannot add foreign key constraint"),
         ("create table x (a int, key (a), foreign key (a) references x (a))", "Cannot add foreign key"),
         (
             "create table x (a int, foreign key (a) references g (b)) partition by hash (a) partitions 2",
             "in conjunction with partitioning",
         ),
-        (
-            "set foreign_key_checks = 0; create table x (a bigint, foreign key (a) references g (b))",
-            "incompat",
-        ),
-        (
-            "set foreign_key_checks = 0; create table x (a int, foreign key (a) references g (a))",
-            "Missing index",
-        ),
+        (f"{WITHOUT_CHECKS} create table x (a bigint, foreign key (a) references g (b))", "incompatible"),
+        (f"{WITHOUT_CHECKS} create table x (a int, foreign key (a) references g (a))", "Missing index"),
     ],
 )
 def test_tables_that_tidb_gives_no_foreign_key(definition: str, message: str) -> None:

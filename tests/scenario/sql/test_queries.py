@@ -348,7 +348,8 @@ def test_a_variable_is_assigned_next_to_a_comparison() -> None:
 
 TYPED = (
     "create table i (a int, b int); insert into i values (1, 1), (1, 1), (2, 2), (3, 3), (null, null);"
-    "create table v (a int, b varchar(9)); insert into v values (1, '1'), (2, '2'), (null, null), (null, '3');"
+    "create table v (a int, b varchar(9));"
+    "insert into v values (1, '1'), (2, '2'), (null, null), (null, '3');"
     "create table d (a int, b decimal(9, 4)); insert into d values (2, 2.1), (3, 3);"
     "create table t (id int auto_increment primary key, a int, b varchar(9));"
 )
@@ -362,19 +363,15 @@ TYPED = (
         ("select * from v intersect select * from i", ["1,1", "2,2", "-,-"]),
         ("select * from i except select * from v intersect select * from d", ["1,1", "2,2", "3,3", "-,-"]),
         ("select * from i union all select * from v except select * from d", ["1,1", "2,2", "-,-", "-,3"]),
-        (
-            "select * from i where a = 1 except select 1, 2 union select * from d",
-            ["1,1.0000", "2,2.1000", "3,3.0000"],
-        ),
+        ("select 1, 1 except select 1, 2 union select * from d", ["1,1.0000", "2,2.1000", "3,3.0000"]),
     ],
 )
 def test_intersect_and_except_compare_other_types_and_leave_those_of_their_left_side(
     query: str, expected: list[str]
 ) -> None:
-    found = rows_of(f"{TYPED} insert into t (a, b) select * from ({query}) q")
-    assert [
-        ",".join("-" if value is None else value.decode() for value in row[1:]) for row in found
-    ] == expected
+    stored = rows_of(f"{TYPED} insert into t (a, b) select * from ({query}) q")
+    texts = [["-" if value is None else value.decode() for value in row[1:]] for row in stored]
+    assert [",".join(row) for row in texts] == expected
 
 
 @pytest.mark.parametrize(

@@ -19,14 +19,14 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
 from ticdc_producer.scenario.sql.ddl.foreign_keys import (
     check_columns_exist,
-    check_new,
     renamed_columns,
     update_parent_columns,
 )
+from ticdc_producer.scenario.sql.ddl.new_foreign_keys import check_new
 from ticdc_producer.scenario.sql.ddl.temporary import check_table
 from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo, serving_indexes
 from ticdc_producer.scenario.sql.definition.generated import check_generated, fill_generated
-from ticdc_producer.scenario.sql.definition.key_definition import check_key_lengths
+from ticdc_producer.scenario.sql.definition.key_length import check_key_lengths
 from ticdc_producer.scenario.sql.definition.soft_delete import check_soft_delete
 from ticdc_producer.scenario.sql.definition.table_definition import check_auto_increment, check_names
 from ticdc_producer.scenario.sql.dml.assign import null_error

@@ -9,12 +9,11 @@ from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.table import PartitionInfo, TableInfo
 from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted
 from ticdc_producer.scenario.sql.ddl.foreign_keys import (
-    check_children,
     check_dropped,
-    check_new,
     check_truncated,
     update_parent_name,
 )
+from ticdc_producer.scenario.sql.ddl.new_foreign_keys import check_children, check_new
 from ticdc_producer.scenario.sql.ddl.temporary import check_table
 from ticdc_producer.scenario.sql.definition.column_default import in_database
 from ticdc_producer.scenario.sql.definition.create_text import partitions_text

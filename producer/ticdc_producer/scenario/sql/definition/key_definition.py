@@ -15,14 +15,12 @@ from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.definition.column_definition import ColumnDraft
-from ticdc_producer.scenario.sql.definition.column_type import WIDEST
 from ticdc_producer.scenario.sql.definition.generated import hidden_column
+from ticdc_producer.scenario.sql.definition.key_length import WITH_PREFIX, check_blob, check_length
 from ticdc_producer.scenario.sql.syntax import key as syntax
 from ticdc_producer.scenario.sql.syntax.key import Key
 
 _KINDS = {"PRIMARY KEY": "primary", "UNIQUE": "unique", "INDEX": "index"}
-T = MySQLType
-_WITH_PREFIX = (T.STRING, T.VARCHAR, T.VAR_STRING)
 
 
 class KeyPartDraft(NamedTuple):
@@ -143,7 +141,7 @@ def _add_key(
     if primary and virtual:
         what = "'Defining a virtual generated column as primary key' is not supported for generated columns"
         raise ScenarioError(what, line=key.line, column=virtual[0])
-    _check_length([table.columns[offset] for offset in offsets], lengths, key.line)
+    check_length([table.columns[offset] for offset in offsets], lengths, key.line)
     clustered = primary and may_cluster and key.clustered is not False
     if clustered and key.is_global:
         what = "Unsupported create an index that is both a global index and a clustered index"
@@ -185,7 +183,7 @@ def _resolve_parts(columns: Sequence[ColumnInfo], key: KeyDraft) -> tuple[tuple[
         column = columns[offsets_by_name[name.lower()]]
         if column.type == MySQLType.JSON:
             raise ScenarioError(f"JSON column {name!r} cannot be used in a key", line=key.line, column=name)
-        _check_blob(column, length, key.line)
+        check_blob(column, length, key.line)
         _check_prefix(column, length, key.line)
         if offsets_by_name[name.lower()] in offsets:
             raise ScenarioError(f"Duplicate column name {column.name!r}", line=key.line, column=column.name)
@@ -194,69 +192,16 @@ def _resolve_parts(columns: Sequence[ColumnInfo], key: KeyDraft) -> tuple[tuple[
     return tuple(offsets), tuple(lengths)
 
 
-def _check_blob(column: ColumnInfo, length: int, line: int) -> None:
-    if column.type in LOBS and length < 0:
-        what = f"BLOB/TEXT column {column.name!r} used in key specification without a key length"
-        raise ScenarioError(what, line=line, column=column.name)
-
-
 def _check_prefix(column: ColumnInfo, length: int, line: int) -> None:
     """Check the prefix length of a key part. Source: tidb ``pkg/ddl/index.go`` (``checkIndexColumn``)."""
-    if column.length == 0 and column.type in _WITH_PREFIX:
+    if column.length == 0 and column.type in WITH_PREFIX:
         what = f"The used storage engine can't index column {column.name!r}"
         raise ScenarioError(what, line=line, column=column.name)
     if length == 0:
         raise ScenarioError(f"Key part {column.name!r} length cannot be 0", line=line, column=column.name)
-    if length > 0 and (column.type not in (*LOBS, *_WITH_PREFIX) or length > column.length):
+    if length > 0 and (column.type not in (*LOBS, *WITH_PREFIX) or length > column.length):
         what = "the used key part isn't a string, or the used length is longer than the key part"
         raise ScenarioError(f"Incorrect prefix key; {what}", line=line, column=column.name)
-
-
-_LONGEST_KEY = 3072
-
-
-def check_key_lengths(table: TableInfo, line: int) -> None:
-    """Check all keys of a table whose columns changed. Source: tidb ``checkIndexInModifiableColumns``.
-
-    :raises ScenarioError: for a key that is too long, and for a whole BLOB or TEXT.
-    """
-    for index in table.indexes:
-        columns = [table.columns[offset] for offset in index.offsets]
-        for column, length in zip(columns, index.lengths, strict=True):
-            _check_blob(column, length, line)
-        _check_length(columns, index.lengths, line)
-
-
-def _check_length(columns: Sequence[ColumnInfo], lengths: Sequence[int], line: int) -> None:
-    """Check the bytes of a key. Source: tidb ``pkg/ddl/index.go`` (``checkIndexPrefixLength``)."""
-    total = sum(map(_key_bytes, columns, lengths))
-    if total > _LONGEST_KEY:
-        what = f"Specified key was too long ({total} bytes); max key length is {_LONGEST_KEY} bytes"
-        raise ScenarioError(what, line=line, column=columns[0].name)
-
-
-_BYTES = {
-    T.TINY: 1, T.SHORT: 2, T.INT24: 3, T.LONG: 4, T.LONGLONG: 8, T.DOUBLE: 8,
-    T.YEAR: 1, T.DATE: 3, T.DURATION: 3, T.DATETIME: 8, T.TIMESTAMP: 4,
-}  # fmt: skip
-_LONGEST_SINGLE = 24
-
-
-def _key_bytes(column: ColumnInfo, prefix: int) -> int:
-    """Return the bytes of a column in a key. Source: tidb ``getIndexColumnLength``.
-
-    :param prefix: length of the key part, -1 for the whole column.
-    """
-    length = max(column.length if prefix < 0 else prefix, 0)
-    if column.type in _BYTES:
-        return _BYTES[column.type]
-    if column.type == T.FLOAT:
-        return 4 if length <= _LONGEST_SINGLE else 8
-    if column.type == T.BIT:
-        return (length + 7) // 8
-    if column.type == T.NEW_DECIMAL:
-        return length // 9 * 4 + (length % 9 + 1) // 2
-    return length * WIDEST.get(column.charset, 4) if column.type in (*LOBS, *_WITH_PREFIX) else length
 
 
 def _index_name(table: TableInfo, key: KeyDraft, keys: Sequence[KeyDraft]) -> str:

@@ -88,9 +88,8 @@ class ImageWriter:
         values = self._completed(table, list(old.values), self._values(table, after))
         new = table.make_row(values, row_id or old.row_id)
         if row_id is None and new.table_id != old.table_id and table.has_hidden_id:
-            new = table.make_row(
-                values, table.ids.take_row_id()
-            )  # hidden row ids do not move between partitions
+            # Hidden row ids do not move between partitions.
+            new = table.make_row(values, table.ids.take_row_id())
         try:
             self.transaction.update(table, old, new)
         except RowConflict as error:

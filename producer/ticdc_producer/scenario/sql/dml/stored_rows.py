@@ -169,9 +169,8 @@ def new_row(table: Table, values: Sequence[Value], context: StatementContext) ->
     if not table.has_hidden_id:
         return table.make_row(values)
     ids = table.ids
-    return table.make_row(
-        values, ids.take_sharded(context.values.shard) if ids.shard_bits else ids.take_row_id()
-    )
+    row_id = ids.take_sharded(context.values.shard) if ids.shard_bits else ids.take_row_id()
+    return table.make_row(values, row_id)
 
 
 def check_not_null(table: TableInfo, values: Sequence[Value]) -> None:
@@ -209,7 +208,6 @@ def update_row(
         return None
     new = table.make_row(scope.row, row.row_id)
     if new.table_id != row.table_id and table.has_hidden_id:
-        new = table.make_row(
-            scope.row, table.ids.take_row_id()
-        )  # hidden row ids do not move between partitions
+        # Hidden row ids do not move between partitions.
+        new = table.make_row(scope.row, table.ids.take_row_id())
     return new if transaction.update(table, row, new) else None

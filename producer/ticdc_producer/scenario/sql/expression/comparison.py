@@ -59,11 +59,8 @@ def _as_moment(node: exp.Expr, value: SQLValue, other: exp.Expr, scope: Scope) -
         return value
     if isinstance(value, int) and noted_type(node, scope).kind is EvalType.YEAR:
         return DateTimeValue(int(value), 0, 0)
-    if (
-        noted_type(other, scope).kind is not EvalType.DATETIME
-        or _is_constant(other)
-        or not _is_constant(node)
-    ):
+    is_refined = _is_constant(node) and not _is_constant(other)
+    if not is_refined or noted_type(other, scope).kind is not EvalType.DATETIME:
         return value
     moment = as_datetime(value, 0, scope.mode)
     return value if moment is None else moment

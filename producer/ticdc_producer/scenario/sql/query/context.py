@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -19,7 +18,7 @@ from ticdc_producer.scenario.sql.expression.eval_type import (
 )
 from ticdc_producer.scenario.sql.expression.evaluate import evaluate, type_of
 from ticdc_producer.scenario.sql.expression.scope import Scope
-from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow
+from ticdc_producer.scenario.sql.query.plan import QueryPlan, RenamedPlan
 from ticdc_producer.scenario.sql.query.recursive import Iteration, RecursiveParts, RecursivePlan
 from ticdc_producer.scenario.sql.query.select import SelectPlan
 from ticdc_producer.scenario.sql.query.set_operation import SetPlan
@@ -158,7 +157,7 @@ class StatementContext:
             raise ScenarioError(what, value=info.name, hint=error.what) from error
         if len(names) != len(plan.fields):
             raise UnsupportedSQL(f"the view {info.name!r} is not supported: it has other columns now")
-        return _RenamedPlan(plan, names)
+        return RenamedPlan(plan, names)
 
     def check(self, node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
         if isinstance(node, exp.Parameter | exp.SessionParameter):
@@ -207,18 +206,6 @@ class StatementContext:
         self.values.note_stored()
 
 
-class _RenamedPlan(QueryPlan):
-    """A query with other names for its columns."""
-
-    def __init__(self, plan: QueryPlan, names: list[str]) -> None:
-        super().__init__()
-        self._plan, self.correlated = plan, plan.correlated
-        self.fields = [replace(field, name=name) for name, field in zip(names, plan.fields, strict=True)]
-
-    def _run(self, outer: Scope | None) -> list[QueryRow]:
-        return self._plan.rows(outer)
-
-
 def row_items(row: exp.Expr) -> list[exp.Expr]:
     """Return the expressions of one row of VALUES: ``(1, 2)`` or, of one column, ``(1)``.
 
@@ -227,9 +214,8 @@ def row_items(row: exp.Expr) -> list[exp.Expr]:
     if not isinstance(row, exp.Tuple):
         return [row.this if isinstance(row, exp.Paren) else row]
     first = row.expressions[0] if len(row.expressions) == 1 else None
-    if first is not None and (
-        ROW in first.meta or (isinstance(first, exp.Anonymous) and first.name.upper() == ROW)
-    ):
+    is_call = isinstance(first, exp.Anonymous) and first.name.upper() == ROW
+    if is_call or (first is not None and ROW in first.meta):
         raise unknown_rows()
     return row.expressions
 
@@ -252,7 +238,7 @@ def _renamed(plan: QueryPlan, node: exp.Expr) -> QueryPlan:
     for name in lower_names:
         if lower_names.count(name) > 1:
             raise ScenarioError(f"Duplicate column name {name!r}", column=name)
-    return _RenamedPlan(plan, names) if names else plan
+    return RenamedPlan(plan, names) if names else plan
 
 
 def _query_source(plan: QueryPlan, name: str) -> Source:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
 from sqlglot import exp
@@ -44,6 +45,18 @@ class QueryPlan(ABC):
         if self._rows is None:
             self._rows = self._run(outer)
         return self._rows
+
+
+class RenamedPlan(QueryPlan):
+    """A query with other names for its columns."""
+
+    def __init__(self, plan: QueryPlan, names: list[str]) -> None:
+        super().__init__()
+        self._plan, self.correlated = plan, plan.correlated
+        self.fields = [replace(field, name=name) for name, field in zip(names, plan.fields, strict=True)]
+
+    def _run(self, outer: Scope | None) -> list[QueryRow]:
+        return self._plan.rows(outer)
 
 
 def limited(rows: list[RowT], tree: exp.Expr) -> list[RowT]:

@@ -133,8 +133,11 @@ class SelectPlan(QueryPlan):
 
     def _named(self, position: Position) -> exp.Column:
         source = self.scope.names.sources[position[0]]
-        parts = (self.scope.names.field(position).name, source.name, source.schema)
-        return exp.column(*(exp.to_identifier(part or None, quoted=True) for part in parts))
+        table, schema = (
+            exp.to_identifier(part or None, quoted=True) for part in (source.name, source.schema)
+        )
+        name = exp.to_identifier(self.scope.names.field(position).name, quoted=True)
+        return exp.column(name, table=table, db=schema)
 
     def _roll_up(self) -> None:
         """Replace the expressions of GROUP BY … WITH ROLLUP, which are NULL in some groups."""

@@ -122,7 +122,8 @@ class SetPlan(QueryPlan):
             else:
                 parts.append(operand)
                 operators.append(name)
-        united, distinct = parts[:1], []
+        distinct: list[bool] = []
+        united = parts[:1]
         for name, part in zip(operators, parts[1:], strict=True):
             if name == "EXCEPT":
                 united = [_united(united, distinct, self._mode).matching(part, self._mode, found=False)]
@@ -169,10 +170,8 @@ class _Result:
             )
 
         def is_among(row: QueryRow) -> bool:
-            rows = (
-                nulls if row[0] is None else [other.rows[position] for position in index.candidates(row[0])]
-            )
-            return any(equals(row, candidate) for candidate in rows)
+            candidates = (other.rows[position] for position in index.candidates(row[0]))
+            return any(equals(row, candidate) for candidate in (nulls if row[0] is None else candidates))
 
         return _Result(self.fields, [row for row in self.distinct().rows if is_among(row) is found])
 
@@ -183,13 +182,10 @@ def _united(parts: Sequence[_Result], distinct: Sequence[bool], mode: SQLMode) -
     :param distinct: whether each part after the first is added by UNION, not by UNION ALL.
     """
     columns = [[part.fields[number] for part in parts] for number in range(len(parts[0].fields))]
+    collations = [reduce(merged_collation, (each.collation for each in column)) for column in columns]
     fields = [
-        Field(
-            column[0].name,
-            reduce(merged_collation, (each.collation for each in column)),
-            _shared_type(column),
-        )
-        for column in columns
+        Field(column[0].name, collation, _shared_type(column))
+        for column, collation in zip(columns, collations, strict=True)
     ]
     results = _with_shared_types(parts, fields, mode) if len(parts) > 1 else [part.rows for part in parts]
     united = _Result(fields, results[0])

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.values.sql_value import SQLValue, Unsigned, display_value
+from ticdc_producer.model.values.sql_value import SQLValue, display_value
 from ticdc_producer.scenario.sql.ddl import is_ddl
 from ticdc_producer.scenario.sql.expression.literal import literal_text
 from ticdc_producer.scenario.sql.session.other_statements import DML, PREPARED, VERBS, no_statement, reads
@@ -42,7 +42,7 @@ class _Prepared:
         """
         sql, parts, end = self.statement.sql, [], 0
         for token, value in zip(self.parameters, values, strict=True):
-            if token.start in self.limits and (type(value) not in (int, Unsigned) or value < 0):
+            if token.start in self.limits and not (isinstance(value, int) and value >= 0):
                 raise ScenarioError("Incorrect arguments to LIMIT", line=line, value=display_value(value))
             parts += [sql[end : token.start], literal_text(value)]
             end = token.end + 1

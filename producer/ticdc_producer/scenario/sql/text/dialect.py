@@ -34,17 +34,10 @@ WITHOUT_BRACKETS = (
     "LOCALTIMESTAMP", "UTC_DATE", "UTC_TIME", "UTC_TIMESTAMP",
 )  # fmt: skip
 """Functions that may be called without brackets."""
-_COMPARISONS = frozenset(
-    {
-        TokenType.EQ,
-        TokenType.NEQ,
-        TokenType.LT,
-        TokenType.LTE,
-        TokenType.GT,
-        TokenType.GTE,
-        TokenType.NULLSAFE_EQ,
-    }  # fmt: skip
-)
+_COMPARISONS = (
+    TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE,
+    TokenType.NULLSAFE_EQ,
+)  # fmt: skip
 COMMA = "COMMA"
 """Kind of a join that is written as a comma."""
 ROW = "ROW"

@@ -50,6 +50,21 @@ def week_of(day: date, mode: int) -> tuple[int, int]:
     return year, passed // 7 + 1
 
 
+def week_of_any(moment: DateTimeValue) -> int:
+    """Return the week of a date that a calendar need not have; 0 without month or day.
+
+    Source: tidb ``CoreTime.Week``.
+    """
+    if not moment.month or not moment.day:
+        return 0
+    first = date(moment.year or _CALENDAR_CYCLE, moment.month, 1)
+    return week_of(first + timedelta(days=moment.day - 1), 0)[1]
+
+
+_CALENDAR_CYCLE = 400
+"""A year like 0, which Python does not have."""
+
+
 def _starts_late(weekday: int, full_week: bool) -> bool:
     """Return whether the week of January 1 belongs to the previous year.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, date, timedelta
+from datetime import UTC
 from decimal import Decimal
 
 from sqlglot import exp
@@ -25,7 +25,7 @@ from ticdc_producer.scenario.sql.functions.datetime.argument import (
     time_function,
 )
 from ticdc_producer.scenario.sql.functions.datetime.make import unix_seconds
-from ticdc_producer.scenario.sql.functions.datetime.parse import MONTHS, WEEKDAYS, week_of
+from ticdc_producer.scenario.sql.functions.datetime.parse import MONTHS, WEEKDAYS, week_of, week_of_any
 from ticdc_producer.scenario.sql.functions.function import Arguments, Function, to_integer, word
 
 _YEAR_ZERO = 365
@@ -155,25 +155,10 @@ def _extract(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     if moment is None:
         return None
     if unit == "WEEK":
-        return _week_of_any(moment)
+        return week_of_any(moment)
     if unit not in _DATE_PARTS:
         raise UnsupportedSQL(f"EXTRACT({unit} FROM …) is not supported")
     return _DATE_PARTS[unit](moment)
-
-
-def _week_of_any(moment: DateTimeValue) -> int:
-    """Return the week of a date that a calendar need not have; 0 without month or day.
-
-    Source: tidb ``CoreTime.Week``.
-    """
-    if not moment.month or not moment.day:
-        return 0
-    first = date(moment.year or _CALENDAR_CYCLE, moment.month, 1)
-    return week_of(first + timedelta(days=moment.day - 1), 0)[1]
-
-
-_CALENDAR_CYCLE = 400
-"""A year like 0, which Python does not have."""
 
 
 def _days_and_clock(unit: str, value: SQLValue, mode: SQLMode) -> int | None:
