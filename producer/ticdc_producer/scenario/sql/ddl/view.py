@@ -99,7 +99,7 @@ def _checked_query(text: str, line: int, context: DDLContext) -> exp.Expr | None
 
 
 class _ViewContext(StatementContext):
-    """Plans the query of a view, and unfolds each ``*`` of it."""
+    """The context of a view's query, whose plans have columns in place of each ``*``."""
 
     def _planned(self, node: exp.Expr, outer: Scope | None) -> QueryPlan:
         plan = super()._planned(node, outer)

@@ -118,7 +118,7 @@ class SetPlan(QueryPlan):
         parts, operators = [operands[0]], []
         for name, operand in zip(self._operators, operands[1:], strict=True):
             if name == "INTERSECT":
-                parts[-1] = parts[-1].matching(operand, self._mode, found=True)
+                parts[-1] = parts[-1].matching(operand, self._mode, expected=True)
             else:
                 parts.append(operand)
                 operators.append(name)
@@ -126,7 +126,7 @@ class SetPlan(QueryPlan):
         united = parts[:1]
         for name, part in zip(operators, parts[1:], strict=True):
             if name == "EXCEPT":
-                united = [_united(united, distinct, self._mode).matching(part, self._mode, found=False)]
+                united = [_united(united, distinct, self._mode).matching(part, self._mode, expected=False)]
                 distinct = []
             else:
                 united.append(part)
@@ -151,7 +151,7 @@ class _Result:
         pairs = zip(row, self.fields, strict=True)
         return tuple(distinct_key(value, field.collation or DEFAULT_COLLATION) for value, field in pairs)
 
-    def matching(self, other: _Result, mode: SQLMode, *, found: bool) -> _Result:
+    def matching(self, other: _Result, mode: SQLMode, *, expected: bool) -> _Result:
         """Return the different rows that are, or are not, among others. NULL equals NULL here.
 
         Source: tidb ``buildSemiJoinForSetOperator``.
@@ -173,7 +173,7 @@ class _Result:
             candidates = (other.rows[position] for position in index.candidates(row[0]))
             return any(equals(row, candidate) for candidate in (nulls if row[0] is None else candidates))
 
-        return _Result(self.fields, [row for row in self.distinct().rows if is_among(row) is found])
+        return _Result(self.fields, [row for row in self.distinct().rows if is_among(row) is expected])
 
 
 def _united(parts: Sequence[_Result], distinct: Sequence[bool], mode: SQLMode) -> _Result:
