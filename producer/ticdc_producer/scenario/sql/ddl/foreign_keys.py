@@ -17,8 +17,6 @@ from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo
 from ticdc_producer.scenario.sql.store.cluster import TiDBCluster
 from ticdc_producer.scenario.sql.store.storage import Table
 
-_SET_NULL = "SET NULL"
-
 
 def check_changed_column(context: DDLContext, table: Table, old: ColumnInfo, new: ColumnInfo) -> None:
     """Check that a column of a foreign key, or one that it refers to, may have another type.

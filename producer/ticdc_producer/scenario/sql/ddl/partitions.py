@@ -192,10 +192,10 @@ def _swap(context: DDLContext, table: Table, other: Table, offset: int) -> None:
     # Each table gets rows with ids of the other one's counter, so both continue after the larger one. Source:
     # tidb ``pkg/ddl/partition.go`` (``onExchangeTablePartition``).
     used = max(table.ids.base, table.ids.end, other.ids.base, other.ids.end)
-    last_row_id = max(table.ids.last_row_id, other.ids.last_row_id)
+    last_row_id = max(used, table.ids.last_row_id, other.ids.last_row_id)
     for ids in (table.ids, other.ids):
         ids.rebase(used + 1)
-        ids.advance_row_id(last_row_id)
+        ids.last_row_id = last_row_id
     table.info = context.cluster.new_version(replace(table.info, partitions=tuple(partitions)))
     other.info = context.cluster.new_version(replace(other.info, table_id=partition_id))
     for target, rows in ((table, to_table), (other, to_other)):
