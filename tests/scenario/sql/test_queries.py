@@ -363,7 +363,7 @@ TYPED = (
         ("select * from v intersect select * from i", ["1,1", "2,2", "-,-"]),
         ("select * from i except select * from v intersect select * from d", ["1,1", "2,2", "3,3", "-,-"]),
         ("select * from i union all select * from v except select * from d", ["1,1", "2,2", "-,-", "-,3"]),
-        ("select 1, 1 except select 1, 2 union select * from d", ["1,1.0000", "2,2.1000", "3,3.0000"]),
+        ("select 1 a, 1 b except select 1, 2 union select * from d", ["1,1.0000", "2,2.1000", "3,3.0000"]),
     ],
 )
 def test_intersect_and_except_compare_other_types_and_leave_those_of_their_left_side(
