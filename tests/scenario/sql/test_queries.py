@@ -313,23 +313,61 @@ def test_any_and_all_compare_with_the_extreme_under_the_collation_of_the_subquer
     ("condition", "expected"),
     [
         ("at = 20230809", "1"),
+        ("at <=> 20230809", "1"),
+        ("at <> 20230809", "2"),
         ("20230809 <= at", "1,2"),
-        ("at between 20230809 and 20230810", "1"),
+        ("at < 20230811.0", "1"),
+        ("at > 2.0230809e7", "2"),
+        ("at = 230809", "1"),
+        ("at = 20230811100000.4", "2"),
         ("at in (20230809)", "1"),
+        ("at in (7, 20230809)", "1"),
+        ("case at when 20230809 then 1 end", "1"),
+        ("(at, id) = (20230809, 1)", "1"),
+        ("(id, at) in ((1, 20230809), (2, 20230809))", "1"),
+        ("at = 20230808 + 1", "1"),
+        ("at = 20230809 and z > 20230808", "1"),
+        ("z = 20230811100000", "2"),
         ("date_add(at, interval 1 day) = 20230810000000", "1"),
-        # Numbers where the number is no constant, or no date: 20230809000000 is larger than 20230809.
-        ("at = n", "-"),
+        # A number remains one, and 20230809000000 is larger: where it is no date,
         ("at < 20231310", "-"),
+        ("at < 20231200", "-"),
+        ("at > true", "1,2"),
+        # where it is no constant,
+        ("at = n", "-"),
+        ("at = @n", "-"),
+        ("at <= 20230809 + rand()", "-"),
+        # next to another type,
         ("cast('2023-08-09' as datetime) = 20230809", "-"),
+        ("d < 19700101000000", "1,2"),
+        ("d = 230809", "-"),
+        # and in BETWEEN.
+        ("at between 20230809 and 20230810", "-"),
+        ("at between 20230809 and 20230810000000", "1"),
+        ("at not between 20230809 and 20230810", "1,2"),
     ],
 )
 def test_a_constant_number_is_a_time_where_a_time_is_compared(condition: str, expected: str) -> None:
     script = (
-        "create table t (id int primary key, at datetime, n bigint); create table r (ids varchar(20));"
-        "insert into t values (1, '2023-08-09', 20230809), (2, '2023-08-11 10:00:00', 20230811);"
+        "create table t (id int primary key, at datetime, n bigint, z timestamp, d date);"
+        "create table r (ids varchar(20)); set @n = 20230809;"
+        "insert into t values (1, '2023-08-09', 20230809, '2023-08-09', '2023-08-09'),"
+        " (2, '2023-08-11 10:00:00', 20230811, '2023-08-11 10:00:00', '2023-08-11');"
         f"insert into r select ifnull(group_concat(id), '-') from t where {condition}"
     )
     assert rows_of(script, "r") == [(expected.encode(),)]
+
+
+@pytest.mark.parametrize(
+    ("sql_mode", "deleted"),
+    [("STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE", False), ("STRICT_TRANS_TABLES", True), ("", True)],
+)
+def test_a_number_with_a_zero_part_is_a_time_where_sql_mode_accepts_it(sql_mode: str, deleted: bool) -> None:
+    script = (
+        "create table t (at datetime); insert into t values ('2023-08-09');"
+        f"set sql_mode = '{sql_mode}'; delete from t where at < 20231200"
+    )
+    assert rows_of(script) == ([] if deleted else [(b"2023-08-09 00:00:00",)])
 
 
 def test_a_limit_is_at_most_a_bigint() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -105,3 +106,40 @@ def test_sessions_can_share_plans(first: str, second: str) -> None:
     shared = shared_statements(max_trees=3)
     for text in (first, second, first):
         assert outcome(text, shared) == outcome(text, ParserWithoutCache())
+
+
+NO_DEFAULT, OF_GENERATED = "doesn't have a default value", "The value specified for generated column 'e'"
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("insert into g (a, d, e) values (default, 'x', 0)", NO_DEFAULT),
+        ("insert into g (e, a) values (0, default)", OF_GENERATED),
+        ("insert into g (a, e) values (1 + 1, default), (default, 5)", NO_DEFAULT),
+        ("insert into g (a, e) values (1 + 1, 5), (default, 5)", OF_GENERATED),
+        ("insert into g (a, e) values (1 + 1, 0)", OF_GENERATED),
+        ("insert into g (a, e) values (1, 0)", OF_GENERATED),
+        ("insert into g (a, e) values (x, 0)", "Unknown column 'x'"),
+        ("insert into g (d, a) values ('no date', default)", NO_DEFAULT),
+        ("insert into g (a, e) values (default, 0, 1)", "Column count"),
+        ("insert into g (a, e) select a, 0 from g", OF_GENERATED),
+    ],
+)
+def test_the_first_error_of_an_insert_is_the_same_each_time(statement: str, message: str) -> None:
+    table = "create table g (a int not null, d datetime, e int as (a + 1));"
+    changes, _, errors = outcome(f"{table} {statement}; {statement}; {statement}", shared_statements())
+    assert not changes
+    assert len(errors) == 3
+    assert all(message in error for error in errors)
+
+
+def test_default_is_checked_under_the_sql_mode_of_each_statement() -> None:
+    script = (
+        "create table g (a int not null, d datetime); set sql_mode = '';"
+        "insert into g (d, a) values ('2023-08-09', default); set sql_mode = default;"
+        "insert into g (d, a) values ('no date', default)"
+    )
+    changes, _, errors = outcome(script, shared_statements())
+    assert len(changes) == 1
+    assert [NO_DEFAULT in error for error in errors] == [True]

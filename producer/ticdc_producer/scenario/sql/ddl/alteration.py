@@ -26,7 +26,7 @@ from ticdc_producer.scenario.sql.ddl.new_foreign_keys import check_new
 from ticdc_producer.scenario.sql.ddl.temporary import check_table
 from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo, serving_indexes
 from ticdc_producer.scenario.sql.definition.generated import check_generated, fill_generated
-from ticdc_producer.scenario.sql.definition.key_length import check_key_lengths
+from ticdc_producer.scenario.sql.definition.key_length import fitting_length
 from ticdc_producer.scenario.sql.definition.soft_delete import check_soft_delete
 from ticdc_producer.scenario.sql.definition.table_definition import check_auto_increment, check_names
 from ticdc_producer.scenario.sql.dml.assign import null_error
@@ -151,15 +151,23 @@ class Alteration:
         self._set_columns(columns)
 
     def change(self, offset: int, column: ColumnInfo, fill: Fill | None = None) -> None:
-        """Give a column another definition, under the same or another name."""
+        """Give a column another definition, under the same or another name.
+
+        A key of a prefix of it becomes one of its whole values if they are no longer texts or not longer.
+        """
         old = self.info.columns[offset]
         columns = list(self.info.columns)
         columns[offset] = column
         self._set_columns(columns, {old.name.lower(): column.name.lower()})
+        self.info = replace(self.info, indexes=tuple(map(self._fitting, self.info.indexes)))
         if column.name != old.name:
             self._rename_in_foreign_keys({old.name.lower(): column.name})
         if fill is not None:
             self.fills[offset] = fill
+
+    def _fitting(self, index: IndexInfo) -> IndexInfo:
+        columns = (self.info.columns[offset] for offset in index.offsets)
+        return replace(index, lengths=tuple(map(fitting_length, columns, index.lengths)))
 
     def _rename_in_foreign_keys(self, renamed: Mapping[str, str]) -> None:
         self.foreign_keys = [
@@ -197,8 +205,6 @@ class Alteration:
         check_names(self.info.columns, self.line)
         check_auto_increment(self.info, self.line)
         check_generated(self.info, self.context.mode, self.line)
-        if self.info.columns != self.table.info.columns:
-            check_key_lengths(self.info, self.line)
         target = Table(
             self.info,
             self.table.ids,

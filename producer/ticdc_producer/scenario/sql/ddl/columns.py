@@ -31,6 +31,7 @@ from ticdc_producer.scenario.sql.definition.column_definition import (
     make_column,
 )
 from ticdc_producer.scenario.sql.definition.generated import columns_of, dependent_columns, expression_of
+from ticdc_producer.scenario.sql.definition.key_length import check_changed_keys, check_length
 from ticdc_producer.scenario.sql.dml.assign import default_value
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.syntax.alter import AddColumn, AddKey, AlterColumn, ChangeColumn
@@ -184,6 +185,7 @@ def _change(target: Position | None, alteration: Alteration, offset: int, draft:
         if not _keeps_stored_values(old, new):
             raise alteration.error("Unsupported modify column: this column has primary key flag", old.name)
         new = replace(new, nullable=False)
+    check_changed_keys(alteration.table.info, old.name, new, alteration.line)
     convert, old_value = column_converter(old, new, alteration.context.mode), alteration.fills[offset]
     new = replace(new, origin_default=convert(old.origin_default), id=old.id)
     if is_rewritten(old, new):
@@ -312,7 +314,13 @@ def alter_default(node: AlterColumn, alteration: Alteration) -> None:
 
 
 def convert_columns(alteration: Alteration, charset: str, collation: str) -> None:
-    """Change every column that has a charset, as CONVERT TO CHARACTER SET does."""
+    """Change every column that has a charset, as CONVERT TO CHARACTER SET does.
+
+    Source: tidb ``checkIndexLengthWithNewCharset``.
+    """
     for offset, column in enumerate(alteration.info.columns):
         if column.charset != "binary":
             alteration.change(offset, replace(column, charset=charset, collation=collation))
+    for index in alteration.info.indexes:
+        columns = [alteration.info.columns[offset] for offset in index.offsets]
+        check_length(columns, index.lengths, alteration.line)

@@ -1,6 +1,6 @@
 """Foreign keys in DDL: checks of changed and dropped columns and of parents, and renames.
 
-Rules: tidb ``pkg/ddl/foreign_key.go``. Without ``foreign_key_checks`` only names are updated.
+Rules: tidb ``pkg/ddl/foreign_key.go``. Without ``foreign_key_checks`` parents may be dropped and truncated.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from ticdc_producer.scenario.sql.store.storage import Table
 def check_changed_column(context: DDLContext, table: Table, old: ColumnInfo, new: ColumnInfo) -> None:
     """Check that a column of a foreign key, or one that it refers to, may have another type.
 
+    TiDB checks it without ``foreign_key_checks``, too.
     Source: tidb ``checkModifyColumnWithForeignKeyConstraint``, ``isAcceptableForeignKeyColumnChange``.
 
     :raises ScenarioError: for another type, a shorter text and other digits of a DECIMAL.
     """
-    same_size = (old.type, old.length, old.decimal) == (new.type, new.length, new.decimal)
-    if same_size or not context.mode.foreign_key_checks:
+    if (old.type, old.length, old.decimal) == (new.type, new.length, new.decimal):
         return
     for key, other in _paired_columns(context.cluster, table, old.name):
         if new.type != other.type:
             what = f"Referencing and referenced column {old.name!r}"
             raise ScenarioError(f"{what} in foreign key constraint {key.name!r} are incompatible.")
-        is_wider = new.length >= old.length and old.type != MySQLType.NEW_DECIMAL
-        if old.type not in INTEGERS and not is_wider:
+        is_wider = new.length >= max(old.length, other.length) and new.type != MySQLType.NEW_DECIMAL
+        if new.type not in INTEGERS and not is_wider:
             what = f"Cannot change column {old.name!r}: used in a foreign key constraint {key.name!r}"
             raise ScenarioError(what, line=context.line, column=old.name)
 

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
-from ticdc_producer.model.mysql_type import INTEGERS, LOBS, MySQLType
+from ticdc_producer.model.mysql_type import INTEGERS
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.definition.column_definition import ColumnDraft
 from ticdc_producer.scenario.sql.definition.generated import hidden_column
-from ticdc_producer.scenario.sql.definition.key_length import WITH_PREFIX, check_blob, check_length
+from ticdc_producer.scenario.sql.definition.key_length import check_length, check_part
 from ticdc_producer.scenario.sql.syntax import key as syntax
 from ticdc_producer.scenario.sql.syntax.key import Key
 
@@ -181,27 +181,12 @@ def _resolve_parts(columns: Sequence[ColumnInfo], key: KeyDraft) -> tuple[tuple[
         if name.lower() not in offsets_by_name:
             raise ScenarioError(f"Key column {name!r} doesn't exist in table", line=key.line, column=name)
         column = columns[offsets_by_name[name.lower()]]
-        if column.type == MySQLType.JSON:
-            raise ScenarioError(f"JSON column {name!r} cannot be used in a key", line=key.line, column=name)
-        check_blob(column, length, key.line)
-        _check_prefix(column, length, key.line)
+        check_part(column, length, key.line)
         if offsets_by_name[name.lower()] in offsets:
             raise ScenarioError(f"Duplicate column name {column.name!r}", line=key.line, column=column.name)
         offsets.append(offsets_by_name[name.lower()])
         lengths.append(-1 if length == column.length else length)
     return tuple(offsets), tuple(lengths)
-
-
-def _check_prefix(column: ColumnInfo, length: int, line: int) -> None:
-    """Check the prefix length of a key part. Source: tidb ``pkg/ddl/index.go`` (``checkIndexColumn``)."""
-    if column.length == 0 and column.type in WITH_PREFIX:
-        what = f"The used storage engine can't index column {column.name!r}"
-        raise ScenarioError(what, line=line, column=column.name)
-    if length == 0:
-        raise ScenarioError(f"Key part {column.name!r} length cannot be 0", line=line, column=column.name)
-    if length > 0 and (column.type not in (*LOBS, *WITH_PREFIX) or length > column.length):
-        what = "the used key part isn't a string, or the used length is longer than the key part"
-        raise ScenarioError(f"Incorrect prefix key; {what}", line=line, column=column.name)
 
 
 def _index_name(table: TableInfo, key: KeyDraft, keys: Sequence[KeyDraft]) -> str:

@@ -1,6 +1,6 @@
-"""The bytes of keys, which TiDB limits.
+"""The parts of keys: the types and prefixes that they may have, and their bytes, which TiDB limits.
 
-Rules: tidb ``pkg/ddl/index.go`` (``checkIndexPrefixLength``, ``getIndexColumnLength``).
+Rules: tidb ``pkg/ddl/index.go`` (``checkIndexColumn``, ``checkIndexPrefixLength``).
 """
 
 from __future__ import annotations
@@ -19,16 +19,52 @@ WITH_PREFIX = (T.STRING, T.VARCHAR, T.VAR_STRING)
 _LONGEST_KEY = 3072
 
 
-def check_key_lengths(table: TableInfo, line: int) -> None:
-    """Check all keys of a table whose columns changed. Source: tidb ``checkIndexInModifiableColumns``.
+def check_changed_keys(table: TableInfo, name: str, new: ColumnInfo, line: int) -> None:
+    """Check the keys of a column that gets another definition.
 
-    :raises ScenarioError: for a key that is too long, and for a whole BLOB or TEXT.
+    A statement that drops such a key is checked, too.
+    Source: tidb ``checkColumnWithIndexConstraint``, ``checkIndexInModifiableColumns``.
+
+    :raises ScenarioError: for a key that is too long, and for one that the new type cannot have.
     """
-    for index in table.indexes:
-        columns = [table.columns[offset] for offset in index.offsets]
-        for column, length in zip(columns, index.lengths, strict=True):
-            check_blob(column, length, line)
-        check_length(columns, index.lengths, line)
+    columns, offset = [*table.columns], table.visible_offsets[name.lower()]
+    columns[offset] = new
+    for index in sorted(table.indexes, key=lambda index: not index.primary):
+        if offset in index.offsets:
+            parts = [columns[part] for part in index.offsets]
+            for column, length in zip(parts, index.lengths, strict=True):
+                check_part(column, fitting_length(column, length), line)
+            check_length(parts, index.lengths, line)
+
+
+def fitting_length(column: ColumnInfo, length: int) -> int:
+    """Return the length of a key part whose column changed: -1 unless the column is a longer text.
+
+    Source: tidb ``SetIdxColNameOffset``.
+    """
+    return length if column.type in (*LOBS, *WITH_PREFIX) and column.length > length else -1
+
+
+def check_part(column: ColumnInfo, length: int, line: int) -> None:
+    """Check a key part. Source: tidb ``checkIndexColumn``.
+
+    :param length: of its prefix, -1 for the whole column.
+    :raises ScenarioError: for a type that has no keys, and a prefix that does not fit the type.
+    """
+    name, refused = column.name, ""
+    if column.length == 0 and column.type in WITH_PREFIX:
+        refused = f"The used storage engine can't index column {name!r}"
+    elif column.type == T.JSON:
+        refused = f"JSON column {name!r} cannot be used in a key"
+    elif column.type in LOBS and length < 0:
+        refused = f"BLOB/TEXT column {name!r} used in key specification without a key length"
+    elif length == 0:
+        refused = f"Key part {name!r} length cannot be 0"
+    elif length > 0 and (column.type not in (*LOBS, *WITH_PREFIX) or length > column.length):
+        what = "the used key part isn't a string, or the used length is longer than the key part"
+        refused = f"Incorrect prefix key; {what}"
+    if refused:
+        raise ScenarioError(refused, line=line, column=name)
 
 
 def check_length(columns: Sequence[ColumnInfo], lengths: Sequence[int], line: int) -> None:
@@ -65,13 +101,3 @@ def _key_bytes(column: ColumnInfo, prefix: int) -> int:
     if column.type == T.NEW_DECIMAL:
         return length // 9 * 4 + (length % 9 + 1) // 2
     return length * WIDEST.get(column.charset, 4) if column.type in (*LOBS, *WITH_PREFIX) else length
-
-
-def check_blob(column: ColumnInfo, length: int, line: int) -> None:
-    """Check that the key part of a BLOB or TEXT has a length.
-
-    :raises ScenarioError: if it has none.
-    """
-    if column.type in LOBS and length < 0:
-        what = f"BLOB/TEXT column {column.name!r} used in key specification without a key length"
-        raise ScenarioError(what, line=line, column=column.name)

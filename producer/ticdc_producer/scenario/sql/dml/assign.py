@@ -112,15 +112,27 @@ def default_value(column: ColumnInfo, scope: Scope) -> Value:
         return coerce(column, evaluate(expression, Scope(mode, context=scope.context)), mode)
     if column.has_default:
         return column.default
+    check_default(column, mode)
     if column.auto_increment or column.auto_random or column.generated:
         return None
     if column.nullable and not column.default_dropped:
         return None
-    if column.type == T.ENUM:
-        return b"1"  # the implicit default is the first member, even in strict mode
+    return b"1" if column.type == T.ENUM else column.zero  # the implicit default of ENUM is the first member
+
+
+def check_default(column: ColumnInfo, mode: SQLMode) -> None:
+    """Check that a column has a default. An ENUM has one even in strict mode.
+
+    Source: tidb ``CheckNoDefaultValueForInsert``.
+
+    :raises ScenarioError: in strict mode, for a NOT NULL column without DEFAULT.
+    """
+    if column.has_default or column.default_expression or (column.nullable and not column.default_dropped):
+        return
+    if column.auto_increment or column.auto_random or column.generated or column.type == T.ENUM:
+        return
     if mode.strict:
         raise ScenarioError(f"Field {column.name!r} doesn't have a default value", column=column.name)
-    return column.zero
 
 
 def value_before_assignment(column: ColumnInfo, scope: Scope) -> Value:

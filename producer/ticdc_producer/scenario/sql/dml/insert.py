@@ -20,6 +20,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.dml.assign import (
     Assignment,
     assign_in_order,
+    check_default,
     checked_assignments,
     defaults_in,
     generated_error,
@@ -72,44 +73,48 @@ class InsertPlan:
         self.read_before: list[tuple[int, ColumnInfo]] = []
         self._tuples: list[list[Cell]] | None = None
         self._assignments: list[Assignment] | None = None
+        self._defaults: dict[str, ColumnInfo] = {}
         self._is_checked = False
 
     def source(self, context: StatementContext) -> _Source:
         """Return the rows of a statement.
 
-        :raises ScenarioError: for wrong column counts, and a value for a generated column.
+        :raises ScenarioError: for a wrong column count of a SELECT, and one for a generated column.
         """
-        if self._tuples is not None:
-            return _Source(self._tuples, is_values=True)
-        rows, count = self._tree.expression, len(self.columns.assigned)
+        rows = self._tree.expression
         if isinstance(rows, LiteralRows):
-            source = _Source(rows.args["rows"], is_values=not rows.args.get("of_file"))
-        elif isinstance(rows, exp.Values):
+            return _Source(rows.args["rows"], is_values=not rows.args.get("of_file"))
+        if not isinstance(rows, exp.Values):
+            return _selected(rows, self._table, self.columns, context)
+        if self._tuples is None:
             self._tuples = [list(row_items(row)) for row in rows.expressions]
-            source = _Source(self._tuples, is_values=True)
-        else:
-            source = _selected(rows, self.columns, context)
+        return _Source(self._tuples, is_values=True)
+
+    def check(self, source: _Source, context: StatementContext) -> None:
+        """Check the rows, and the syntax of ON DUPLICATE KEY UPDATE.
+
+        Source: tidb ``buildValuesListOfInsert``.
+
+        :raises ScenarioError: for wrong column counts, a value for a generated column, DEFAULT of a column
+            without one, an expression that is not supported, or an unknown column.
+        """
         if self._is_checked:
-            return source
-        _check_generated(self._table, self.columns, source.tuples)
+            for column in self._defaults.values():
+                check_default(column, context.mode)  # the session may have another sql_mode now
+            return
+        scope = Scope(context.mode, self._table, context=context, outer=source.scope)
+        count, named = len(self.columns.assigned), set[str]()
         for number, row in enumerate(source.tuples, start=1):
             if len(row) not in (count, 0) or (not row and self._tree.this.expressions):
                 raise _count_error(number, count, len(row))
-        return source
-
-    def check(self, source: _Source, context: StatementContext) -> None:
-        """Check the expressions of the rows, and the syntax of ON DUPLICATE KEY UPDATE.
-
-        :raises ScenarioError: for an expression that is not supported, or an unknown column.
-        """
-        if self._is_checked:
-            return
-        scope = Scope(context.mode, self._table, context=context, outer=source.scope)
-        named: set[str] = set()
-        for cell in self._expressions(source):
-            check_expression(cell, scope)
-            _check_default(cell, self._table)
-            named |= {node.name.lower() for node in cell.find_all(exp.Column)}
+            for cell, (_, column) in zip(row, self.columns.assigned, strict=False):
+                if isinstance(cell, exp.Expr) and is_default(cell, column):
+                    check_default(column, context.mode)
+                    self._defaults[column.name] = column
+                elif isinstance(cell, exp.Expr):
+                    named |= _checked_names(cell, column, scope, self._table)
+                elif column.generated:
+                    raise generated_error(column, self._table, _WITHOUT_GENERATED)
         self.read_before = self.columns.read_before(named)
         self.updates = [*filter(self._changes_row, _on_duplicate(self._tree, self._verb))]
         self._is_checked = True
@@ -124,13 +129,6 @@ class InsertPlan:
             column.generated and column.name.lower() == name and is_default(assignment.expression, column)
             for column in self._table.columns
         )
-
-    def _expressions(self, source: _Source) -> Iterator[exp.Expr]:
-        """Yield the expressions of the rows; the word DEFAULT is none."""
-        for row in source.tuples:
-            for cell, (_, column) in zip(row, self.columns.assigned, strict=False):
-                if isinstance(cell, exp.Expr) and not is_default(cell, column):
-                    yield cell
 
     def assignments(self, scope: Scope) -> list[Assignment]:
         """Return the checked assignments of ON DUPLICATE KEY UPDATE."""
@@ -289,10 +287,14 @@ def _check_qualifiers(name: exp.Expr, table: TableInfo) -> None:
         raise ScenarioError(f"Unknown column {written!r} in 'field list'", column=name.name)
 
 
-def _selected(tree: exp.Expr, columns: InsertColumns, context: StatementContext) -> _Source:
+def _selected(tree: exp.Expr, table: TableInfo, columns: InsertColumns, context: StatementContext) -> _Source:
+    """Return the rows of a SELECT. Source: tidb ``buildSelectPlanOfInsert``."""
     plan, count = context.plan(tree, None), len(columns.assigned)
     if len(plan.fields) != count:
         raise _count_error(1, count, len(plan.fields))
+    for _, column in columns.assigned:
+        if column.generated:
+            raise generated_error(column, table, _WITHOUT_GENERATED)
     collations = [
         field.collation if is_binary_string(column) else ""
         for field, (_, column) in zip(plan.fields, columns.assigned, strict=True)
@@ -320,23 +322,26 @@ def _count_error(row: int, columns: int, values: int) -> ScenarioError:
     )
 
 
-def _check_generated(table: TableInfo, columns: InsertColumns, tuples: Sequence[Sequence[Cell]]) -> None:
-    for position, (_, column) in enumerate(columns.assigned):
-        if column.generated and any(_gives_value(row, position, column) for row in tuples):
-            hint = (
-                "leave the column out; mariadb-dump has no option for that, but mydumper and mysqldump do it"
-            )
-            raise generated_error(column, table, hint)
+_WITHOUT_GENERATED = (
+    "leave the column out; mariadb-dump has no option for that, but mydumper and mysqldump do it"
+)
 
 
-def _gives_value(row: Sequence[Cell], position: int, column: ColumnInfo) -> bool:
-    if position >= len(row):
-        return False
-    cell = row[position]
-    return not (isinstance(cell, exp.Expr) and is_default(cell, column))
+def _checked_names(cell: exp.Expr, column: ColumnInfo, scope: Scope, table: TableInfo) -> set[str]:
+    """Check an expression of VALUES, and return the columns in it in lower case.
+
+    Source: tidb ``getInsertColExpr``.
+
+    :raises ScenarioError: for one that is not supported, an unknown column, and a generated column.
+    """
+    check_expression(cell, scope)
+    _check_arguments(cell, table)
+    if column.generated:
+        raise generated_error(column, table, _WITHOUT_GENERATED)
+    return {node.name.lower() for node in cell.find_all(exp.Column)}
 
 
-def _check_default(cell: exp.Expr, table: TableInfo) -> None:
+def _check_arguments(cell: exp.Expr, table: TableInfo) -> None:
     """Check that an expression of VALUES has no ``DEFAULT(column)`` of a generated column.
 
     :raises ScenarioError: if it has one.

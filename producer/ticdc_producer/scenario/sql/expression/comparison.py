@@ -22,7 +22,14 @@ from ticdc_producer.scenario.sql.expression.collation import (
 )
 from ticdc_producer.scenario.sql.expression.compare import check_operand, compare, like
 from ticdc_producer.scenario.sql.expression.eval_type import EvalType
-from ticdc_producer.scenario.sql.expression.form import Form, child_nodes, evaluate, noted_type
+from ticdc_producer.scenario.sql.expression.form import (
+    Form,
+    child_nodes,
+    evaluate,
+    is_constant,
+    is_folded,
+    noted_type,
+)
 from ticdc_producer.scenario.sql.expression.scope import Scope
 
 
@@ -33,37 +40,62 @@ def _compared(
     if left is None or right is None:
         if scope.mode.strict and (left is not None or right is not None):
             null, value = (left_node, right) if left is None else (right_node, left)
-            if isinstance(value, str | bytes) and not _is_constant(null):
+            if isinstance(value, str | bytes) and not is_constant(null):
                 check_operand(value, noted_type(null, scope).kind, scope.mode)
         return None
-    if isinstance(left, DateTimeValue):
-        right = _as_moment(right_node, right, left_node, scope)
-    elif isinstance(right, DateTimeValue):
-        left = _as_moment(left_node, left, right_node, scope)
     if not isinstance(left, Duration) and not isinstance(right, Duration):
         return compare(left, right, collation, scope.mode)
     time_is_read = any(
-        isinstance(column.unnest(), exp.Column) and _is_constant(constant)
+        isinstance(column.unnest(), exp.Column) and is_folded(constant)
         for column, constant in ((left_node, right_node), (right_node, left_node))
     )
     return compare(left, right, collation, scope.mode, time_is_read=time_is_read)
 
 
+def refined(
+    left_node: exp.Expr, left: SQLValue, right_node: exp.Expr, right: SQLValue, scope: Scope
+) -> tuple[SQLValue, SQLValue]:
+    """Return the values of two expressions for a comparison: some numbers are years or times next to others.
+
+    Source: tidb ``compareFunctionClass.refineArgs``.
+    """
+    left, right = _as_year(left_node, left, right_node, scope), _as_year(right_node, right, left_node, scope)
+    return _with_moments(left_node, left, right_node, right, scope)
+
+
+def _with_moments(
+    left_node: exp.Expr, left: SQLValue, right_node: exp.Expr, right: SQLValue, scope: Scope
+) -> tuple[SQLValue, SQLValue]:
+    """Return the values of two expressions, with a time for a number next to a date or time."""
+    if isinstance(left, DateTimeValue):
+        return left, _as_moment(right_node, right, left_node, scope)
+    if isinstance(right, DateTimeValue):
+        return _as_moment(left_node, left, right_node, scope), right
+    return left, right
+
+
 def _as_moment(node: exp.Expr, value: SQLValue, other: exp.Expr, scope: Scope) -> SQLValue:
     """Return a number next to a date or time as one: a YEAR without month and day, and some constants.
 
-    Those are constants next to a DATETIME or TIMESTAMP that is none; one that is no date remains a number.
-    Source: tidb ``ParseTimeFromYear``, ``refineNumericConstantCmpDatetime``.
+    Those are constants next to a DATETIME or TIMESTAMP that is none. One that is no date remains a number, as
+    does one with a zero part where strict mode refuses it.
+    Source: tidb ``ParseTimeFromYear``, ``refineNumericConstantCmpDatetime``, ``ParseTimeFromNum``.
     """
     if not isinstance(value, int | float | Decimal):
         return value
     if isinstance(value, int) and noted_type(node, scope).kind is EvalType.YEAR:
         return DateTimeValue(int(value), 0, 0)
-    is_refined = _is_constant(node) and not _is_constant(other)
+    is_refined = is_folded(node) and not is_folded(other)
     if not is_refined or noted_type(other, scope).kind is not EvalType.DATETIME:
         return value
     moment = as_datetime(value, 0, scope.mode)
-    return value if moment is None else moment
+    return value if moment is None or _refuses_zeros(moment, scope.mode) else moment
+
+
+def _refuses_zeros(moment: DateTimeValue, mode: SQLMode) -> bool:
+    """Return whether a date has a zero part that a statement refuses. Source: tidb ``ResetUpdateStmtCtx``."""
+    accepts = not mode.strict or mode.zero_dates or mode.zero_in_date or mode.invalid_dates
+    return not accepts and not (moment.month and moment.day) and not moment.is_zero
 
 
 def _as_year(node: exp.Expr, value: SQLValue, other: exp.Expr, scope: Scope) -> SQLValue:
@@ -71,14 +103,9 @@ def _as_year(node: exp.Expr, value: SQLValue, other: exp.Expr, scope: Scope) -> 
 
     Source: tidb ``compareFunctionClass.refineArgs``.
     """
-    if not isinstance(value, int) or not 0 < value < 100 or not _is_constant(node):
+    if not isinstance(value, int) or not 0 < value < 100 or not is_folded(node):
         return value
     return two_digit_year(value) if noted_type(other, scope).kind is EvalType.YEAR else value
-
-
-def _is_constant(node: exp.Expr) -> bool:
-    """Return whether an expression has the same value for all rows."""
-    return node.find(exp.Column, exp.Query) is None
 
 
 def _order(node: exp.Expr, scope: Scope, null_safe: bool = False) -> int | None:
@@ -90,7 +117,7 @@ def _order(node: exp.Expr, scope: Scope, null_safe: bool = False) -> int | None:
     left, right = evaluate(first, scope), evaluate(second, scope)
     if null_safe and left is right is None:
         return 0
-    left, right = _as_year(first, left, second, scope), _as_year(second, right, first, scope)
+    left, right = refined(first, left, second, right, scope)
     are_texts = isinstance(left, str) and isinstance(right, str)
     collation = shared_collation(node, scope) if are_texts else ""
     return _compared(first, left, second, right, collation, scope)
@@ -137,7 +164,8 @@ def _in(node: exp.Expr, scope: Scope) -> SQLValue:
     collation = collation_of_all([node.this, *node.expressions], scope)
     result: SQLValue = False
     for item in node.expressions:
-        order = _compared(node.this, value, item, evaluate(item, scope), collation, scope)
+        operands = _with_moments(node.this, value, item, evaluate(item, scope), scope)
+        order = _compared(node.this, operands[0], item, operands[1], collation, scope)
         if order == 0:
             return True
         result = None if order is None else result
@@ -157,6 +185,7 @@ def _between(node: exp.Expr, scope: Scope) -> SQLValue:
     minimum, maximum = evaluate(lowest, scope), evaluate(highest, scope)
     if is_text(value) or is_text(minimum) or is_text(maximum):
         value, minimum, maximum = _as_numbers(value, minimum, maximum, scope.mode)
+    # Times are numbers here if another operand is a number, so no number becomes a time: ResolveType4Between.
     # A constant that is a year for the first bound is one for the second: TiDB changes it in place.
     value = _as_year(node.this, value, lowest, scope)
     collation = collation_of_all([node.this, lowest, highest], scope)

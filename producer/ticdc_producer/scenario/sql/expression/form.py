@@ -89,3 +89,25 @@ def noted_type(node: exp.Expr, scope: Scope) -> ExpressionType:
     if noted is None:
         noted = scope.types[id(node)] = node, type_of(node, scope)
     return noted[1]
+
+
+def is_constant(node: exp.Expr) -> bool:
+    """Return whether an expression has the same value for all rows."""
+    return node.find(exp.Column, exp.Query) is None
+
+
+def is_folded(node: exp.Expr) -> bool:
+    """Return whether TiDB computes an expression while it plans a statement.
+
+    It computes no user variables before the statement runs, nor some functions.
+    """
+    return is_constant(node) and not any(
+        isinstance(part, exp.Parameter) or part.name.upper() in _NOT_FOLDED
+        for part in node.find_all(exp.Parameter, exp.Anonymous)
+    )
+
+
+_NOT_FOLDED = frozenset(
+    {"ANY_VALUE", "FOUND_ROWS", "LASTVAL", "NEXTVAL", "RAND", "SETVAL", "SLEEP", "SYSDATE", "UUID"}
+)
+"""Functions that TiDB computes for each row. Source: tidb ``unFoldableFunctions``."""

@@ -10,7 +10,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.collation import collation_of, merged_collation
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, compare, extreme
-from ticdc_producer.scenario.sql.expression.comparison import ACCEPTED_ORDERS
+from ticdc_producer.scenario.sql.expression.comparison import ACCEPTED_ORDERS, refined
 from ticdc_producer.scenario.sql.expression.evaluate import evaluate
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.equality import ValueIndex, distinct_key
@@ -85,18 +85,19 @@ class Subqueries:
         collations = [collation_of(part, scope) for part in _parts(node.this)]
         query = node.args.get("query")
         if query is None:
-            rows: Sequence[Sequence[SQLValue]] = [
-                self._values(item, len(operands), scope) for item in node.expressions
+            pairs = [
+                _refined_rows(node.this, operands, item, self._values(item, len(operands), scope), scope)
+                for item in node.expressions
             ]
-        else:
-            plan = self._plan(query, scope)
-            collations = [
-                merged_collation(name, field.collation)
-                for name, field in zip(collations, plan.fields, strict=True)
-            ]
-            rows = plan.rows(scope)
-            if len(rows) >= _LONG and len(operands) == 1 and not plan.correlated and operands[0] is not None:
-                return self._indexed(plan, operands[0], collations[0], scope.mode)
+            return _any_of(_equal(left, right, collations, scope.mode) for left, right in pairs)
+        plan = self._plan(query, scope)
+        collations = [
+            merged_collation(name, field.collation)
+            for name, field in zip(collations, plan.fields, strict=True)
+        ]
+        rows = plan.rows(scope)
+        if len(rows) >= _LONG and len(operands) == 1 and not plan.correlated and operands[0] is not None:
+            return self._indexed(plan, operands[0], collations[0], scope.mode)
         return _any_of(_equal(operands, row, collations, scope.mode) for row in rows)
 
     def _indexed(self, plan: QueryPlan, operand: SQLValue, collation: str, mode: SQLMode) -> SQLValue:
@@ -131,7 +132,8 @@ class Subqueries:
 
     def _row_comparison(self, node: exp.Expr, scope: Scope) -> SQLValue:
         columns = max(len(_parts(node.this)), len(_parts(node.expression)))
-        left, right = (self._values(side, columns, scope) for side in (node.this, node.expression))
+        values = [self._values(side, columns, scope) for side in (node.this, node.expression)]
+        left, right = _refined_rows(node.this, values[0], node.expression, values[1], scope)
         collations = [
             merged_collation(collation_of(left_part, scope), collation_of(right_part, scope))
             for left_part, right_part in zip(_parts(node.this), _parts(node.expression), strict=False)
@@ -165,6 +167,17 @@ class Subqueries:
 def _parts(node: exp.Expr) -> list[exp.Expr]:
     """Return the columns of a row in parentheses; any other node is a single column."""
     return list(node.expressions) if isinstance(node, exp.Tuple) else [node]
+
+
+def _refined_rows(
+    left: exp.Expr, left_row: Sequence[SQLValue], right: exp.Expr, right_row: Sequence[SQLValue], scope: Scope
+) -> tuple[Sequence[SQLValue], Sequence[SQLValue]]:
+    """Return two rows for a comparison, in which some numbers are years or times; see ``refined``."""
+    if isinstance(left, exp.Query) or isinstance(right, exp.Query):
+        return left_row, right_row
+    parts = zip(_parts(left), left_row, _parts(right), right_row, strict=True)
+    pairs = [refined(*part, scope) for part in parts]
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
 def _is_of_one_value(node: exp.Expr) -> bool:
