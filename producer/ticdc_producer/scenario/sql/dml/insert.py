@@ -103,7 +103,8 @@ class InsertPlan:
                 check_default(column, context.mode)  # the session may have another sql_mode now
             return
         scope = Scope(context.mode, self._table, context=context, outer=source.scope)
-        count, named = len(self.columns.assigned), set[str]()
+        count = len(self.columns.assigned)
+        named: set[str] = set()
         for number, row in enumerate(source.tuples, start=1):
             if len(row) not in (count, 0) or (not row and self._tree.this.expressions):
                 raise _count_error(number, count, len(row))

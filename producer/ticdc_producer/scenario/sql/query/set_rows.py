@@ -38,6 +38,7 @@ class SetRows:
     rows: list[QueryRow]
 
     def distinct(self) -> SetRows:
+        """Return the different rows, each as it is first."""
         collations = [field.collation or DEFAULT_COLLATION for field in self.fields]
         rows_by_key: dict[object, QueryRow] = {}
         for row in self.rows:

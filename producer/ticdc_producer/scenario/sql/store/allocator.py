@@ -30,10 +30,11 @@ class ObjectIds:
 
 @dataclass(slots=True)
 class RowIds:
-    """The counter that AUTO_INCREMENT and ``_tidb_rowid`` of one table share, or both with AUTO_ID_CACHE 1.
+    """The counter that AUTO_INCREMENT and ``_tidb_rowid`` of one table share.
 
-    Ids are cached in ranges of 30000. An explicit value inside the cached range advances ``base``; a larger
-    one starts a new range. Source: tidb ``pkg/meta/autoid`` (``alloc4Signed``, ``rebase4Signed``).
+    With AUTO_ID_CACHE 1 each has its own. Ids are cached in ranges of 30000. An explicit value inside the cached
+    range advances ``base``; a larger one starts a new range. Source: tidb ``pkg/meta/autoid``
+    (``alloc4Signed``, ``rebase4Signed``).
 
     :param base: the last id that was taken.
     :param end: the last id of the cached range.

@@ -60,7 +60,7 @@ def _call_of_sequence(name: str, arguments: list[exp.Expr]) -> exp.Expr:
 
 
 def _row(parts: list[exp.Expr]) -> exp.Expr:
-    """Return ``ROW(a, b)``, which is ``(a, b)`` but in VALUES."""
+    """Return ``ROW(a, b)``, which is ``(a, b)`` except in VALUES."""
     if len(parts) < 2:
         return exp.Anonymous(this=ROW, expressions=parts)
     row = exp.Tuple(expressions=parts)
