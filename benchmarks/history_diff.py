@@ -23,6 +23,7 @@ from time import process_time
 from typing import Any
 
 from ticdc_producer import record, transcode
+from ticdc_producer.installation import allocate_by_jemalloc
 from ticdc_producer.rows.origin import golden_folder
 from ticdc_producer.runs.diff import diff
 from ticdc_producer.runs.run import run
@@ -120,6 +121,7 @@ def main() -> None:
     parser.add_argument("--recordings", action="store_true", help="record and transcode once, not diff")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
+    allocate_by_jemalloc()  # as the commands do
     if arguments.recordings:
         with TemporaryDirectory() as folder:
             of_pairs = {

@@ -373,6 +373,19 @@ def test_index_value_rows_may_swap_between_keys() -> None:
     assert violations(check(stream, unknown)) == {"INV-ORDER-TABLE": "warning"}
 
 
+@pytest.mark.parametrize(
+    ("partitioned", "severity"),
+    [(frozenset(), "error"), (frozenset({"bank.accounts"}), "warning"), (None, "warning")],
+)
+def test_rows_of_table_partitions_may_swap(partitioned: frozenset[str] | None, severity: str) -> None:
+    """Canal-JSON does not name the physical table of a row, and each one has a dispatcher of its own."""
+    options = dataclasses.replace(OPTIONS, fidelity=Fidelity(table_ids="none"), partitioned=partitioned)
+    topic = created().row(HOME, ts(2), after=account(1)).row(HOME, ts(1), after=account(2))
+    assert violations(check(topic.table(), options)) == {"INV-ORDER-TABLE": severity}
+    strict = dataclasses.replace(options, strict_table_order=True)
+    assert violations(check(topic.table(), strict)) == {"INV-ORDER-TABLE": "error"}
+
+
 def test_index_value_rows_of_one_key_may_not_swap() -> None:
     findings = check(by_value((2, 1), (1, 1)).table(), BY_VALUE)
     # Both are inserts of the row.

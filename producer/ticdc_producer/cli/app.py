@@ -17,7 +17,7 @@ from ticdc_producer import errors
 from ticdc_producer.cli.options import fail, fail_usage
 from ticdc_producer.cli.terminal.standard_output import guard_standard_streams
 from ticdc_producer.errors import ProducerError
-from ticdc_producer.installation import postpone_pandas
+from ticdc_producer.installation import allocate_by_jemalloc, postpone_pandas
 from ticdc_producer.local_path import local_path
 
 if TYPE_CHECKING:
@@ -143,6 +143,7 @@ def main(arguments: list[str] | None = None) -> int:
         return fail(_not_utf8(undecoded[0]))
     if arguments is None and sys.argv[1:2] and sys.argv[1] in _ON_ARROW and not _HELP.intersection(sys.argv):
         postpone_pandas()
+        allocate_by_jemalloc()
     # SIGTERM unwinds the stack like Ctrl-C, so that brokers are stopped and incomplete folders removed.
     if sys.platform != "win32":
         signal.signal(signal.SIGTERM, _interrupt)

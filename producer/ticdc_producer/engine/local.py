@@ -35,6 +35,7 @@ from ticdc_producer.engine.dataset import (
     TaggedFunction,
 )
 from ticdc_producer.engine.spool import MemoryLimit, OrderedRows, Sort, Spool, divided_rows, empty, joined
+from ticdc_producer.model.column_functions import concatenated
 
 _THREADS = 8
 """Parts whose side effects run at the same time. They spend most of their time waiting for a broker."""
@@ -249,7 +250,14 @@ def _sorted(order: Order, rows: pa.RecordBatch) -> pa.RecordBatch:
         return order.sort(rows)
     if rows.num_rows < 2 or not order.columns:
         return rows
-    return rows.take(pc.sort_indices(rows, [(name, "ascending") for name in order.columns]))
+    numbers = pc.sort_indices(rows, [(name, "ascending") for name in order.columns])
+    return rows if _ascends(numbers) else rows.take(numbers)
+
+
+def _ascends(numbers: pa.Array) -> bool:
+    """Return whether the numbers of rows are in order; then their rows need no copy."""
+    of_rows = numbers.to_numpy()
+    return bool((of_rows[1:] > of_rows[:-1]).all())
 
 
 def _merged(batches: Batches) -> Batches:
@@ -262,10 +270,10 @@ def _merged(batches: Batches) -> Batches:
         held.append(batch)
         rows, size = rows + batch.num_rows, size + batch.nbytes
         if rows >= _MERGED_ROWS or size >= _MERGED_BYTES:
-            yield held[0] if len(held) == 1 else pa.concat_batches(held)
+            yield concatenated(held)
             held, rows, size = [], 0, 0
     if held:
-        yield held[0] if len(held) == 1 else pa.concat_batches(held)
+        yield concatenated(held)
 
 
 def _filled(spool: Spool, batches: Batches) -> Spool:

@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.errors import EnvironmentFailure
+from ticdc_producer.model.column_functions import concatenated
 
 _MOST_BYTES = 64 << 20
-_COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
+_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
 class MemoryLimit:
@@ -73,8 +74,7 @@ class Spool:
 
     def one_batch(self) -> pa.RecordBatch:
         """Return all rows as one batch."""
-        batches = [*self]
-        return batches[0] if len(batches) == 1 else joined(batches, self.schema)
+        return joined([*self], self.schema)
 
     def _move_to_file(self) -> None:
         if self._writer is None:
@@ -89,7 +89,7 @@ class Spool:
 
 def joined(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
     """Return the rows of some batches of one schema as one batch, in their order."""
-    return pa.concat_batches(batches) if batches else empty(schema)
+    return concatenated(batches) if batches else empty(schema)
 
 
 def empty(schema: pa.Schema) -> pa.RecordBatch:
@@ -144,7 +144,7 @@ class OrderedRows:
         return self._merged() if self._rest is None else iter([self._rest])
 
     def _one_sorted(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-        return self._sort(batches[0] if len(batches) == 1 else joined(batches, self._schema))
+        return self._sort(joined(batches, self._schema))
 
     def _add_run(self, batches: list[pa.RecordBatch]) -> None:
         run = Spool(self._schema, MemoryLimit(0))

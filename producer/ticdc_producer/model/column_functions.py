@@ -199,10 +199,15 @@ def whole_groups(batches: Iterable[pa.RecordBatch], key: tuple[str, ...]) -> Ite
             held.append(batch)
             continue
         last = int(starts[-1])
-        yield pa.concat_batches([*held, batch.slice(0, last)])
+        yield concatenated([*held, batch.slice(0, last)])
         held = [batch.slice(last)]
     if held:
-        yield pa.concat_batches(held)
+        yield concatenated(held)
+
+
+def concatenated(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """Return the rows of batches of one schema as one batch, in their order; a single batch is not copied."""
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 
 
 def float_texts(numbers: pa.Array) -> pa.Array:

@@ -25,7 +25,7 @@ from ticdc_producer.recording.summary import Summary
 from ticdc_producer.rows.columns import damage_error, rejected_value
 from ticdc_producer.targets.decode import EventsFunction
 from ticdc_producer.targets.decoded_events import DecodedEvents
-from ticdc_producer.verifier.event_layouts import Images, LayoutBatch
+from ticdc_producer.verifier.event_layouts import LayoutBatch
 from ticdc_producer.verifier.fingerprint import (
     Flags,
     Numbers,
@@ -104,13 +104,14 @@ class EventReader:
                 summary.see_messages(events.messages, batch, self.selection)
             is_recorded = self._recorded(batch, highest, summary)
             numbers = np.repeat(np.arange(len(events.counts)), events.counts)[is_recorded]
-            batch, row_ids = self._masked(batch.filter(pa.array(is_recorded)), _row_ids(events)[is_recorded])
+            batch, row_ids = self._masked(_filtered(batch, is_recorded), _row_ids(events)[is_recorded])
             if not batch.num_rows:
                 continue
             summary.see_recorded(batch)
             kinds = batch.column("kind").to_numpy(zero_copy_only=False)
             is_resolved, is_damage = kinds == "resolved", kinds == "error"
-            keys, digests = _keys(batch, summary), _digests(batch, row_ids)
+            layouts = LayoutBatch(batch)
+            keys, digests = _keys(layouts, summary), _digests(layouts, row_ids)
             keyless = (kinds == "row") & (keys[0] == 0) & (keys[1] == 0)
             if keyless.any():
                 summary.see_keyless(batch, keyless)
@@ -124,7 +125,7 @@ class EventReader:
             is_change = ~(is_resolved | is_damage)
             if is_change.any():
                 changes = _changes(batch, row_ids, has_key, marked, keys, digests, exact=self.exact)
-                yield "changes", changes.filter(pa.array(is_change))
+                yield "changes", _filtered(changes, is_change)
         return summary
 
     def _recorded(self, batch: DecodedBatch, highest: dict[tuple[str, int], int], summary: Summary) -> Flags:
@@ -176,6 +177,10 @@ class EventReader:
             )
             raise rejected_value(batch, first, what, hint).about("skip_damaged")
         return damaged, error
+
+
+def _filtered(batch: pa.RecordBatch, rows: Flags) -> pa.RecordBatch:
+    return batch if rows.all() else batch.filter(pa.array(rows))
 
 
 def _row_ids(events: DecodedEvents) -> Numbers:
@@ -261,17 +266,18 @@ def _changes(
     return pa.RecordBatch.from_arrays([columns[name] for name in CHANGES.names], schema=CHANGES)
 
 
-def _digests(batch: DecodedBatch, row_ids: Numbers) -> Numbers:
+def _digests(events: LayoutBatch, row_ids: Numbers) -> Numbers:
+    batch = events.decoded
     texts = [text_hashes(batch.column(name)) for name in ("kind", "schema", "table", "op")]
-    images = [Images(batch.column(name)).hashes for name in ("before", "after")]
+    images = events.old.hashes, events.new.hashes
     return combined(*texts, value_hashes(batch.column("query")), *images, row_ids).view(np.int64)
 
 
-def _keys(batch: DecodedBatch, summary: Summary) -> tuple[Numbers, Numbers]:
+def _keys(events: LayoutBatch, summary: Summary) -> tuple[Numbers, Numbers]:
     """Return the digests of each row's handle key before and after; 0: it is not known."""
-    old, new = (np.zeros(batch.num_rows, np.int64) for _ in range(2))
-    for layout in LayoutBatch(batch).layouts():
-        summary.see_rows(batch, layout)
+    old, new = (np.zeros(events.decoded.num_rows, np.int64) for _ in range(2))
+    for layout in events.layouts():
+        summary.see_rows(events.decoded, layout)
         names = [column.name for column in layout.columns if column.flag & ColumnFlag.HANDLE_KEY]
         sides = (old, layout.before, layout.old_images), (new, layout.after, layout.new_images)
         for digests, known, images in sides:

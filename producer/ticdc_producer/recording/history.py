@@ -68,7 +68,7 @@ def recorded_changes(
             batch = batch.filter(pc.or_(batch.column("op").is_null(), later))
         first = _first_deliveries(batch)
         firsts = np.flatnonzero(first == np.arange(len(first)))
-        once = batch.take(pa.array(firsts))
+        once = batch if len(firsts) == batch.num_rows else batch.take(pa.array(firsts))
         ts, position = once.column("commit_ts").to_numpy(), _positions(once)
         if not exact:
             ts, position = ts + position, np.zeros(len(position), np.int64)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model import tso
+from ticdc_producer.model.column_functions import concatenated
 from ticdc_producer.model.event import DAMAGE, ROW_ELSEWHERE, Kind
 from ticdc_producer.model.shapes import (
     CARRIED,
@@ -109,7 +110,7 @@ class Chunks:
         """Yield the held batches as one, if there are any."""
         held, self._held, self._rows, self._size = self._held, [], 0, 0
         if held:
-            yield held[0] if len(held) == 1 else pa.concat_batches(held)
+            yield concatenated(held)
 
 
 _OF_EVENT = [name for name in CARRIED.names if name in EVENT_STREAM.names]

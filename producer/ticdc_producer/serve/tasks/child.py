@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 
 from ticdc_producer.config import resolve
 from ticdc_producer.errors import EnvironmentFailure, ProducerError
+from ticdc_producer.installation import allocate_by_jemalloc
 from ticdc_producer.runs.run import run_job
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.scenario.load import load_scenario
@@ -73,6 +74,7 @@ def run_child(connection: Connection, lifeline: Connection, folder: Path, texts:
         return
     _prefer_to_end()
     _use_folder(folder)
+    allocate_by_jemalloc()
     gc.freeze()  # the modules that the forkserver has loaded are never garbage
     if texts is not None:
         warm_up(folder, texts)

@@ -13,15 +13,21 @@ from ticdc_producer.model.event import Op
 from ticdc_producer.verifier.events import EventColumns, EventKind, Rule
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.invariants import preconditions
+from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.batch_groups import BatchGroups
 from ticdc_producer.verifier.passes.row_history import KeyChecks
 from ticdc_producer.verifier.violations import EventPositions, Invariant, Violations
 
 
 def _check_order_table(checks: KeyChecks) -> Violations:
-    """Report errors under table dispatch only: batching by dispatch key may reorder the rows of a table."""
-    events = checks.groups.events
-    guaranteed = checks.groups.options.strict_table_order | (events.rule == Rule.TABLE)
+    """Report errors where TiCDC guarantees the order: under table dispatch, in one physical table.
+
+    Batching by dispatch key may reorder the rows of a table. Each partition of a table has a dispatcher, so
+    rows of two of them have no common order.
+    """
+    events, options = checks.groups.events, checks.groups.options
+    in_order = (events.rule == Rule.TABLE) & ~_may_be_partitioned(events, options)
+    guaranteed = options.strict_table_order | in_order
     return Violations.of_events(
         events,
         checks.groups.first_rows & (events.commit_ts < events.table_ts),
@@ -31,12 +37,22 @@ def _check_order_table(checks: KeyChecks) -> Violations:
     )
 
 
+def _may_be_partitioned(rows: EventColumns, options: VerifyOptions) -> Flags:
+    """Return which rows may be of a partitioned table, but do not name its physical table."""
+    if options.fidelity.has_table_ids:
+        return np.zeros(len(rows.commit_ts), bool)
+    codes, tables = rows.tables
+    known = options.partitioned
+    return np.array([known is None or ".".join(table) in known for table in tables], bool)[codes]
+
+
 ORDER_TABLE = Invariant(
     id="INV-ORDER-TABLE",
     severity="error",
     statement="In a partition, the commit-ts of a table's rows never decreases, except in duplicates.",
     hint="several producers sent rows of one table, or rows were reordered on the way to the partition; "
-    "with a dispatch rule other than table, TiCDC's batching reorders them too",
+    "TiCDC itself reorders those of different table partitions, and all under a dispatch rule other than "
+    "table",
     by_key=_check_order_table,
     preconditions=preconditions.events_of_kind(EventKind.ROW),
 )
@@ -193,11 +209,10 @@ def _check_txn_delete_first(groups: BatchGroups) -> Violations:
     sizes = np.diff(starts, append=len(rows))
     inserted = np.minimum.reduceat(_positions_of(rows.op == Op.INSERT, rows.position), starts)
     deleted = np.maximum.reduceat(np.where(rows.op == Op.DELETE, rows.position, -1), starts)
-    codes, tables = rows.tables
-    partitioned = np.array([f"{'.'.join(table)}" in (options.partitioned or ()) for table in tables], bool)
-    wrong = np.flatnonzero((inserted < deleted) & ~partitioned[codes[starts]])
-    unknown_tables = not options.fidelity.has_table_ids and options.partitioned is None
-    uncertain = unknown_tables | (rows.rule[starts] == Rule.UNKNOWN) | (sizes > FRAGMENT)
+    may_be_partitioned = _may_be_partitioned(rows, options)[starts]
+    unknown = may_be_partitioned & (options.partitioned is None)
+    wrong = np.flatnonzero((inserted < deleted) & (unknown | ~may_be_partitioned))
+    uncertain = unknown | (rows.rule[starts] == Rule.UNKNOWN) | (sizes > FRAGMENT)
     at = starts[wrong]
 
     def detail(number: int) -> str:
