@@ -32,8 +32,8 @@ class ObjectIds:
 class RowIds:
     """The counter that AUTO_INCREMENT and ``_tidb_rowid`` of one table share.
 
-    With AUTO_ID_CACHE 1 each has its own. Ids are cached in ranges of 30000. An explicit value inside the cached
-    range advances ``base``; a larger one starts a new range. Source: tidb ``pkg/meta/autoid``
+    With AUTO_ID_CACHE 1 each has its own. Ids are cached in ranges of 30000. An explicit value inside the
+    cached range advances ``base``; a larger one starts a new range. Source: tidb ``pkg/meta/autoid``
     (``alloc4Signed``, ``rebase4Signed``).
 
     :param base: the last id that was taken.
