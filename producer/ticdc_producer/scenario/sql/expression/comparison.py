@@ -81,15 +81,17 @@ def _as_moment(node: exp.Expr, value: SQLValue, other: exp.Expr, scope: Scope) -
     does one with a zero part where strict mode refuses it.
     Source: tidb ``ParseTimeFromYear``, ``refineNumericConstantCmpDatetime``, ``ParseTimeFromNum``.
     """
-    if not isinstance(value, int | float | Decimal):
+    if not isinstance(value, _NUMBERS):
         return value
     if isinstance(value, int) and noted_type(node, scope).kind is EvalType.YEAR:
         return DateTimeValue(int(value), 0, 0)
-    is_refined = is_folded(node) and not is_folded(other)
-    if not is_refined or noted_type(other, scope).kind is not EvalType.DATETIME:
+    if noted_type(other, scope).kind is not EvalType.DATETIME or is_folded(other) or not is_folded(node):
         return value
     moment = as_datetime(value, 0, scope.mode)
     return value if moment is None or _refuses_zeros(moment, scope.mode) else moment
+
+
+_NUMBERS = (int, float, Decimal)
 
 
 def _refuses_zeros(moment: DateTimeValue, mode: SQLMode) -> bool:
@@ -103,9 +105,10 @@ def _as_year(node: exp.Expr, value: SQLValue, other: exp.Expr, scope: Scope) -> 
 
     Source: tidb ``compareFunctionClass.refineArgs``.
     """
-    if not isinstance(value, int) or not 0 < value < 100 or not is_folded(node):
+    if not isinstance(value, int) or not 0 < value < 100:
         return value
-    return two_digit_year(value) if noted_type(other, scope).kind is EvalType.YEAR else value
+    is_year = noted_type(other, scope).kind is EvalType.YEAR and is_folded(node)
+    return two_digit_year(value) if is_year else value
 
 
 def _order(node: exp.Expr, scope: Scope, null_safe: bool = False) -> int | None:

@@ -101,6 +101,8 @@ def is_folded(node: exp.Expr) -> bool:
 
     It computes no user variables before the statement runs, nor some functions.
     """
+    if type(node) is exp.Literal or type(node) is exp.Column:
+        return type(node) is exp.Literal
     return is_constant(node) and not any(
         isinstance(part, exp.Parameter) or part.name.upper() in _NOT_FOLDED
         for part in node.find_all(exp.Parameter, exp.Anonymous)
