@@ -370,6 +370,12 @@ def test_a_number_with_a_zero_part_is_a_time_where_sql_mode_accepts_it(sql_mode:
     assert rows_of(script) == ([] if deleted else [(b"2023-08-09 00:00:00",)])
 
 
+def test_a_number_that_is_too_small_for_a_date_is_a_number_next_to_a_time() -> None:
+    table = "set sql_mode = ''; create table t (at datetime); insert into t values ('0000-00-00');"
+    assert rows_of(f"{table} delete from t where at = 100") == [(b"0000-00-00 00:00:00",)]
+    assert rows_of(f"{table} delete from t where at < 100") == []
+
+
 def test_a_limit_is_at_most_a_bigint() -> None:
     assert rows("(p) select 1 limit 18446744073709551615") == ["1,-,-"]
     with pytest.raises(ScenarioError, match="does not parse"):

@@ -14,7 +14,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_scalar import as_datetime
 from ticdc_producer.model.values.number_text import as_float, check_number, is_text
 from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode, SQLValue, display_value
-from ticdc_producer.model.values.temporal_text import two_digit_year
+from ticdc_producer.model.values.temporal_text import FIRST_NUMBER, two_digit_year
 from ticdc_producer.scenario.sql.expression.collation import (
     check_comparable,
     collation_of_all,
@@ -87,7 +87,7 @@ def _as_moment(node: exp.Expr, value: SQLValue, other: exp.Expr, scope: Scope) -
         return DateTimeValue(int(value), 0, 0)
     if noted_type(other, scope).kind is not EvalType.DATETIME or is_folded(other) or not is_folded(node):
         return value
-    moment = as_datetime(value, 0, scope.mode)
+    moment = None if 0 < value < FIRST_NUMBER else as_datetime(value, 0, scope.mode)
     return value if moment is None or _refuses_zeros(moment, scope.mode) else moment
 
 
