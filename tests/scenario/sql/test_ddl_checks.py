@@ -7,6 +7,7 @@ import pytest
 from tests.scenario.sql.script_results import columns_of, history_of, rows_of
 from ticdc_producer.errors import ScenarioError
 
+VIEWED = "create table u (a int, b int); create view v as select * from u;"
 REFUSED = [
     ("create table t (other.t.a int)", "Incorrect database name 'other'"),
     ("create table t (u.a int)", "Incorrect table name 'u'"),
@@ -42,6 +43,14 @@ REFUSED = [
     ("create view v as select 1 as a, 2 as A", "Duplicate column name 'a'"),
     ("create table u (a int); create view v as select x.a, y.a from u x, u y", "Duplicate column name 'a'"),
     ("create view v (a, a) as select 1, 2", "Duplicate column name 'a'"),
+    ("create view v (a) as select 1, 2", "different column counts"),
+    ("create table u (a int); create view v (a, b) as select * from u", "different column counts"),
+    (f"{VIEWED} create view w (a) as select * from v union select 1, 2", "different column counts"),
+    ("create table t (a int primary key); alter table t modify a bigint null", "must be NOT NULL"),
+    (
+        "create table t (a int, b int as (a + 1)); alter table t modify a varchar(9)",
+        "oldCol is a dependent column",
+    ),
     (
         "create temporary table l (a int); drop global temporary table if exists l",
         "can only drop global temporary",
@@ -169,6 +178,33 @@ def test_the_index_of_a_new_foreign_key_cannot_be_dropped_with_it() -> None:
     with pytest.raises(ScenarioError, match="Cannot drop index 'k': needed in a foreign key constraint"):
         history_of(f"{script.format('')} {change}")
     history_of(f"{script.format(', key ab (a, b)')} {change}")
+
+
+COLLATED = (
+    "create table t (a varchar(5) charset utf8 collate utf8_bin,"
+    " b varchar(5) collate utf8mb4_general_ci, {});"
+)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "modify a varchar(5) charset utf8 collate utf8_general_ci",
+        "modify b varchar(9) collate utf8mb4_bin",
+        "modify b varchar(5) collate utf8mb4_unicode_ci",
+        "convert to charset utf8mb4 collate utf8mb4_bin",
+    ],
+)
+def test_an_index_has_the_order_of_its_collation(change: str) -> None:
+    history_of(f"{COLLATED.format('c int')} alter table t {change}")
+    with pytest.raises(ScenarioError, match="when index is defined on it"):
+        history_of(f"{COLLATED.format('key (a), key (b)')} alter table t {change}")
+
+
+def test_an_index_allows_a_collation_with_the_same_order() -> None:
+    keyed = COLLATED.format("key (a), key (b)")
+    history_of(f"{keyed} alter table t modify a varchar(5) charset utf8mb4 collate utf8mb4_bin")
+    history_of(f"{keyed} alter table t collate utf8mb4_bin")
 
 
 LISTS = "create table t (a int) partition by list (a) (partition p values in (0, 4), partition q default)"

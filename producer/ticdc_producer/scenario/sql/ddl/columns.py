@@ -177,10 +177,14 @@ def _change(target: Position | None, alteration: Alteration, offset: int, draft:
     new = _make_column(draft, alteration)
     _check_generated(offset, new, alteration)
     _check_change(old, new, alteration)
+    if is_rewritten(old, new) or (old.charset, old.collation) != (new.charset, new.collation):
+        _check_rewritten(offset, new, alteration)
     check_changed_column(alteration.context, alteration.table, old, new)
     _check_partition_column(alteration, old, new)
     key = alteration.info.primary_key
     if key is not None and offset in key.offsets:
+        if draft.nullable:
+            raise alteration.error("All parts of a PRIMARY KEY must be NOT NULL", old.name)
         if not _keeps_stored_values(old, new):
             raise alteration.error("Unsupported modify column: this column has primary key flag", old.name)
         new = replace(new, nullable=False)
@@ -233,6 +237,43 @@ def _check_change(old: ColumnInfo, new: ColumnInfo, alteration: Alteration) -> N
     if "gbk" in charsets or not is_rewritten(old, new):
         what = f"Unsupported modify charset from {old.charset} to {new.charset}"
         raise alteration.error(what, old.name)
+
+
+def _check_rewritten(offset: int, new: ColumnInfo, alteration: Alteration) -> None:
+    """Check that no generated column and no index prevents the change of the values or their order.
+
+    An index only prevents a change of the collation alone. Source: tidb ``isGeneratedRelatedColumn``,
+    ``checkModifyTypes``.
+
+    :raises ScenarioError: if one does.
+    """
+    old = alteration.info.columns[offset]
+    if not is_rewritten(old, new):
+        check_indexed_collation(offset, new.collation, alteration)
+    elif users := dependent_columns(alteration.info, old.name):
+        what = f"oldCol is a dependent column {old.name!r} for generated column {users[0].name!r}"
+        raise alteration.error(f"Unsupported modify column: {what}", old.name)
+
+
+def check_indexed_collation(offset: int, collation: str, alteration: Alteration) -> None:
+    """Check that a column may get a collation: if it has an index, only one with the same order.
+
+    Source: tidb ``checkModifyCharsetAndCollation``, ``CompatibleCollate``.
+
+    :raises ScenarioError: if it may not.
+    """
+    old = alteration.info.columns[offset]
+    same_order = {_order_of(old.collation), _order_of(collation)}
+    if len(same_order) > 1 and any(offset in index.offsets for index in alteration.info.indexes):
+        change = f"from '{old.collation}' to '{collation}'"
+        what = f"Unsupported modifying collation of column {old.name!r} {change} when index is defined on it."
+        raise alteration.error(what, old.name)
+
+
+def _order_of(collation: str) -> str:
+    charset, _, order = collation.partition("_")
+    binary = order == "bin" and charset == "latin1"
+    return order if binary or charset in ("utf8", "utf8mb4") else collation
 
 
 _DATES = frozenset({T.DATE, T.DATETIME, T.TIMESTAMP})
@@ -315,4 +356,5 @@ def convert_columns(alteration: Alteration, charset: str, collation: str) -> Non
     """Change every column that has a charset, as CONVERT TO CHARACTER SET does."""
     for offset, column in enumerate(alteration.info.columns):
         if column.charset != "binary":
+            check_indexed_collation(offset, collation, alteration)
             alteration.change(offset, replace(column, charset=charset, collation=collation))
