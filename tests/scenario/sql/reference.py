@@ -580,4 +580,5 @@ VARIABLES = {
     "auto_increment_increment": "set auto_increment_increment = 2",
     "auto_increment_offset": "set auto_increment_offset = 2",
     "tidb_translate_softdelete_sql": "set tidb_translate_softdelete_sql = off",
+    "tidb_allow_remove_auto_inc": "set tidb_allow_remove_auto_inc = on",
 }

@@ -47,10 +47,11 @@ REFUSED = [
     ("create table u (a int); create view v (a, b) as select * from u", "different column counts"),
     (f"{VIEWED} create view w (a) as select * from v union select 1, 2", "different column counts"),
     ("create table t (a int primary key); alter table t modify a bigint null", "must be NOT NULL"),
-    (
-        "create table t (a int, b int as (a + 1)); alter table t modify a varchar(9)",
-        "oldCol is a dependent column",
-    ),
+    ("create table t (a int null not null primary key)", "must be NOT NULL"),
+    ("create table t (a int, b int, primary key (a, b)); alter table t modify b int default null", "NOT NUL"),
+    ("create table t (a int auto_increment, key (a)); alter table t modify a int", "can't remove auto_incr"),
+    ("create table t (a int); alter table t modify a int references u (a)", "can't modify with references"),
+    ("create table t (a int); alter table t modify a int check (a > 1)", "can't modify with check"),
     (
         "create temporary table l (a int); drop global temporary table if exists l",
         "can only drop global temporary",
@@ -92,6 +93,29 @@ def test_all_columns_may_be_replaced_in_one_statement() -> None:
     script = "create table t (a int, b int); insert into t values (1, 2);"
     assert rows_of(f"{script} alter table t drop a, drop b, add c int default 3, add d int") == [(b"3", None)]
     assert columns_of(f"{script} alter table t drop a, add c int") == ["b", "c"]
+
+
+@pytest.mark.parametrize("change", ["a varchar(9)", "a bigint", "a int", "a int comment 'x'", "a int first"])
+@pytest.mark.parametrize("user", ["b int as (a + 1)", "b int as (a + 1) stored", "b int, key ((a + 1))"])
+def test_the_source_of_a_generated_column_cannot_be_modified(user: str, change: str) -> None:
+    with pytest.raises(ScenarioError, match="oldCol is a dependent column 'a'"):
+        history_of(f"create table t (a int, {user}); alter table t modify {change}")
+
+
+def test_no_values_of_a_partitioned_table_are_rewritten() -> None:
+    script = "create table t (k int primary key, a int, b varchar(5)) partition by hash (k) partitions 2;"
+    history_of(f"{script} alter table t modify a bigint, modify b varchar(9)")
+    for change in ("a int unsigned", "a tinyint", "a varchar(20)", "b varchar(4)", "b char(5)"):
+        with pytest.raises(ScenarioError, match="table is partition table"):
+            history_of(f"{script} alter table t modify {change}")
+
+
+def test_auto_increment_is_removed_if_the_session_allows_it() -> None:
+    script = "create table t (a int auto_increment primary key, b int); insert into t (b) values (5);"
+    allowed = f"set tidb_allow_remove_auto_inc = 1; {script} alter table t modify a int;"
+    assert rows_of(f"{allowed} insert into t values (7, 1)") == [(b"1", b"5"), (b"7", b"1")]
+    with pytest.raises(ScenarioError, match="doesn't have a default value"):
+        history_of(f"{allowed} insert into t (b) values (1)")
 
 
 def test_members_of_enum_and_set_may_be_hexadecimal() -> None:

@@ -9,7 +9,7 @@ from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.column import IndexInfo
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
-from ticdc_producer.scenario.sql.ddl.columns import convert_columns
+from ticdc_producer.scenario.sql.ddl.modify import convert_columns
 from ticdc_producer.scenario.sql.definition.column_definition import known_charset, known_collation
 from ticdc_producer.scenario.sql.definition.table_definition import (
     check_shard_bits,

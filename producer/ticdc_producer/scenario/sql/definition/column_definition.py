@@ -42,9 +42,11 @@ class ColumnDraft:
 
     :param by_bytes: whether the word BINARY after the type requests the ``_bin`` collation of the charset.
     :param nullable: None if the definition has neither NULL nor NOT NULL.
+    :param names_null: whether it has NULL, even if NOT NULL follows.
     :param on_update_now: fractional digits of ``ON UPDATE CURRENT_TIMESTAMP``; -1 without it.
     :param keys: ``primary`` or ``unique`` for each inline key.
     :param global_keys: those of them that are GLOBAL.
+    :param constraint: ``references`` or ``check`` if the definition has one, else empty.
     :param clustered: CLUSTERED or NONCLUSTERED of an inline PRIMARY KEY; None if neither is given.
     """
 
@@ -55,16 +57,31 @@ class ColumnDraft:
     collation: str = ""
     by_bytes: bool = False
     nullable: bool | None = None
+    names_null: bool = False
     default: Default | None = None
     on_update_now: int = -1
     auto_increment: bool = False
     comment: str = ""
     keys: list[str] = field(default_factory=list)
     global_keys: set[str] = field(default_factory=set)
+    constraint: str = ""
     clustered: bool | None = None
     generated: Generated = ""
     expression: str = ""
     auto_random: tuple[int, int] | None = None
+
+
+def check_primary_column(draft: ColumnDraft) -> None:
+    """Check that a column of a primary key is neither NULL nor DEFAULT NULL.
+
+    Source: tidb ``checkPriKeyConstraint``.
+
+    :raises ScenarioError: if it is.
+    """
+    default = "" if draft.default is None else draft.default.value.text
+    if draft.names_null or default.upper() == "NULL":
+        what = "All parts of a PRIMARY KEY must be NOT NULL"
+        raise ScenarioError(what, line=draft.line, column=draft.name)
 
 
 def draft_column(column: Column) -> ColumnDraft:
@@ -118,15 +135,16 @@ def _add_attribute(attribute: Attribute, draft: ColumnDraft) -> None:
         case ColumnOption():
             _add_option(attribute, draft)
         case References():
-            pass  # TiDB ignores it
+            draft.constraint = "references"  # TiDB ignores it in a new column
         case Check():
-            pass  # ignored unless tidb_enable_check_constraint is on
+            draft.constraint = "check"  # ignored unless tidb_enable_check_constraint is on
 
 
 def _add_option(option: ColumnOption, draft: ColumnDraft) -> None:
     match option.kind:
         case "NOT NULL" | "NULL":
             draft.nullable = option.kind == "NULL"
+            draft.names_null |= draft.nullable
         case "AUTO_INCREMENT":
             draft.auto_increment = True
         case "SERIAL DEFAULT VALUE":

@@ -17,6 +17,7 @@ from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.definition.column_definition import (
     ColumnDraft,
     check_owner,
+    check_primary_column,
     draft_column,
     known_charset,
     known_collation,
@@ -230,10 +231,8 @@ def _check_primary(key: KeyDraft, columns: Sequence[ColumnDraft]) -> None:
     """Check that no column of a primary key is defined as NULL or DEFAULT NULL."""
     names = {part.name.lower() for part in key.parts}
     for column in columns:
-        default = "" if column.default is None else column.default.value.text
-        if column.name.lower() in names and (column.nullable or default.upper() == "NULL"):
-            what = "All parts of a PRIMARY KEY must be NOT NULL"
-            raise ScenarioError(what, line=key.line, column=column.name)
+        if column.name.lower() in names:
+            check_primary_column(column)
 
 
 def _check_symbols(node: CreateTable) -> None:

@@ -287,6 +287,10 @@ def _set_translate_softdelete_sql(mode: SQLMode, value: SQLValue) -> SQLMode:
     return replace(mode, soft_deletes=_switch("tidb_translate_softdelete_sql", value))
 
 
+def _set_allow_remove_auto_inc(mode: SQLMode, value: SQLValue) -> SQLMode:
+    return replace(mode, removes_auto_increment=_switch("tidb_allow_remove_auto_inc", value))
+
+
 def _set_increment(mode: SQLMode, value: SQLValue) -> SQLMode:
     return replace(mode, auto_increment_increment=_small_number("auto_increment_increment", value))
 
@@ -320,10 +324,11 @@ VARIABLES: dict[str, Callable[[SQLMode, SQLValue], SQLMode]] = {
     "block_encryption_mode": _set_block_encryption_mode,
     "group_concat_max_len": _set_group_concat_max_len,
     "tidb_translate_softdelete_sql": _set_translate_softdelete_sql,
+    "tidb_allow_remove_auto_inc": _set_allow_remove_auto_inc,
     "auto_increment_increment": _set_increment,
     "auto_increment_offset": _set_offset,
 }
-_OF_SESSION = frozenset({"timestamp", "tidb_skip_utf8_check"})
+_OF_SESSION = frozenset({"timestamp", "tidb_skip_utf8_check", "tidb_allow_remove_auto_inc"})
 """Variables that have no value of the cluster."""
 _FROM_INITIAL: dict[str, Callable[[SQLMode, SQLMode], SQLMode]] = {
     "time_zone": lambda mode, initial: replace(mode, zone=initial.zone),
@@ -339,6 +344,9 @@ _FROM_INITIAL: dict[str, Callable[[SQLMode, SQLMode], SQLMode]] = {
         mode, group_concat_max_len=initial.group_concat_max_len
     ),
     "tidb_translate_softdelete_sql": lambda mode, initial: replace(mode, soft_deletes=initial.soft_deletes),
+    "tidb_allow_remove_auto_inc": lambda mode, initial: replace(
+        mode, removes_auto_increment=initial.removes_auto_increment
+    ),
     "auto_increment_increment": lambda mode, initial: replace(
         mode, auto_increment_increment=initial.auto_increment_increment
     ),
