@@ -556,7 +556,7 @@ SYNONYMS = (
         "",
         "alter table d ttl_enable = 'ON'; alter table d ttl_job_interval = '1h'",
         2,
-        "create table d (d date);",
+        "create table d (d date) ttl = d + interval 1 day;",
     ),
     Example("", "alter table t nocache", 1, T),
     Example("", "describe t; replace t set id = 1", 1, T),

@@ -34,7 +34,10 @@ REFUSED = [
         "Can't Alter AUTO_ID_CACHE between 1 and non-1",
     ),
     ("create table t (a int); alter table t add b int, auto_id_cache = 9", "Unsupported multi schema change"),
-    ("create table t (a int); alter table t add b int, remove ttl", "Unsupported multi schema change"),
+    (
+        "create table t (a date) ttl = a + interval 1 day; alter table t add b int, remove ttl",
+        "Unsupported multi schema change",
+    ),
     (
         "create table t (a varchar(5), key ((upper(a)))); alter table t drop column a",
         "generated column|delete all",

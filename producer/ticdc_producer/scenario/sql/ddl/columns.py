@@ -67,8 +67,9 @@ def _constant(value: Value) -> Fill:
 
 
 def _reject_attributes(draft: ColumnDraft, alteration: Alteration) -> None:
-    if draft.keys or draft.auto_increment:
-        what = draft.keys[0].upper() + " KEY" if draft.keys else "AUTO_INCREMENT"
+    if draft.keys or draft.auto_increment or draft.auto_random:
+        what = draft.keys[0].upper() + " KEY" if draft.keys else "AUTO_RANDOM"
+        what = "AUTO_INCREMENT" if draft.auto_increment else what
         raise alteration.error(f"unsupported add column {draft.name!r} constraint {what}", draft.name)
     if draft.generated == "stored":
         raise alteration.error("Adding a stored generated column is not supported by TiDB", draft.name)
@@ -118,6 +119,8 @@ def drop_column(name: str, alteration: Alteration, *, lenient: bool) -> None:
         return
     offset = alteration.column(name)
     check_unused(alteration, offset, "drop")
+    if alteration.has_ttl(name):
+        raise alteration.error(f"Cannot drop column {name!r}: needed in TTL config", name)
     check_dropped_column(alteration.context, alteration.table, name)
     alteration.touch(name)
     for index in [index for index in alteration.info.indexes if offset in index.offsets]:

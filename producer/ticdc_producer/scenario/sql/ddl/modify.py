@@ -25,6 +25,7 @@ from ticdc_producer.scenario.sql.definition.column_definition import (
     draft_column,
 )
 from ticdc_producer.scenario.sql.definition.generated import dependent_columns, expression_of
+from ticdc_producer.scenario.sql.definition.ttl import check_dates
 from ticdc_producer.scenario.sql.syntax.alter import ChangeColumn
 from ticdc_producer.scenario.sql.syntax.column import Position
 
@@ -67,6 +68,9 @@ def _change(target: Position | None, alteration: Alteration, offset: int, draft:
     check_changed_column(alteration.context, alteration.table, old, new)
     _check_partition_column(alteration, old, new)
     _check_no_dependents(old.name, alteration)
+    _check_auto_random(offset, new, alteration)
+    if alteration.has_ttl(old.name):
+        check_dates(new, alteration.line)
     key = alteration.info.primary_key
     if key is not None and offset in key.offsets:
         check_primary_column(draft)
@@ -92,6 +96,35 @@ def _check_removed_auto_increment(draft: ColumnDraft, old: ColumnInfo, alteratio
     if old.auto_increment and not (draft.auto_increment or mode.removes_auto_increment):
         what = "can't remove auto_increment without @@tidb_allow_remove_auto_inc enabled"
         raise alteration.error(f"Unsupported modify column: {what}", old.name)
+
+
+def _check_auto_random(offset: int, new: ColumnInfo, alteration: Alteration) -> None:
+    """Check that AUTO_RANDOM remains, with as many bits or more, or replaces AUTO_INCREMENT.
+
+    Source: tidb ``checkAutoRandom``.
+
+    :raises ScenarioError: for another change of it.
+    """
+    old = alteration.info.columns[offset]
+    (old_shard, old_range), (shard, width) = old.auto_random or (0, 64), new.auto_random or (0, 64)
+    key = alteration.info.clustered_key
+    is_handle = key is not None and key.offsets == (offset,) and old.type in INTEGERS
+    what = ""
+    if shard < old_shard:
+        what = "decreasing auto_random shard bits is not supported"
+    elif shard and not old_shard and not (old.auto_increment and is_handle):
+        what = "auto_random can only be converted from auto_increment clustered primary key"
+    elif shard and (old.type, new.type) != (T.LONGLONG, T.LONGLONG):
+        what = "modifying the auto_random column type is not supported"
+    elif shard and (new.auto_increment or new.has_default):
+        what = "auto_random is incompatible with auto_increment and default"
+    elif width != old_range or shard > _MOST_SHARD_BITS:
+        what = "alter the range bits of auto_random column is not supported"
+    if what:
+        raise alteration.error(f"Invalid auto random: {what}", old.name)
+
+
+_MOST_SHARD_BITS = 15
 
 
 def _check_generated(offset: int, new: ColumnInfo, alteration: Alteration) -> None:

@@ -28,6 +28,7 @@ from ticdc_producer.scenario.sql.definition.table_definition import (
     draft_table,
     make_table,
 )
+from ticdc_producer.scenario.sql.definition.ttl import ttl_column
 from ticdc_producer.scenario.sql.store.allocator import row_ids
 from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.scenario.sql.syntax.partition import PartitionBy
@@ -101,6 +102,7 @@ def new_table(node: CreateTable, context: DDLContext, schema: str) -> Table:
         partitioning,
         next_index_id,
         foreign_keys=_with_names(draft),
+        ttl=ttl_column(node.options, info),
     )
 
 
@@ -131,6 +133,7 @@ def _like(source: Table) -> Table:
         row_ids(info, cache=source.ids.cache, shard_bits=source.ids.shard_bits),
         source.partitioning,
         source.next_index_id,
+        ttl=source.ttl,
     )
 
 
@@ -161,6 +164,7 @@ def truncate_table(node: TruncateTable, context: DDLContext) -> None:
         old.next_index_id,
         foreign_keys=old.foreign_keys,
         temporary=old.temporary,
+        ttl=old.ttl,
     )
     context.cluster.add(table)
     context.job(Action.TRUNCATE_TABLE, before=old.info, after=info)

@@ -13,9 +13,11 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.number_text import as_number
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
+from ticdc_producer.scenario.sql.definition.charset import check_charset_of, known_charset, known_collation
 from ticdc_producer.scenario.sql.expression.evaluate import evaluate_constant
 from ticdc_producer.scenario.sql.functions.datetime.zone import time_zone
 from ticdc_producer.scenario.sql.functions.encryption import BLOCK_MODES
+from ticdc_producer.scenario.sql.syntax.names import accept_charset_words, read_charset, read_collation
 from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.parse import parse_expression
 
@@ -48,7 +50,8 @@ _COMBINED = {
 }
 """The parts of an sql_mode. Source: tidb ``CombinationSQLMode``."""
 WITHOUT_EFFECT = frozenset({
-    "bulk_insert_buffer_size", "character_set_client", "character_set_connection",
+    "allow_auto_random_explicit_insert", "bulk_insert_buffer_size", "character_set_client",
+    "character_set_connection",
     "character_set_results", "collation_connection", "default_storage_engine", "gtid_purged",
     "information_schema_stats_expiry", "innodb_lock_wait_timeout", "innodb_stats_auto_recalc",
     "innodb_strict_mode", "insert_id", "interactive_timeout", "join_buffer_size", "lock_wait_timeout",
@@ -91,8 +94,9 @@ def run_set(
     :raises UnsupportedSQL: for a variable that this tool does not have.
     """
     cursor.expect("SET")
-    if cursor.accept("NAMES") or cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
-        _skip_charset(cursor)
+    names = cursor.accept("NAMES")
+    if names or accept_charset_words(cursor):
+        _read_charset(cursor, collates=names)
         return mode, initial
     if _skip_isolation_level(cursor):
         return mode, initial
@@ -106,14 +110,21 @@ def run_set(
             return mode, initial
 
 
-def _skip_charset(cursor: Cursor) -> None:
-    """Step over the charset of the connection, which has no effect: a scenario is always UTF-8."""
-    if cursor.is_string():
-        cursor.string()
-    else:
-        cursor.identifier("a charset")
-    if cursor.accept("COLLATE"):
-        cursor.position += 1
+def _read_charset(cursor: Cursor, *, collates: bool) -> None:
+    """Read and check the charset of the connection, which has no effect: a scenario is always UTF-8.
+
+    Source: tidb ``SetExecutor.setCharset``.
+
+    :param collates: whether a collation may follow.
+    :raises ScenarioError: for a charset or a collation that TiDB does not have.
+    """
+    start, charset = cursor.position, ""
+    if not cursor.accept("DEFAULT"):
+        charset = known_charset(read_charset(cursor), cursor.since(start))
+    if collates and cursor.accept("COLLATE"):
+        start = cursor.position
+        collation = known_collation(read_collation(cursor), cursor.since(start))
+        check_charset_of(collation, charset, cursor.line)
     cursor.end()
 
 

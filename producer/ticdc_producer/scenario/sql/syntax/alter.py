@@ -124,6 +124,13 @@ class ConvertTo:
     collation: str = ""
     source: SourceText = field(compare=False, repr=False)
 
+    @property
+    def options(self) -> tuple[TableOption, ...]:
+        """The charset and the collation as options of a table."""
+        charset = TableOption(kind="CHARSET", value=self.charset, source=self.source)
+        collation = TableOption(kind="COLLATE", value=self.collation, source=self.source)
+        return (charset, collation) if self.collation else (charset,)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
