@@ -580,5 +580,6 @@ VARIABLES = {
     "auto_increment_increment": "set auto_increment_increment = 2",
     "auto_increment_offset": "set auto_increment_offset = 2",
     "tidb_translate_softdelete_sql": "set tidb_translate_softdelete_sql = off",
+    "cte_max_recursion_depth": "set cte_max_recursion_depth = 10",
     "tidb_allow_remove_auto_inc": "set tidb_allow_remove_auto_inc = on",
 }

@@ -13,7 +13,9 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, TYPES, MySQLType
 from ticdc_producer.model.values.coerce import coerce, read
-from ticdc_producer.model.values.sql_value import SQLMode, value_error
+from ticdc_producer.model.values.number_text import whole_number
+from ticdc_producer.model.values.sql_value import Duration, SQLMode, value_error
+from ticdc_producer.model.values.temporal_text import round_duration
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
 from ticdc_producer.scenario.sql.ddl.columns import check_unused, defined_column, offset_of
 from ticdc_producer.scenario.sql.ddl.foreign_keys import check_changed_column
@@ -235,7 +237,8 @@ def column_converter(old: ColumnInfo, new: ColumnInfo, mode: SQLMode) -> Callabl
     """Return a function that converts a value of the old column to the new column, as MODIFY COLUMN does.
 
     In strict mode it converts neither the number 0 to a date, nor a date with a zero part, whatever the other
-    modes are. Source: tidb ``reorgTypeFlagsWithSQLMode``, ``ParseTimeFromNum``.
+    modes are. A TIME becomes the YEAR of its digits. Source: tidb ``reorgTypeFlagsWithSQLMode``,
+    ``ParseTimeFromNum``, ``ConvertToYearFromNow``.
     """
     rejects_zeros = new.type in _DATES and mode.strict
     mode = replace(mode, zero_in_date=not rejects_zeros or mode.invalid_dates)
@@ -247,7 +250,10 @@ def column_converter(old: ColumnInfo, new: ColumnInfo, mode: SQLMode) -> Callabl
             return None
         if rejects_zeros and old.type in INTEGERS and int(value) == 0:
             raise value_error(new.name, 0, f"Incorrect {new.type_name} value")
-        return coerce(new, int(value) if as_number else read(old, value, mode), mode)
+        given = int(value) if as_number else read(old, value, mode)
+        if new.type == T.YEAR and isinstance(given, Duration):
+            given = whole_number(round_duration(given, 0))
+        return coerce(new, given, mode)
 
     return convert
 

@@ -143,6 +143,7 @@ def change_setting(part: Setting, alteration: Alteration) -> None:
         index = alteration.index(part.name)
         if part.values == ("INVISIBLE",) and index is _primary_key(alteration.info):
             raise alteration.error("A primary key index cannot be invisible")
+        alteration.touch_index(index.name)
         alteration.actions.append(Action.ALTER_INDEX_VISIBILITY)
     elif part.kind == "FORCE":
         raise alteration.error("This type of ALTER TABLE is currently unsupported: FORCE")

@@ -18,7 +18,7 @@ from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.model.values.sql_value import BinaryLiteral, SQLMode, SQLValue
-from ticdc_producer.scenario.sql.definition.generated import columns_of
+from ticdc_producer.scenario.sql.definition.generated import columns_of, expression_of
 from ticdc_producer.scenario.sql.definition.partition_definition import (
     BY_VALUES,
     DEFAULT_WORD,
@@ -166,7 +166,16 @@ def _component(
         return component(column, coerce(column, value, mode))
     if not isinstance(value, int):
         raise ScenarioError(f"VALUES of partition {part.name!r} must be integers", line=part.line, value=text)
+    if value < 0 and _is_unsigned(partitioning, table, mode):
+        what = "Partition constant is out of partition function domain"
+        raise ScenarioError(what, line=part.line, value=text)
     return 1, int(value)
+
+
+def _is_unsigned(partitioning: Partitioning, table: TableInfo, mode: SQLMode) -> bool:
+    """Return whether the function is an unsigned column. Source: tidb ``checkPartitionValuesIsInt``."""
+    tree = expression_of(partitioning.expression)
+    return isinstance(tree, exp.Column) and Scope(mode, table).column(tree.name).unsigned
 
 
 def _has_kind_of(column: ColumnInfo, value: SQLValue) -> bool:

@@ -286,16 +286,17 @@ def _set_block_encryption_mode(mode: SQLMode, value: SQLValue) -> SQLMode:
 
 
 def _set_group_concat_max_len(mode: SQLMode, value: SQLValue) -> SQLMode:
-    number, complete = as_number(value)
-    if not complete or not isinstance(number, int):
-        raise ScenarioError(
-            "Incorrect argument type to variable 'group_concat_max_len'", value=to_text(value)
-        )
-    return replace(mode, group_concat_max_len=max(number, _SHORTEST_GROUP_CONCAT))
+    length = _whole_number("group_concat_max_len", value)
+    return replace(mode, group_concat_max_len=max(length, _SHORTEST_GROUP_CONCAT))
 
 
 def _set_translate_softdelete_sql(mode: SQLMode, value: SQLValue) -> SQLMode:
     return replace(mode, soft_deletes=_switch("tidb_translate_softdelete_sql", value))
+
+
+def _set_recursion_depth(mode: SQLMode, value: SQLValue) -> SQLMode:
+    depth = _whole_number("cte_max_recursion_depth", value)
+    return replace(mode, cte_max_recursion_depth=min(max(depth, 0), (1 << 32) - 1))
 
 
 def _set_allow_remove_auto_inc(mode: SQLMode, value: SQLValue) -> SQLMode:
@@ -312,10 +313,14 @@ def _set_offset(mode: SQLMode, value: SQLValue) -> SQLMode:
 
 def _small_number(name: str, value: SQLValue) -> int:
     """Return a whole number, cut to 1 to 65535 as TiDB cuts it."""
+    return min(max(_whole_number(name, value), 1), 65_535)
+
+
+def _whole_number(name: str, value: SQLValue) -> int:
     number, complete = as_number(value)
     if not complete or not isinstance(number, int):
         raise ScenarioError(f"Incorrect argument type to variable '{name}'", value=to_text(value))
-    return min(max(number, 1), 65_535)
+    return number
 
 
 def _switch(name: str, value: SQLValue) -> bool:
@@ -335,6 +340,7 @@ VARIABLES: dict[str, Callable[[SQLMode, SQLValue], SQLMode]] = {
     "block_encryption_mode": _set_block_encryption_mode,
     "group_concat_max_len": _set_group_concat_max_len,
     "tidb_translate_softdelete_sql": _set_translate_softdelete_sql,
+    "cte_max_recursion_depth": _set_recursion_depth,
     "tidb_allow_remove_auto_inc": _set_allow_remove_auto_inc,
     "auto_increment_increment": _set_increment,
     "auto_increment_offset": _set_offset,
@@ -355,6 +361,9 @@ _FROM_INITIAL: dict[str, Callable[[SQLMode, SQLMode], SQLMode]] = {
         mode, group_concat_max_len=initial.group_concat_max_len
     ),
     "tidb_translate_softdelete_sql": lambda mode, initial: replace(mode, soft_deletes=initial.soft_deletes),
+    "cte_max_recursion_depth": lambda mode, initial: replace(
+        mode, cte_max_recursion_depth=initial.cte_max_recursion_depth
+    ),
     "tidb_allow_remove_auto_inc": lambda mode, initial: replace(
         mode, removes_auto_increment=initial.removes_auto_increment
     ),

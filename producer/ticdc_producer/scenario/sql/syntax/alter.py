@@ -26,6 +26,7 @@ from ticdc_producer.scenario.sql.syntax.names import (
     accept_if_not_exists,
     read_bracketed_list,
     read_charset,
+    read_choice,
     read_collation,
     read_column_name,
     read_list,
@@ -282,8 +283,7 @@ def _words(cursor: Cursor, kind: str, start: int) -> Setting:
 
 def _choice(cursor: Cursor, kind: str, start: int) -> Setting:
     cursor.accept("=")
-    value = cursor.identifier().upper()
-    return Setting(kind=kind, values=(value,), source=cursor.since(start))
+    return Setting(kind=kind, values=(read_choice(cursor, kind),), source=cursor.since(start))
 
 
 def _attributes(cursor: Cursor, kind: str, start: int) -> Setting:
