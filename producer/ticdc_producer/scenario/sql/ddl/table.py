@@ -17,7 +17,7 @@ from ticdc_producer.scenario.sql.ddl.foreign_keys import (
 from ticdc_producer.scenario.sql.ddl.temporary import check_table
 from ticdc_producer.scenario.sql.definition.column_default import in_database
 from ticdc_producer.scenario.sql.definition.create_text import partitions_text
-from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo, free_name
+from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo, check_new_name, free_name
 from ticdc_producer.scenario.sql.definition.interval_partitions import with_interval_partitions
 from ticdc_producer.scenario.sql.definition.partition_bounds import check_keys, make_partitioning
 from ticdc_producer.scenario.sql.definition.partition_definition import PartitioningDraft
@@ -120,7 +120,9 @@ def partitioned(
 def _with_names(draft: TableDraft) -> list[ForeignKeyInfo]:
     named: list[ForeignKeyInfo] = []
     for key in draft.foreign_keys:
-        named.append(replace(key, name=key.name or free_name(named)))
+        key = replace(key, name=key.name or free_name(named))
+        check_new_name(key, named)
+        named.append(key)
     return named
 
 

@@ -18,7 +18,7 @@ from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.model.values.sql_value import BinaryLiteral, SQLMode, SQLValue
-from ticdc_producer.scenario.sql.definition.generated import columns_of, expression_of
+from ticdc_producer.scenario.sql.definition.generated import expression_of
 from ticdc_producer.scenario.sql.definition.partition_definition import (
     BY_VALUES,
     DEFAULT_WORD,
@@ -26,6 +26,7 @@ from ticdc_producer.scenario.sql.definition.partition_definition import (
     PartitionDraft,
     PartitioningDraft,
 )
+from ticdc_producer.scenario.sql.definition.partition_function import check_function
 from ticdc_producer.scenario.sql.definition.partitioning import (
     MAXVALUE,
     NULL,
@@ -34,7 +35,7 @@ from ticdc_producer.scenario.sql.definition.partitioning import (
     Partitioning,
     component,
 )
-from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate_constant
+from ticdc_producer.scenario.sql.expression.evaluate import evaluate_constant
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.text.parse import parse_expression
 
@@ -52,7 +53,7 @@ def make_partitioning(draft: PartitioningDraft, table: TableInfo, mode: SQLMode)
     for name in columns:
         scope.offset(name)
     if draft.expression:
-        _check_function(parse_expression(draft.expression, draft.line), scope, draft.line)
+        check_function(parse_expression(draft.expression, draft.line), scope, draft.line)
     partitioning = Partitioning(
         kind=draft.kind, columns=columns, expression=draft.expression, count=draft.count
     )
@@ -71,21 +72,6 @@ def _key_columns(table: TableInfo, line: int) -> tuple[str, ...]:
             return tuple(table.columns[offset].name for offset in index.offsets)
     what = "Table partition metadata not correct, neither partition expression or list of partition columns"
     raise ScenarioError(what, line=line)
-
-
-def _check_function(tree: exp.Expr, scope: Scope, line: int) -> None:
-    """Check that a partition function depends on columns and returns integers."""
-    check_expression(tree, scope)
-    column = scope.column(tree.name) if isinstance(tree, exp.Column) else None
-    if column is not None and column.type not in (*INTEGERS, T.YEAR, T.BIT):
-        what = f"Field {column.name!r} is of a not allowed type for this type of partitioning"
-        hint = "RANGE COLUMNS, LIST COLUMNS and KEY take more types"
-        raise ScenarioError(what, line=line, column=column.name, hint=hint)
-    if not columns_of(tree):
-        what = (
-            "Constant, random or timezone-dependent expressions in (sub)partitioning function are not allowed"
-        )
-        raise ScenarioError(what, line=line)
 
 
 def with_partitions(
