@@ -98,47 +98,9 @@ def test_all_columns_may_be_replaced_in_one_statement() -> None:
     assert columns_of(f"{script} alter table t drop a, add c int") == ["b", "c"]
 
 
-@pytest.mark.parametrize("change", ["a varchar(9)", "a bigint", "a int", "a int comment 'x'", "a int first"])
-@pytest.mark.parametrize("user", ["b int as (a + 1)", "b int as (a + 1) stored", "b int, key ((a + 1))"])
-def test_the_source_of_a_generated_column_cannot_be_modified(user: str, change: str) -> None:
-    with pytest.raises(ScenarioError, match="oldCol is a dependent column 'a'"):
-        history_of(f"create table t (a int, {user}); alter table t modify {change}")
-
-
-def test_no_values_of_a_partitioned_table_are_rewritten() -> None:
-    script = "create table t (k int primary key, a int, b varchar(5)) partition by hash (k) partitions 2;"
-    history_of(f"{script} alter table t modify a bigint, modify b varchar(9)")
-    for change in ("a int unsigned", "a tinyint", "a varchar(20)", "b varchar(4)", "b char(5)"):
-        with pytest.raises(ScenarioError, match="table is partition table"):
-            history_of(f"{script} alter table t modify {change}")
-
-
-def test_auto_increment_is_removed_if_the_session_allows_it() -> None:
-    script = "create table t (a int auto_increment primary key, b int); insert into t (b) values (5);"
-    allowed = f"set tidb_allow_remove_auto_inc = 1; {script} alter table t modify a int;"
-    assert rows_of(f"{allowed} insert into t values (7, 1)") == [(b"1", b"5"), (b"7", b"1")]
-    with pytest.raises(ScenarioError, match="doesn't have a default value"):
-        history_of(f"{allowed} insert into t (b) values (1)")
-
-
 def test_members_of_enum_and_set_may_be_hexadecimal() -> None:
     script = "create table t (a enum(0x61, x'6262'), b set(b'01100011')); insert into t values ('bb', 'c')"
     assert rows_of(script) == [(b"2", b"1")]
-
-
-@pytest.mark.parametrize("old", ["enum('p', 'q')", "set('p', 'q')"])
-def test_members_become_bits_by_their_numbers(old: str) -> None:
-    assert rows_of(
-        f"create table t (a {old}); insert into t values ('q'); alter table t modify a bit(2)"
-    ) == [(b"2",)]
-
-
-@pytest.mark.parametrize(("new", "value"), [("int", b"12"), ("double", b"12"), ("year", b"2012")])
-def test_zero_bytes_end_a_number(new: str, value: bytes) -> None:
-    script = "create table t (a binary(8)); insert into t values ('12');"
-    assert rows_of(f"{script} alter table t modify a {new}") == [(value,)]
-    with pytest.raises(ScenarioError, match="Incorrect decimal value"):
-        history_of(f"{script} alter table t modify a decimal(5, 2)")
 
 
 def test_blanks_beyond_the_length_are_cut_whatever_they_are() -> None:
@@ -152,25 +114,6 @@ def test_a_negative_number_in_bits_is_that_of_64_bits() -> None:
     assert rows_of("create table t (a bit(64)); insert into t values (-1)") == [(b"18446744073709551615",)]
     with pytest.raises(ScenarioError, match="Data too long"):
         history_of("create table t (a bit(63)); insert into t values (-1)")
-
-
-@pytest.mark.parametrize("sql_mode", ["STRICT_TRANS_TABLES", "STRICT_ALL_TABLES,NO_ZERO_DATE"])
-def test_zero_is_no_date_in_strict_mode(sql_mode: str) -> None:
-    script = "create table t (a int); insert into t values (0); alter table t modify a date"
-    with pytest.raises(ScenarioError, match="Incorrect date value"):
-        history_of(f"set sql_mode = '{sql_mode}'; {script}")
-    assert rows_of(f"set sql_mode = ''; {script}") == [(b"0000-00-00",)]
-
-
-def test_a_date_with_a_zero_part_is_converted_only_without_strict_mode() -> None:
-    script = (
-        "set sql_mode = '{}'; create table t (a varchar(20)); insert into t values ('2020-00-01');"
-        "alter table t modify a date"
-    )
-    assert rows_of(script.format("")) == [(b"2020-00-01",)]
-    assert rows_of(script.format("STRICT_TRANS_TABLES,ALLOW_INVALID_DATES")) == [(b"2020-00-01",)]
-    with pytest.raises(ScenarioError, match="Incorrect date value"):
-        history_of(script.format("STRICT_TRANS_TABLES"))
 
 
 FAMILY = (
@@ -207,31 +150,19 @@ def test_the_index_of_a_new_foreign_key_cannot_be_dropped_with_it() -> None:
     history_of(f"{script.format(', key ab (a, b)')} {change}")
 
 
-COLLATED = (
-    "create table t (a varchar(5) charset utf8 collate utf8_bin,"
-    " b varchar(5) collate utf8mb4_general_ci, {});"
-)
-
-
 @pytest.mark.parametrize(
-    "change",
+    ("statement", "message"),
     [
-        "modify a varchar(5) charset utf8 collate utf8_general_ci",
-        "modify b varchar(9) collate utf8mb4_bin",
-        "modify b varchar(5) collate utf8mb4_unicode_ci",
-        "convert to charset utf8mb4 collate utf8mb4_bin",
+        ("alter table t add z int, algorithm = foo", "Unknown ALGORITHM 'FOO'"),
+        ("alter table t lock = foo", "Unknown LOCK 'FOO'"),
+        ("create index i on t (a) algorithm = foo", "Unknown ALGORITHM 'FOO'"),
+        ("alter table t alter index k invisible, drop index k", "Unsupported operate same index 'k'"),
+        ("alter table t add z double(5)", "a length without a scale"),
     ],
-)
-def test_an_index_has_the_order_of_its_collation(change: str) -> None:
-    history_of(f"{COLLATED.format('c int')} alter table t {change}")
-    with pytest.raises(ScenarioError, match="when index is defined on it"):
-        history_of(f"{COLLATED.format('key (a), key (b)')} alter table t {change}")
-
-
-def test_an_index_allows_a_collation_with_the_same_order() -> None:
-    keyed = COLLATED.format("key (a), key (b)")
-    history_of(f"{keyed} alter table t modify a varchar(5) charset utf8mb4 collate utf8mb4_bin")
-    history_of(f"{keyed} alter table t collate utf8mb4_bin")
+)  # fmt: skip
+def test_a_definition_is_refused(statement: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        history_of(f"create table p (a int primary key); create table t (a int, key k (a)); {statement}")
 
 
 LISTS = "create table t (a int) partition by list (a) (partition p values in (0, 4), partition q default)"
@@ -267,3 +198,17 @@ def test_the_last_range_may_get_any_end(bound: str) -> None:
     assert rows_of(script.format("(20)")) == rows_of(script.format("maxvalue")) == [(b"12",)]
     with pytest.raises(ScenarioError, match="no partition"):
         history_of(script.format("(20)").replace(f"than {bound})", "than (12))"))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "create table x (a int, {0}, {0})",
+        "alter table t add {0}, add {0}",
+        "alter table t add {0}; alter table t add {0}",
+    ],
+)
+def test_foreign_keys_of_a_table_have_different_names(statement: str) -> None:
+    key = "constraint f foreign key (a) references p (a)"
+    with pytest.raises(ScenarioError, match="Duplicate foreign key constraint name 'f'"):
+        history_of(f"create table p (a int primary key); create table t (a int); {statement.format(key)}")

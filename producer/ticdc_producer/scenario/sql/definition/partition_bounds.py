@@ -26,7 +26,7 @@ from ticdc_producer.scenario.sql.definition.partition_definition import (
     PartitionDraft,
     PartitioningDraft,
 )
-from ticdc_producer.scenario.sql.definition.partition_function import check_function
+from ticdc_producer.scenario.sql.definition.partition_function import check_columns, check_function
 from ticdc_producer.scenario.sql.definition.partitioning import (
     MAXVALUE,
     NULL,
@@ -50,8 +50,7 @@ def make_partitioning(draft: PartitioningDraft, table: TableInfo, mode: SQLMode)
     """
     scope = Scope(mode, table)
     columns = _key_columns(table, draft.line) if draft.kind == "KEY" and not draft.columns else draft.columns
-    for name in columns:
-        scope.offset(name)
+    check_columns(draft.kind, [scope.column(name) for name in columns], draft.line)
     if draft.expression:
         check_function(parse_expression(draft.expression, draft.line), scope, draft.line)
     partitioning = Partitioning(

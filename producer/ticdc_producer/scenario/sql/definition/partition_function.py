@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.scenario.sql.definition.generated import columns_of
 from ticdc_producer.scenario.sql.expression.eval_type import WHOLE, EvalType
@@ -38,8 +39,26 @@ _UNITS = {
     **dict.fromkeys(("MICROSECOND", "HOUR_MICROSECOND", "MINUTE_MICROSECOND"), _TIME),
     "SECOND_MICROSECOND": _TIME,
 }
+_NOT_KEY = frozenset({T.BLOB, T.MEDIUM_BLOB, T.LONG_BLOB, T.JSON, T.VECTOR_FLOAT32})
+_OF_COLUMNS = INTEGERS | {T.DATE, T.DATETIME, T.DURATION, T.VARCHAR, T.VAR_STRING, T.STRING}
 _OPERATORS = (exp.Add, exp.Sub, exp.Mul, exp.IntDiv, exp.Mod, exp.Neg)
 _OPERANDS = (exp.Column, exp.Paren, exp.Literal, exp.Null, exp.Boolean, exp.HexString, exp.BitString)
+
+
+def check_columns(kind: str, columns: Sequence[ColumnInfo], line: int) -> None:
+    """Check the columns of ``COLUMNS`` or KEY.
+
+    Source: tidb ``isColTypeAllowedAsPartitioningCol``, ``checkPartitionColumnsUnique``.
+
+    :raises ScenarioError: for a type that TiDB does not take there, and for a repeated column.
+    """
+    for position, column in enumerate(columns):
+        if column in columns[:position]:
+            what = f"Duplicate partition field name {column.name!r}"
+            raise ScenarioError(what, line=line, column=column.name)
+        if (column.type in _NOT_KEY) if kind == "KEY" else (column.type not in _OF_COLUMNS):
+            what = f"Field {column.name!r} is of a not allowed type for this type of partitioning"
+            raise ScenarioError(what, line=line, column=column.name)
 
 
 def check_function(tree: exp.Expr, scope: Scope, line: int) -> None:
@@ -47,13 +66,13 @@ def check_function(tree: exp.Expr, scope: Scope, line: int) -> None:
 
     :raises ScenarioError: if it does not.
     """
-    check_expression(tree, scope)
     column = scope.column(tree.name) if isinstance(tree, exp.Column) else None
     if column is not None and column.type not in (*INTEGERS, T.YEAR, T.BIT):
         what = f"Field {column.name!r} is of a not allowed type for this type of partitioning"
         hint = "RANGE COLUMNS, LIST COLUMNS and KEY take more types"
         raise ScenarioError(what, line=line, column=column.name, hint=hint)
     _check_part(tree, scope, line)
+    check_expression(tree, scope)
     if not columns_of(tree):
         raise _wrong_expression(line)
     if column is None and type_of(tree, scope).kind not in WHOLE | {EvalType.UNKNOWN}:
