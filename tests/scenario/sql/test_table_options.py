@@ -1,4 +1,4 @@
-"""Table options and their columns: charsets, engines, TTL and AUTO_RANDOM, as far as TiDB accepts them."""
+"""Table options and their columns: charsets, engines, TTL and AUTO_RANDOM: what TiDB accepts."""
 
 from __future__ import annotations
 
