@@ -120,7 +120,9 @@ def _check_auto_random(offset: int, new: ColumnInfo, alteration: Alteration) -> 
         what = "modifying the auto_random column type is not supported"
     elif shard and (new.auto_increment or new.has_default):
         what = "auto_random is incompatible with auto_increment and default"
-    elif width != old_range or shard > _MOST_SHARD_BITS:
+    elif shard > _MOST_SHARD_BITS:
+        what = f"auto_random has at most {_MOST_SHARD_BITS} bits for the shard"
+    elif width != old_range:
         what = "alter the range bits of auto_random column is not supported"
     if what:
         raise alteration.error(f"Invalid auto random: {what}", old.name)

@@ -55,7 +55,7 @@ def charset_of_options(options: Iterable[TableOption]) -> tuple[str, str]:
             name = known_charset(option.value, option.source)
             if charset not in ("", name):
                 what = f"Conflicting declarations: 'CHARACTER SET {charset}' and 'CHARACTER SET {name}'"
-                raise option.source.error(what)
+                raise ScenarioError(what, line=option.source.line, value=name)
             charset, collation = name, collation or DEFAULT_COLLATIONS[name]
         elif option.kind == "COLLATE":
             collation = known_collation(option.value, option.source)
