@@ -8,9 +8,9 @@ from tests.scenario.sql.script_results import history_of, rows_of
 from ticdc_producer.errors import ScenarioError
 
 
-@pytest.mark.parametrize("change", ["a varchar(9)", "a bigint", "a int", "a int comment 'x'", "a int first"])
+@pytest.mark.parametrize("change", ["a varchar(9)", "a tinyint", "a int unsigned"])
 @pytest.mark.parametrize("user", ["b int as (a + 1)", "b int as (a + 1) stored", "b int, key ((a + 1))"])
-def test_the_source_of_a_generated_column_cannot_be_modified(user: str, change: str) -> None:
+def test_the_source_of_a_generated_column_is_not_rewritten(user: str, change: str) -> None:
     with pytest.raises(ScenarioError, match="oldCol is a dependent column 'a'"):
         history_of(f"create table t (a int, {user}); alter table t modify {change}")
 

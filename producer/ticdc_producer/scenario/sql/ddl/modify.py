@@ -65,11 +65,12 @@ def _change(target: Position | None, alteration: Alteration, offset: int, draft:
     _check_change(old, new, alteration)
     if not is_rewritten(old, new):
         _check_indexed_collation(offset, new.collation, alteration)
-    elif alteration.table.partitioning is not None:
-        raise alteration.error("Unsupported modify column: table is partition table", old.name)
+    else:
+        _check_no_dependents(old.name, alteration)
+        if alteration.table.partitioning is not None:
+            raise alteration.error("Unsupported modify column: table is partition table", old.name)
     check_changed_column(alteration.context, alteration.table, old, new)
     _check_partition_column(alteration, old, new)
-    _check_no_dependents(old.name, alteration)
     _check_auto_random(offset, new, alteration)
     if alteration.has_ttl(old.name):
         check_dates(new, alteration.line)
@@ -173,9 +174,10 @@ def _check_change(old: ColumnInfo, new: ColumnInfo, alteration: Alteration) -> N
 
 
 def _check_no_dependents(column: str, alteration: Alteration) -> None:
-    """Check that no generated column and no expression of an index uses a column, whatever changes in it.
+    """Check that no generated column and no expression of an index uses a column whose values are rewritten.
 
-    Source: tidb ``checkModifyColumnWithGeneratedColumnsConstraint``.
+    TiDB refuses other changes of such a column, too. Source: tidb ``isGeneratedRelatedColumn``,
+    ``checkModifyColumnWithGeneratedColumnsConstraint``.
 
     :raises ScenarioError: if one of them does.
     """

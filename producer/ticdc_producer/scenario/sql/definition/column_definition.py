@@ -159,6 +159,8 @@ def _add_option(option: ColumnOption, draft: ColumnDraft) -> None:
             collation = known_collation(option.value, option.source)
             check_charset_of(collation, draft.charset or _charset_of_type(draft.spec), draft.line, draft.name)
             draft.charset, draft.collation = charset_of(collation), collation
+        case "CHARSET":
+            draft.charset = known_charset(option.value, option.source)
         case _:
             raise option.source.unsupported(f"the column attribute {option.kind}")
 

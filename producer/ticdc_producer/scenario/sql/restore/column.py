@@ -106,6 +106,8 @@ def print_attribute(attribute: Attribute) -> str:
 
 def _option(option: ColumnOption) -> str:
     match option.kind:
+        case "CHARSET":
+            raise option.source.unsupported("the column attribute CHARSET after others")
         case "SERIAL DEFAULT VALUE":
             return "NOT NULL AUTO_INCREMENT UNIQUE KEY"
         case "COMMENT":  # without a charset, and with doubled backslashes

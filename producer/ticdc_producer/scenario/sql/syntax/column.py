@@ -19,6 +19,8 @@ from ticdc_producer.scenario.sql.syntax.key import (
 )
 from ticdc_producer.scenario.sql.syntax.names import (
     ColumnName,
+    accept_charset_words,
+    read_charset,
     read_collation,
     read_column_name,
 )
@@ -184,6 +186,9 @@ def _attribute(cursor: Cursor) -> Attribute:
         return read_check(cursor, read_symbol(cursor))
     if word == "REFERENCES":
         return read_references(cursor)
+    if accept_charset_words(cursor):
+        cursor.accept("=")
+        return ColumnOption(kind="CHARSET", value=read_charset(cursor), source=cursor.since(start))
     if word in _VALUES and cursor.accept(word):
         cursor.accept("=")
         return ColumnOption(kind=word, value=_VALUES[word](cursor), source=cursor.since(start))
