@@ -307,3 +307,11 @@ def test_any_and_all_compare_with_the_extreme_under_the_collation_of_the_subquer
 ) -> None:
     binary = "(select cast('k' as char(9)) collate utf8mb4_bin w) c"
     assert rows(f"select ({condition}), null, null from {binary}") == [f"{outcome},-,-"]
+
+
+def test_the_depth_of_recursion_is_limited() -> None:
+    numbers = "with recursive c as (select 1 n union all select n + 1 from c where n < {}) select n from c"
+    script = "create table t (n int); set cte_max_recursion_depth = 3; insert into t {}"
+    assert len(rows_of(script.format(numbers.format(4)))) == 4
+    with pytest.raises(ScenarioError, match="aborted after 4 iterations"):
+        history_of(script.format(numbers.format(5)))

@@ -35,6 +35,8 @@ def check_new(context: DDLContext, table: Table, keys: Iterable[ForeignKeyInfo])
         parent = table if _is_named(table.info, key.parent) else _parent(context.cluster, key)
         if parent.temporary:
             raise no_foreign_keys()
+        if parent.ttl:
+            raise _ttl_error()
         reference = resolve_reference(table, key, parent)
         _check_types(reference, parent.info)
         if not reference.parent_columns or not _has_index(parent.info, reference.parent_columns):
@@ -45,6 +47,21 @@ def check_new(context: DDLContext, table: Table, keys: Iterable[ForeignKeyInfo])
                 hint="the referenced columns must be the first ones of an index",
             )
         reference.check_rows()
+
+
+def check_no_children(context: DDLContext, table: Table) -> None:
+    """Check that a table with a TTL has no foreign key to it.
+
+    :raises ScenarioError: if it has one.
+    """
+    if any(
+        _is_named(table.info, key.parent) for child in context.cluster.tables() for key in child.foreign_keys
+    ):
+        raise _ttl_error()
+
+
+def _ttl_error() -> ScenarioError:
+    return ScenarioError("Set TTL for a table referenced by foreign key is not allowed")
 
 
 def _check_types(reference: ResolvedForeignKey, parent: TableInfo) -> None:

@@ -6,7 +6,12 @@ from dataclasses import replace
 
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
-from ticdc_producer.scenario.sql.definition.foreign_key import free_name, make_foreign_key, missing_index
+from ticdc_producer.scenario.sql.definition.foreign_key import (
+    check_new_name,
+    free_name,
+    make_foreign_key,
+    missing_index,
+)
 from ticdc_producer.scenario.sql.definition.generated import columns_of, expression_of
 from ticdc_producer.scenario.sql.definition.key_definition import KeyDraft, add_keys, draft_key, never_null
 from ticdc_producer.scenario.sql.definition.partition_bounds import check_keys
@@ -100,6 +105,7 @@ def _add_foreign_key(node: syntax.ForeignKey, alteration: Alteration) -> None:
         alteration.info, alteration.next_index_id = add_keys(
             alteration.info, [index], alteration.next_index_id
         )
+    check_new_name(key, alteration.foreign_keys)
     alteration.foreign_keys.append(key)
     alteration.actions.append(Action.ADD_FOREIGN_KEY)
 
