@@ -164,6 +164,7 @@ def _texts() -> dict[str, str]:
 
 OTHER_MEANINGS = {
     ("verifier/consumer_state/files.py", "csv"),  # a file of rows
+    ("scenario/sql/syntax/table_option.py", "csv"),  # a storage engine of MySQL
     ("serve/submission.py", "canal-json"),  # an example in the API's description
 }
 """Strings outside of ``protocols`` that are no names of protocols: module and text."""

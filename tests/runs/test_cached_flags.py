@@ -45,8 +45,8 @@ def _flags(folder: Path, script: str, options: str = "&profile=new") -> dict[str
     [
         ("add column n int", (11, 65, 64), {"n": 0}, {"n": 65}),
         ("rename column v to w", (11, None, 64), {"w": 0}, {"w": 65}),
-        ("change v w bigint unsigned not null", (11, None, 64), {"w": 0}, {"w": 129}),
-        ("modify v bigint unsigned not null", (11, 65, 64), {}, {"v": 129}),
+        ("change v w bigint not null", (11, None, 64), {"w": 0}, {"w": 1}),
+        ("modify v bigint not null", (11, 65, 64), {}, {"v": 1}),
         ("add index (v)", (11, 65, 64), {}, {"v": 97}),
         ("drop column v", (11, None, 64), {}, {}),
         ("comment = 'x'", (11, 65, 64), {}, {}),
@@ -198,7 +198,7 @@ PARTITIONS = (
 ALTERATIONS = (
     "add column c bit(4)",
     "rename column n to m",
-    "modify n bigint",
+    "modify n bigint unsigned",
     "add index (n)",
     "drop column n",
     "comment = 'x'",

@@ -556,7 +556,7 @@ SYNONYMS = (
         "",
         "alter table d ttl_enable = 'ON'; alter table d ttl_job_interval = '1h'",
         2,
-        "create table d (d date);",
+        "create table d (d date) ttl = d + interval 1 day;",
     ),
     Example("", "alter table t nocache", 1, T),
     Example("", "describe t; replace t set id = 1", 1, T),
@@ -580,4 +580,6 @@ VARIABLES = {
     "auto_increment_increment": "set auto_increment_increment = 2",
     "auto_increment_offset": "set auto_increment_offset = 2",
     "tidb_translate_softdelete_sql": "set tidb_translate_softdelete_sql = off",
+    "cte_max_recursion_depth": "set cte_max_recursion_depth = 10",
+    "tidb_allow_remove_auto_inc": "set tidb_allow_remove_auto_inc = on",
 }

@@ -7,6 +7,7 @@ from contextlib import suppress
 import pytest
 
 from tests.scenario.sql.expressions import LAX, result_text, value_of
+from tests.scenario.sql.script_results import rows_of
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.values.sql_value import SQLMode
 
@@ -167,3 +168,30 @@ def test_invalid_in_every_sql_mode(text: str) -> None:
 def test_what_is_no_number_of_a_length_or_a_zone_is_no_traceback(text: str) -> None:
     with suppress(ScenarioError):
         value_of(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "text"),
+    [
+        ("cast('20200102' as json)", "date", None),
+        ("cast('true' as json)", "time", None),
+        ("cast('{}' as json)", "datetime", None),
+        ("cast(date'2020-01-02' as json)", "time", "00:00:00"),
+        ("cast(timestamp'2020-01-02 03:04:05' as json)", "date", "2020-01-02"),
+        ("cast(time'10:11:12' as json)", "time", "10:11:12"),
+    ],
+)
+def test_json_is_a_date_by_its_type(value: str, kind: str, text: str | None) -> None:
+    """An assignment reads the text of the document instead, in which a number may be a date."""
+    script = "set sql_mode = ''; create table t (a varchar(30));"
+    expected = None if text is None else text.encode()
+    assert rows_of(f"{script} insert into t select cast({value} as {kind})") == [(expected,)]
+
+
+def test_an_assignment_reads_json_as_text() -> None:
+    """JSON's own dates are printed in quotes, which are no date."""
+    script = "create table t (d date, t time);"
+    insert = """insert into t select cast('20200102' as json), cast('"10:11:12"' as json)"""
+    assert rows_of(f"{script} {insert}") == [(b"2020-01-02", b"10:11:12")]
+    with pytest.raises(ScenarioError, match="Incorrect date value"):
+        rows_of(f"{script} insert into t (d) select cast(date'2020-01-02' as json)")

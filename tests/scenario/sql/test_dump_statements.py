@@ -31,7 +31,7 @@ def test_settings_are_saved_and_restored() -> None:
     [
         "/*!40101 SET @OLD_CHARACTER_SET_CLIENT=@@CHARACTER_SET_CLIENT */",
         "/*!40101 SET NAMES utf8mb4 */",
-        "set names latin1 collate latin1_swedish_ci",
+        "set names latin1 collate latin1_bin",
         "set character set 'utf8'",
         "SET @@SESSION.SQL_LOG_BIN= 0",
         "SET @@GLOBAL.GTID_PURGED=/*!80000 '+'*/ ''",

@@ -443,3 +443,11 @@ def test_a_row_may_be_written_with_its_word(condition: str, selected: str) -> No
 def test_a_row_is_only_compared(query: str) -> None:
     with pytest.raises(ScenarioError, match="should contain 1 column"):
         rows(f"(p) {query}")
+
+
+def test_the_depth_of_recursion_is_limited() -> None:
+    numbers = "with recursive c as (select 1 n union all select n + 1 from c where n < {}) select n from c"
+    script = "create table t (n int); set cte_max_recursion_depth = 3; insert into t {}"
+    assert len(rows_of(script.format(numbers.format(4)))) == 4
+    with pytest.raises(ScenarioError, match="aborted after 4 iterations"):
+        history_of(script.format(numbers.format(5)))

@@ -18,6 +18,7 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import MySQLType, integer_range
 from ticdc_producer.model.values.datetime_text import parse_datetime
 from ticdc_producer.model.values.duration_text import parse_duration, read_duration
+from ticdc_producer.model.values.json_document import unquoted
 from ticdc_producer.model.values.number_text import (
     as_number,
     is_text,
@@ -30,6 +31,7 @@ from ticdc_producer.model.values.sql_value import (
     BinaryLiteral,
     DateTimeValue,
     Duration,
+    JsonText,
     SQLMode,
     SQLValue,
     value_error,
@@ -208,6 +210,7 @@ def coerce_datetime(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes
     fsp = -1 if column.type in (T.DATE, T.NEW_DATE) else max(column.decimal, 0)
     if column.type == T.DATETIME and type(value) is str and len(value) == _LENGTHS[fsp] and _STORED(value):
         return value.encode()
+    value = unquoted(value) if isinstance(value, JsonText) else value
     date_time = as_datetime(value, fsp, mode)
     if date_time is None or not allowed(date_time, mode):
         return _reject_datetime(column, value, mode, DateTimeValue(0, 0, 0, fsp=fsp))
@@ -228,6 +231,7 @@ def _reject_datetime(column: ColumnInfo, value: SQLValue, mode: SQLMode, instead
 def coerce_duration(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> Value:
     """Coerce to TIME(fsp), -838:59:59 … 838:59:59."""
     fsp = max(column.decimal, 0)
+    value = unquoted(value) if isinstance(value, JsonText) else value
     duration = as_duration(value, fsp)
     if duration is None:
         instead = _nearest_duration(value, fsp)

@@ -163,6 +163,15 @@ def json_of(value: SQLValue) -> JsonValue:
     return _opaque(value) if isinstance(value, bytes) else str(value)
 
 
+def unquoted(value: JsonText) -> str:
+    """Return a JSON string without its quotes, and any other document as it is printed.
+
+    Dates and times are printed in quotes. Source: tidb ``BinaryJSON.Unquote``.
+    """
+    document = document_of(value)
+    return str(value) if isinstance(document, JsonScalar) or not isinstance(document, str) else document
+
+
 def document_of(value: JsonText) -> JsonValue:
     """Return the document of JSON text, parsed if necessary."""
     document = value.document

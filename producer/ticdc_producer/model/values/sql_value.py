@@ -250,6 +250,8 @@ class SQLMode:
     :param group_concat_max_len: most bytes of a result of GROUP_CONCAT.
     :param soft_deletes: ``tidb_translate_softdelete_sql``: DELETE marks rows of tables with soft deletes, and
         statements do not see marked rows.
+    :param cte_max_recursion_depth: most iterations of WITH RECURSIVE that give rows.
+    :param removes_auto_increment: ``tidb_allow_remove_auto_inc``: MODIFY may leave AUTO_INCREMENT out.
     :param auto_increment_increment: the distance of the ids of AUTO_INCREMENT columns.
     :param auto_increment_offset: the first one of these ids.
     :param autocommit: whether a statement outside of BEGIN … COMMIT is a transaction of its own.
@@ -274,6 +276,8 @@ class SQLMode:
     block_encryption_mode: str = "aes-128-ecb"
     group_concat_max_len: int = 1024
     soft_deletes: bool = True
+    cte_max_recursion_depth: int = 1000
+    removes_auto_increment: bool = False
     auto_increment_increment: int = 1
     auto_increment_offset: int = 1
 

@@ -7,6 +7,7 @@ from ticdc_producer.model.catalog import Action
 from ticdc_producer.scenario.sql.ddl import columns, keys
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
+from ticdc_producer.scenario.sql.ddl.modify import change_column
 from ticdc_producer.scenario.sql.ddl.options import change_setting, convert_charset, set_options
 from ticdc_producer.scenario.sql.ddl.partitions import change_partitions
 from ticdc_producer.scenario.sql.ddl.table import rename
@@ -73,7 +74,7 @@ def _alter(part: AlterPart, alteration: Alteration) -> None:
         case AddKey():
             keys.add_key(part, alteration)
         case ChangeColumn():
-            columns.change_column(part, alteration)
+            change_column(part, alteration)
         case AlterColumn():
             columns.alter_default(part, alteration)
         case Drop():

@@ -54,6 +54,7 @@ class Alteration:
     fills: list[Fill] = field(init=False)
     next_index_id: int = field(init=False)
     foreign_keys: list[ForeignKeyInfo] = field(init=False)
+    ttl: str = field(init=False)
     actions: list[Action] = field(default_factory=list)
     afterwards: list[Callable[[], None]] = field(default_factory=list)
     _touched: dict[str, bool] = field(default_factory=dict)
@@ -67,6 +68,7 @@ class Alteration:
         self.fills = [itemgetter(offset) for offset in range(len(self.info.columns))]
         self.next_index_id = self.table.next_index_id
         self.foreign_keys = list(self.table.foreign_keys)
+        self.ttl = self.table.ttl
 
     def column(self, name: str) -> int:
         """Return the offset of a column.
@@ -121,6 +123,10 @@ class Alteration:
     def has_column(self, name: str) -> bool:
         return any(c.name.lower() == name.lower() and not c.hidden for c in self.info.columns)
 
+    def has_ttl(self, column: str) -> bool:
+        """Return whether a column is that of the table's TTL."""
+        return self.ttl.lower() == column.lower()
+
     def index(self, name: str) -> IndexInfo:
         """Return the index with a name.
 
@@ -160,6 +166,8 @@ class Alteration:
         columns[offset] = column
         self._set_columns(columns, {old.name.lower(): column.name.lower()})
         self.info = replace(self.info, indexes=tuple(map(self._fitting, self.info.indexes)))
+        if self.has_ttl(old.name):
+            self.ttl = column.name
         if column.name != old.name:
             self._rename_in_foreign_keys({old.name.lower(): column.name})
         if fill is not None:
@@ -213,6 +221,7 @@ class Alteration:
             foreign_keys=self.foreign_keys,
             source=self.table.source,
             temporary=self.table.temporary,
+            ttl=self.ttl,
         )
         if target.temporary:
             check_table(target)

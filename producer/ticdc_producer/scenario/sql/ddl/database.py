@@ -8,8 +8,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
 from ticdc_producer.scenario.sql.ddl.foreign_keys import check_dropped
-from ticdc_producer.scenario.sql.definition.column_definition import known_charset, known_collation
-from ticdc_producer.scenario.sql.definition.table_definition import table_charset_of
+from ticdc_producer.scenario.sql.definition.charset import charset_of_options
 from ticdc_producer.scenario.sql.store import cluster
 from ticdc_producer.scenario.sql.syntax.statement import DatabaseStatement
 from ticdc_producer.scenario.sql.syntax.table_option import TableOption
@@ -30,7 +29,7 @@ def run_database(node: DatabaseStatement, context: DDLContext) -> None:
 
 def _create(node: DatabaseStatement, context: DDLContext) -> None:
     name = node.name
-    charset, collation = charset_and_collation(node.options)
+    charset, collation = _new_charset(node.options)
     if name.lower() in context.cluster.databases:
         if node.conditional:
             return
@@ -38,7 +37,7 @@ def _create(node: DatabaseStatement, context: DDLContext) -> None:
     if name.endswith(" "):
         raise ScenarioError(f"Incorrect database name {name!r}", value=name)
     context.cluster.ids.take()
-    charset, collation = table_charset_of(charset, collation, _SERVER_CHARSET)
+    charset, collation = (charset, collation) if charset else _SERVER_CHARSET
     context.cluster.databases[name.lower()] = cluster.Database(name, charset, collation)
     context.job(Action.CREATE_SCHEMA, schema=name)
 
@@ -46,11 +45,10 @@ def _create(node: DatabaseStatement, context: DDLContext) -> None:
 def _alter(node: DatabaseStatement, context: DDLContext) -> None:
     """Change the database's charset, which new tables get; existing tables keep theirs."""
     database = context.cluster.database(node.name or context.database)
-    charset, collation = charset_and_collation(node.options)
+    charset, collation = charset_of_options(node.options)
     if any(option.kind == "PLACEMENT POLICY" for option in node.options):
         context.job(Action.MODIFY_SCHEMA_PLACEMENT, schema=database.name)
-    if charset or collation:
-        charset, collation = table_charset_of(charset, collation, (database.charset, database.collation))
+    if charset:
         database.charset, database.collation = charset, collation
         context.job(Action.MODIFY_SCHEMA_CHARSET, schema=database.name)
 
@@ -67,15 +65,10 @@ def _drop(node: DatabaseStatement, context: DDLContext) -> None:
     context.job(Action.DROP_SCHEMA, schema=database.name)
 
 
-def charset_and_collation(options: Iterable[TableOption]) -> tuple[str, str]:
-    """Return the last charset and the last collation of options; empty without.
+def _new_charset(options: Iterable[TableOption]) -> tuple[str, str]:
+    """Return the charset and the collation of a new database: the last ones of the options.
 
-    :raises UnsupportedSQL: for one that TiDB or this tool does not know.
+    Source: tidb ``CreateSchema``, ``ResolveCharsetCollation``.
     """
-    charset = collation = ""
-    for option in options:
-        if option.kind == "CHARSET":
-            charset = known_charset(option.value, option.source)
-        elif option.kind == "COLLATE":
-            collation = known_collation(option.value, option.source)
-    return charset, collation
+    last = {option.kind: option for option in options}
+    return charset_of_options([last[kind] for kind in ("CHARSET", "COLLATE") if kind in last])

@@ -9,6 +9,7 @@ from ticdc_producer.model.catalog import Action
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
 from ticdc_producer.scenario.sql.ddl.foreign_keys import is_named
 from ticdc_producer.scenario.sql.definition.foreign_key import (
+    check_new_name,
     free_name,
     make_foreign_key,
     missing_index,
@@ -108,6 +109,7 @@ def _add_foreign_key(node: syntax.ForeignKey, alteration: Alteration) -> None:
         alteration.info, alteration.next_index_id = add_keys(
             alteration.info, [index], alteration.next_index_id
         )
+    check_new_name(key, alteration.foreign_keys)
     alteration.foreign_keys.append(key)
     alteration.actions.append(Action.ADD_FOREIGN_KEY)
 

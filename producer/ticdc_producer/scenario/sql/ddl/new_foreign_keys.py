@@ -58,11 +58,27 @@ def check_children(context: DDLContext, parent: Table) -> None:
                 _check_parent(resolve_reference(child, key, parent), parent)
 
 
+def check_no_children(context: DDLContext, table: Table) -> None:
+    """Check that a table with a TTL has no foreign key to it.
+
+    :raises ScenarioError: if it has one.
+    """
+    keys = (key for child in context.cluster.tables() for key in child.foreign_keys)
+    if any(is_named(table.info, key.parent) for key in keys):
+        raise _ttl_error()
+
+
+def _ttl_error() -> ScenarioError:
+    return ScenarioError("Set TTL for a table referenced by foreign key is not allowed")
+
+
 def _check_parent(reference: ResolvedForeignKey, parent: Table) -> None:
     """Check both tables of a foreign key. Source: tidb ``checkTableForeignKey``."""
     key = reference.key
     if parent.temporary:
         raise no_foreign_keys()
+    if parent.ttl:
+        raise _ttl_error()
     if parent.info.partitions or reference.child.info.partitions:
         what = "Foreign key clause is not yet supported in conjunction with partitioning"
         raise ScenarioError(what, line=key.line)

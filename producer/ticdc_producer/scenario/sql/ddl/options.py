@@ -9,22 +9,23 @@ from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.column import IndexInfo
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
-from ticdc_producer.scenario.sql.ddl.columns import convert_columns
-from ticdc_producer.scenario.sql.definition.column_definition import known_charset, known_collation
+from ticdc_producer.scenario.sql.ddl.modify import convert_columns
+from ticdc_producer.scenario.sql.ddl.new_foreign_keys import check_no_children
+from ticdc_producer.scenario.sql.definition.charset import charset_of_options
 from ticdc_producer.scenario.sql.definition.table_definition import (
     check_shard_bits,
-    check_ttl,
     id_cache,
     shard_bits,
-    table_charset_of,
     whole_number,
 )
+from ticdc_producer.scenario.sql.definition.ttl import ttl_column
 from ticdc_producer.scenario.sql.syntax.alter import ConvertTo, Setting
-from ticdc_producer.scenario.sql.syntax.table_option import TableOption
+from ticdc_producer.scenario.sql.syntax.table_option import TableOption, check_options
 
 _NO_JOB = frozenset({
     "ENGINE", "ROW_FORMAT", "STATS_PERSISTENT", "KEY_BLOCK_SIZE", "CHECKSUM", "ALGORITHM", "LOCK",
     "DISABLE KEYS", "ENABLE KEYS", "ORDER BY", "ALTER CHECK", "ALTER CONSTRAINT",
+    "WITH VALIDATION", "WITHOUT VALIDATION",
 })  # fmt: skip
 """Options and settings that TiDB reads and ignores: they have no job."""
 TIDB_ONLY = {
@@ -41,7 +42,8 @@ TIDB_ONLY = {
     "SET TIFLASH REPLICA": Action.SET_TIFLASH_REPLICA,
 }
 """Options and settings whose value only TiDB uses, with their jobs."""
-_CHARSETS = (["CHARSET"], ["COLLATE"], ["CHARSET", "COLLATE"])
+_TTL = frozenset({"TTL", "TTL_ENABLE", "TTL_JOB_INTERVAL"})
+_CHARSETS = frozenset({"CHARSET", "COLLATE"})
 
 
 def set_options(options: Sequence[TableOption], alteration: Alteration) -> None:
@@ -50,10 +52,14 @@ def set_options(options: Sequence[TableOption], alteration: Alteration) -> None:
     :raises UnsupportedSQL: for other options, and for several that are not one job: TiDB would run one job
         per option, all under the same text.
     """
+    check_options(options)
     kinds = [option.kind for option in options]
-    if kinds in _CHARSETS:
+    if _CHARSETS.issuperset(kinds):
         _set_charsets(options, alteration)
         return
+    if _TTL.issuperset(kinds):
+        alteration.ttl = ttl_column(options, alteration.info, alteration.ttl)
+        check_no_children(alteration.context, alteration.table)
     if len(options) > 1 and {TIDB_ONLY.get(kind) for kind in kinds} != {Action.ALTER_TTL}:
         second = options[1]
         raise second.source.unsupported(f"{second.kind} after another table option without a comma")
@@ -84,9 +90,6 @@ def _set_option(option: TableOption, alteration: Alteration) -> None:
             if bits != ids.shard_bits:  # else TiDB runs no job
                 alteration.afterwards.append(lambda: ids.shard(bits))
                 alteration.actions.append(Action.SHARD_ROW_ID)
-        case "TTL":
-            check_ttl(option, alteration.info)
-            alteration.actions.append(TIDB_ONLY[kind])
         case _ if kind in TIDB_ONLY:
             alteration.actions.append(TIDB_ONLY[kind])
         case _ if kind not in _NO_JOB:
@@ -95,13 +98,7 @@ def _set_option(option: TableOption, alteration: Alteration) -> None:
 
 def _set_charsets(options: Sequence[TableOption], alteration: Alteration) -> None:
     """Set the charset of columns that are added later."""
-    charset = collation = ""
-    for option in options:
-        if option.kind == "CHARSET":
-            charset = known_charset(option.value, option.source)
-        else:
-            collation = known_collation(option.value, option.source)
-    _set_charset(alteration, *table_charset_of(charset, collation, ("", "")))
+    _set_charset(alteration, *charset_of_options(options))
     alteration.actions.append(Action.MODIFY_TABLE_CHARSET)
 
 
@@ -118,9 +115,7 @@ def _set_charset(alteration: Alteration, charset: str, collation: str) -> None:
 
 def convert_charset(part: ConvertTo, alteration: Alteration) -> None:
     """Run ``CONVERT TO CHARACTER SET``: change the charset of the table and of its columns."""
-    charset = known_charset(part.charset, part.source)
-    collation = known_collation(part.collation, part.source) if part.collation else ""
-    charset, collation = table_charset_of(charset, collation, ("", ""))
+    charset, collation = charset_of_options(part.options)
     _set_charset(alteration, charset, collation)
     convert_columns(alteration, charset, collation)
     alteration.actions.append(Action.MODIFY_TABLE_CHARSET)
@@ -148,10 +143,14 @@ def change_setting(part: Setting, alteration: Alteration) -> None:
         index = alteration.index(part.name)
         if part.values == ("INVISIBLE",) and index is _primary_key(alteration.info):
             raise alteration.error("A primary key index cannot be invisible")
+        alteration.touch_index(index.name)
         alteration.actions.append(Action.ALTER_INDEX_VISIBILITY)
     elif part.kind == "FORCE":
         raise alteration.error("This type of ALTER TABLE is currently unsupported: FORCE")
+    elif part.kind == "REMOVE TTL" and not alteration.ttl:
+        pass  # TiDB runs no job
     elif part.kind in TIDB_ONLY:
+        alteration.ttl = "" if part.kind == "REMOVE TTL" else alteration.ttl
         alteration.actions.append(TIDB_ONLY[part.kind])
     elif part.kind not in _NO_JOB:
         raise part.source.unsupported(f"ALTER TABLE … {part.kind}")

@@ -12,7 +12,8 @@ from dataclasses import replace
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.table import PartitionInfo, TableInfo
-from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted
+from ticdc_producer.scenario.sql.ddl.context import DDLContext
+from ticdc_producer.scenario.sql.ddl.exchange import exchange_partition
 from ticdc_producer.scenario.sql.ddl.hash_partitions import add_hash_partitions, coalesce_partitions
 from ticdc_producer.scenario.sql.ddl.table import interval_query, partitioned
 from ticdc_producer.scenario.sql.definition.create_text import partitions_text
@@ -99,8 +100,10 @@ def _drop(node: ChangePartitions, context: DDLContext, table: Table) -> None:
 def _drop_named(names: Sequence[str], context: DDLContext, table: Table, query: str = "") -> None:
     offsets = _offsets(table, names)
     _check_has_bounds(table, "DROP", context)
-    if len(offsets) == len(table.info.partitions):
+    if len(offsets) >= len(table.info.partitions):
         raise ScenarioError("Cannot remove all partitions, use DROP TABLE instead", line=context.line)
+    if len(set(offsets)) < len(offsets):
+        raise ScenarioError("Error in list of partitions to DROP: a name is repeated", line=context.line)
     _remove_rows(table, {table.info.partitions[offset].id for offset in offsets})
     remaining = [offset for offset in range(len(table.info.partitions)) if offset not in offsets]
     bounds = [_partitioning(table).bounds[offset] for offset in remaining]
@@ -127,18 +130,28 @@ def _reorganize(node: ChangePartitions, context: DDLContext, table: Table) -> No
     offsets = _offsets(table, node.names)
     _check_has_bounds(table, "REORGANIZE", context)
     first, last = offsets[0], offsets[-1]
-    if offsets != list(range(first, last + 1)):
+    if len(set(offsets)) < len(offsets):
+        raise ScenarioError("Duplicate partition name", line=context.line)
+    is_range = _partitioning(table).kind == "RANGE"
+    if is_range and offsets != list(range(first, last + 1)):
         raise ScenarioError("partitions to reorganize must be adjacent", line=context.line)
     new = [PartitionInfo(id=context.cluster.ids.take(), name=draft.name) for draft in drafts]
     old = table.info.partitions
     moved = {old[offset].id for offset in offsets}
     bounds = list(_partitioning(table).bounds)
     new_bounds = _bounds(drafts, table, context)
-    if _partitioning(table).kind == "RANGE" and last < len(old) - 1:
+    if is_range and last < len(old) - 1:
         _check_upper_bound(bounds[last], new_bounds[-1], context)
-    bounds[first : last + 1] = new_bounds
-    before = _set_partitions(table, [*old[:first], *new, *old[last + 1 :]], bounds, drafts, context)
-    _move_rows(table, moved, into={part.id for part in new})
+    remaining = [offset for offset in range(first + 1, len(old)) if offset not in offsets]
+    bounds = [*bounds[:first], *new_bounds, *(bounds[offset] for offset in remaining)]
+    partitions = [*old[:first], *new, *(old[offset] for offset in remaining)]
+    unchanged = table.info, table.partitioning
+    before = _set_partitions(table, partitions, bounds, drafts, context)
+    try:
+        _move_rows(table, moved, into={part.id for part in new})
+    except ScenarioError:
+        table.info, table.partitioning = unchanged
+        raise
     context.job(Action.REORGANIZE_PARTITION, before=before, after=table.info)
 
 
@@ -153,71 +166,8 @@ def _check_upper_bound(old: tuple[Bound, ...], new: tuple[Bound, ...], context: 
 
 
 def _exchange(node: ChangePartitions, context: DDLContext, table: Table) -> None:
-    """Run ``EXCHANGE PARTITION``: a partition and a table swap their physical ids, and with them their rows.
-
-    TiCDC rebuilds the text, whose last words it compares with those of the user. Source: tiflow
-    ``DDLEvent.FromJob``.
-    """
-    line, other = context.line, _other_table(node, context)
-    offset = _offsets(table, node.names)[0]
-    _check_same_definition(table.info, other, line)
-    partition, before = table.info.partitions[offset], other.info
-    if node.validation != "WITHOUT":
-        _check_rows(table, other, offset, line)
-    _swap(context, table, other, offset)
-    query = (
-        f"ALTER TABLE {quoted(table.info.schema, table.info.name)}"
-        f" EXCHANGE PARTITION {quoted_name(partition.name)} WITH TABLE {quoted(before.schema, before.name)}"
-    )
-    if context.statement.text.upper().endswith("WITHOUT VALIDATION"):
-        query += " WITHOUT VALIDATION"
-    context.job(Action.EXCHANGE_TABLE_PARTITION, before=before, after=table.info, query=query)
-
-
-def _other_table(node: ChangePartitions, context: DDLContext) -> Table:
-    if node.table is None:
-        raise node.source.error("expected WITH TABLE")
-    return context.cluster.table(*node.table.within(context.database))
-
-
-def _swap(context: DDLContext, table: Table, other: Table, offset: int) -> None:
-    partitions, other_id = list(table.info.partitions), other.info.table_id
-    partition_id = partitions[offset].id
-    partitions[offset] = replace(partitions[offset], id=other_id)
-    to_other = [row for row in table.rows.values() if row.table_id == partition_id]
-    to_table = list(other.rows.values())
-    for source, rows in ((table, to_other), (other, to_table)):
-        for row in rows:
-            source.remove(row)
-    # Each table gets rows with ids of the other one's counter, so both continue after the larger one. Source:
-    # tidb ``pkg/ddl/partition.go`` (``onExchangeTablePartition``).
-    used = max(table.ids.base, table.ids.end, other.ids.base, other.ids.end)
-    last_row_id = max(used, table.ids.last_row_id, other.ids.last_row_id)
-    for ids in (table.ids, other.ids):
-        ids.rebase(used + 1)
-        ids.last_row_id = last_row_id
-    table.info = context.cluster.new_version(replace(table.info, partitions=tuple(partitions)))
-    other.info = context.cluster.new_version(replace(other.info, table_id=partition_id))
-    for target, rows in ((table, to_table), (other, to_other)):
-        for row in rows:
-            target.put(row)
-
-
-def _check_same_definition(info: TableInfo, other: Table, line: int) -> None:
-    if any(index.is_global for index in info.indexes):
-        raise ScenarioError("Non matching attribute 'global index' between partition and table", line=line)
-    columns = [(c.name.lower(), c.type, c.length, c.decimal, c.unsigned, c.charset) for c in info.columns]
-    other_columns = [
-        (c.name.lower(), c.type, c.length, c.decimal, c.unsigned, c.charset) for c in other.info.columns
-    ]
-    if columns != other_columns or other.partitioning is not None:
-        raise ScenarioError("Tables have different definitions, or both have partitions", line=line)
-
-
-def _check_rows(table: Table, other: Table, offset: int, line: int) -> None:
     partitioning = _partitioning(table)
-    if any(partitioning.locate(table.info, row.values) != offset for row in other.rows.values()):
-        raise ScenarioError("Found a row that does not match the partition", line=line)
+    exchange_partition(node, context, table, partitioning, _offsets(table, node.names)[0])
 
 
 def _remove(_: ChangePartitions, context: DDLContext, table: Table) -> None:
@@ -339,12 +289,13 @@ def _move_rows(table: Table, ids: set[int], into: set[int]) -> None:
     :param into: those of the new ones; a DEFAULT partition that remains accepts no row.
     :raises ScenarioError: for a row that fits no new partition.
     """
-    for row in [row for row in table.rows.values() if row.table_id in ids]:
-        moved = table.make_row(row.values, row.row_id, row.stored)
-        if moved.table_id not in into:
-            raise ScenarioError("Table has no partition for a row of the reorganized partitions")
-        table.remove(row)
-        table.put(moved)
+    old = [row for row in table.rows.values() if row.table_id in ids]
+    new = [table.make_row(row.values, row.row_id, row.stored) for row in old]
+    if any(row.table_id not in into for row in new):
+        raise ScenarioError("Table has no partition for a row of the reorganized partitions")
+    for before, after in zip(old, new, strict=True):
+        table.remove(before)
+        table.put(after)
 
 
 CHANGES: dict[str, Callable[[ChangePartitions, DDLContext, Table], None]] = {

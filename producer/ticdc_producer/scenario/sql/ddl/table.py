@@ -17,7 +17,7 @@ from ticdc_producer.scenario.sql.ddl.new_foreign_keys import check_children, che
 from ticdc_producer.scenario.sql.ddl.temporary import check_table
 from ticdc_producer.scenario.sql.definition.column_default import in_database
 from ticdc_producer.scenario.sql.definition.create_text import partitions_text
-from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo, free_name
+from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo, check_new_name, free_name
 from ticdc_producer.scenario.sql.definition.interval_partitions import with_interval_partitions
 from ticdc_producer.scenario.sql.definition.partition_bounds import check_keys, make_partitioning
 from ticdc_producer.scenario.sql.definition.partition_definition import PartitioningDraft
@@ -28,6 +28,7 @@ from ticdc_producer.scenario.sql.definition.table_definition import (
     draft_table,
     make_table,
 )
+from ticdc_producer.scenario.sql.definition.ttl import ttl_column
 from ticdc_producer.scenario.sql.store.allocator import row_ids
 from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.scenario.sql.syntax.partition import PartitionBy
@@ -103,6 +104,7 @@ def new_table(node: CreateTable, context: DDLContext, schema: str) -> Table:
         partitioning,
         next_index_id,
         foreign_keys=_with_names(draft),
+        ttl=ttl_column(node.options, info),
     )
 
 
@@ -120,7 +122,9 @@ def partitioned(
 def _with_names(draft: TableDraft) -> list[ForeignKeyInfo]:
     named: list[ForeignKeyInfo] = []
     for key in draft.foreign_keys:
-        named.append(replace(key, name=key.name or free_name(named)))
+        key = replace(key, name=key.name or free_name(named))
+        check_new_name(key, named)
+        named.append(key)
     return named
 
 
@@ -133,6 +137,7 @@ def _like(source: Table) -> Table:
         row_ids(info, cache=source.ids.cache, shard_bits=source.ids.shard_bits),
         source.partitioning,
         source.next_index_id,
+        ttl=source.ttl,
     )
 
 
@@ -163,6 +168,7 @@ def truncate_table(node: TruncateTable, context: DDLContext) -> None:
         old.next_index_id,
         foreign_keys=old.foreign_keys,
         temporary=old.temporary,
+        ttl=old.ttl,
     )
     context.cluster.add(table)
     context.job(Action.TRUNCATE_TABLE, before=old.info, after=info)

@@ -47,7 +47,7 @@ def create_view(node: CreateView, context: DDLContext) -> None:
         columns=view_columns(node.columns, query.text, query.line, context.cluster, context.database),
         is_view=True,
     )
-    selected = _checked_query(query.text, query.line, context)
+    selected = _checked_query(node, context)
     database.views[name.lower()] = view = context.cluster.new_version(view)
     database.view_queries.pop(name.lower(), None)
     if selected is not None:
@@ -76,10 +76,10 @@ def _replaced_query(query: SourceText, schema: str, context: DDLContext) -> str:
     return f"{statement.text[: first.start]}{stored}{statement.text[last.end + 1 :]}"
 
 
-def _checked_query(text: str, line: int, context: DDLContext) -> exp.Expr | None:
+def _checked_query(node: CreateView, context: DDLContext) -> exp.Expr | None:
     """Return the checked query of a view, with columns in place of ``*``; None if this tool cannot run it."""
     try:
-        _, tree = parse_dml(text, line)
+        _, tree = parse_dml(node.query.text, node.query.line)
     except ScenarioError:
         return None
     common = {table.alias.lower() for with_ in tree.find_all(exp.With) for table in with_.expressions}
@@ -92,9 +92,11 @@ def _checked_query(text: str, line: int, context: DDLContext) -> exp.Expr | None
 
     try:
         find = context.cluster.table  # the tables of the query have their databases
-        _ViewContext(context.mode, find, SessionValues(), find_view=find_view).plan(tree, None)
+        plan = _ViewContext(context.mode, find, SessionValues(), find_view=find_view).plan(tree, None)
     except UnsupportedSQL:
         return None
+    if node.columns and len(node.columns) != len(plan.fields):
+        raise ScenarioError("View's SELECT and view's field list have different column counts")
     return tree
 
 

@@ -11,8 +11,13 @@ from dataclasses import dataclass, field, replace
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.column import ColumnInfo, Generated
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
-from ticdc_producer.model.values.collation import DEFAULT_COLLATIONS, KNOWN, charset_of, sort_key
+from ticdc_producer.model.values.collation import DEFAULT_COLLATIONS, charset_of, sort_key
 from ticdc_producer.model.values.sql_value import SQLMode
+from ticdc_producer.scenario.sql.definition.charset import (
+    check_charset_of,
+    known_charset,
+    known_collation,
+)
 from ticdc_producer.scenario.sql.definition.column_default import with_default
 from ticdc_producer.scenario.sql.definition.column_type import (
     SQLType,
@@ -31,7 +36,6 @@ from ticdc_producer.scenario.sql.syntax.column import (
     OnUpdate,
 )
 from ticdc_producer.scenario.sql.syntax.key import Check, References
-from ticdc_producer.scenario.sql.text.cursor import SourceText
 
 T = MySQLType
 
@@ -42,9 +46,11 @@ class ColumnDraft:
 
     :param by_bytes: whether the word BINARY after the type requests the ``_bin`` collation of the charset.
     :param nullable: None if the definition has neither NULL nor NOT NULL.
+    :param names_null: whether it has NULL, even if NOT NULL follows.
     :param on_update_now: fractional digits of ``ON UPDATE CURRENT_TIMESTAMP``; -1 without it.
     :param keys: ``primary`` or ``unique`` for each inline key.
     :param global_keys: those of them that are GLOBAL.
+    :param constraint: ``references`` or ``check`` if the definition has one, else empty.
     :param clustered: CLUSTERED or NONCLUSTERED of an inline PRIMARY KEY; None if neither is given.
     """
 
@@ -55,16 +61,31 @@ class ColumnDraft:
     collation: str = ""
     by_bytes: bool = False
     nullable: bool | None = None
+    names_null: bool = False
     default: Default | None = None
     on_update_now: int = -1
     auto_increment: bool = False
     comment: str = ""
     keys: list[str] = field(default_factory=list)
     global_keys: set[str] = field(default_factory=set)
+    constraint: str = ""
     clustered: bool | None = None
     generated: Generated = ""
     expression: str = ""
     auto_random: tuple[int, int] | None = None
+
+
+def check_primary_column(draft: ColumnDraft) -> None:
+    """Check that a column of a primary key is neither NULL nor DEFAULT NULL.
+
+    Source: tidb ``checkPriKeyConstraint``.
+
+    :raises ScenarioError: if it is.
+    """
+    default = "" if draft.default is None else draft.default.value.text
+    if draft.names_null or default.upper() == "NULL":
+        what = "All parts of a PRIMARY KEY must be NOT NULL"
+        raise ScenarioError(what, line=draft.line, column=draft.name)
 
 
 def draft_column(column: Column) -> ColumnDraft:
@@ -118,15 +139,16 @@ def _add_attribute(attribute: Attribute, draft: ColumnDraft) -> None:
         case ColumnOption():
             _add_option(attribute, draft)
         case References():
-            pass  # TiDB ignores it
+            draft.constraint = "references"  # TiDB ignores it in a new column
         case Check():
-            pass  # ignored unless tidb_enable_check_constraint is on
+            draft.constraint = "check"  # ignored unless tidb_enable_check_constraint is on
 
 
 def _add_option(option: ColumnOption, draft: ColumnDraft) -> None:
     match option.kind:
         case "NOT NULL" | "NULL":
             draft.nullable = option.kind == "NULL"
+            draft.names_null |= draft.nullable
         case "AUTO_INCREMENT":
             draft.auto_increment = True
         case "SERIAL DEFAULT VALUE":
@@ -134,31 +156,13 @@ def _add_option(option: ColumnOption, draft: ColumnDraft) -> None:
         case "COMMENT":
             draft.comment = option.value
         case "COLLATE":
-            draft.collation = known_collation(option.value, option.source)
+            collation = known_collation(option.value, option.source)
+            check_charset_of(collation, draft.charset or _charset_of_type(draft.spec), draft.line, draft.name)
+            draft.charset, draft.collation = charset_of(collation), collation
         case "CHARSET":
             draft.charset = known_charset(option.value, option.source)
         case _:
             raise option.source.unsupported(f"the column attribute {option.kind}")
-
-
-def known_charset(name: str, source: SourceText) -> str:
-    """Check a charset, and return its name.
-
-    :raises UnsupportedSQL: if TiDB does not know it.
-    """
-    if name not in DEFAULT_COLLATIONS:
-        raise source.unsupported(f"the charset {name}")
-    return name
-
-
-def known_collation(name: str, source: SourceText) -> str:
-    """Check a collation, and return its name.
-
-    :raises UnsupportedSQL: if this tool cannot sort by it.
-    """
-    if name not in KNOWN:
-        raise source.unsupported(f"the collation {name}")
-    return name
 
 
 def make_column(draft: ColumnDraft, charset: str, collation: str, mode: SQLMode) -> ColumnInfo:
@@ -196,15 +200,16 @@ def make_column(draft: ColumnDraft, charset: str, collation: str, mode: SQLMode)
     return with_default(column, draft.default, mode, draft.line)
 
 
+def _charset_of_type(spec: SQLType) -> str:
+    """Return the charset that a type has by itself; empty for texts, numbers and times."""
+    return "binary" if spec.binary or spec.type == T.JSON else ""
+
+
 def _charset_of(draft: ColumnDraft, charset: str, collation: str) -> tuple[str, str]:
     if not draft.spec.bears_charset or draft.spec.binary:
         return "binary", "binary"
     if draft.collation:
-        own = charset_of(draft.collation)
-        if draft.charset and draft.charset != own:
-            what = f"collation {draft.collation} does not belong to charset {draft.charset}"
-            raise ScenarioError(what, line=draft.line, column=draft.name)
-        return own, draft.collation
+        return charset_of(draft.collation), draft.collation
     if draft.by_bytes:
         return draft.charset or charset, f"{draft.charset or charset}_bin"
     if draft.charset:

@@ -5,7 +5,7 @@ Rules: tidb ``pkg/ddl/foreign_key.go``: the referencing columns get an index if 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ticdc_producer.errors import ScenarioError
@@ -102,6 +102,15 @@ def missing_index(table: TableInfo, key: ForeignKeyInfo) -> KeyDraft | None:
         return None
     parts = tuple(KeyPartDraft(name) for name in key.columns)
     return KeyDraft(kind="index", name=key.name, parts=parts, line=key.line)
+
+
+def check_new_name(key: ForeignKeyInfo, others: Iterable[ForeignKeyInfo]) -> None:
+    """Check that no other foreign key of the table has the name of a new one.
+
+    :raises ScenarioError: if one has.
+    """
+    if any(other.name.lower() == key.name.lower() for other in others):
+        raise ScenarioError(f"Duplicate foreign key constraint name {key.name!r}", line=key.line)
 
 
 def free_name(taken: list[ForeignKeyInfo]) -> str:

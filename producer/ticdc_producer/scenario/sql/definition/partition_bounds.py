@@ -18,7 +18,7 @@ from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.model.values.sql_value import BinaryLiteral, SQLMode, SQLValue
-from ticdc_producer.scenario.sql.definition.generated import columns_of
+from ticdc_producer.scenario.sql.definition.generated import expression_of
 from ticdc_producer.scenario.sql.definition.partition_definition import (
     BY_VALUES,
     DEFAULT_WORD,
@@ -26,6 +26,7 @@ from ticdc_producer.scenario.sql.definition.partition_definition import (
     PartitionDraft,
     PartitioningDraft,
 )
+from ticdc_producer.scenario.sql.definition.partition_function import check_columns, check_function
 from ticdc_producer.scenario.sql.definition.partitioning import (
     MAXVALUE,
     NULL,
@@ -34,7 +35,7 @@ from ticdc_producer.scenario.sql.definition.partitioning import (
     Partitioning,
     component,
 )
-from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate_constant
+from ticdc_producer.scenario.sql.expression.evaluate import evaluate_constant
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.text.parse import parse_expression
 
@@ -49,10 +50,9 @@ def make_partitioning(draft: PartitioningDraft, table: TableInfo, mode: SQLMode)
     """
     scope = Scope(mode, table)
     columns = _key_columns(table, draft.line) if draft.kind == "KEY" and not draft.columns else draft.columns
-    for name in columns:
-        scope.offset(name)
+    check_columns(draft.kind, [scope.column(name) for name in columns], draft.line)
     if draft.expression:
-        _check_function(parse_expression(draft.expression, draft.line), scope, draft.line)
+        check_function(parse_expression(draft.expression, draft.line), scope, draft.line)
     partitioning = Partitioning(
         kind=draft.kind, columns=columns, expression=draft.expression, count=draft.count
     )
@@ -71,21 +71,6 @@ def _key_columns(table: TableInfo, line: int) -> tuple[str, ...]:
             return tuple(table.columns[offset].name for offset in index.offsets)
     what = "Table partition metadata not correct, neither partition expression or list of partition columns"
     raise ScenarioError(what, line=line)
-
-
-def _check_function(tree: exp.Expr, scope: Scope, line: int) -> None:
-    """Check that a partition function depends on columns and returns integers."""
-    check_expression(tree, scope)
-    column = scope.column(tree.name) if isinstance(tree, exp.Column) else None
-    if column is not None and column.type not in (*INTEGERS, T.YEAR, T.BIT):
-        what = f"Field {column.name!r} is of a not allowed type for this type of partitioning"
-        hint = "RANGE COLUMNS, LIST COLUMNS and KEY take more types"
-        raise ScenarioError(what, line=line, column=column.name, hint=hint)
-    if not columns_of(tree):
-        what = (
-            "Constant, random or timezone-dependent expressions in (sub)partitioning function are not allowed"
-        )
-        raise ScenarioError(what, line=line)
 
 
 def with_partitions(
@@ -166,7 +151,16 @@ def _component(
         return component(column, coerce(column, value, mode))
     if not isinstance(value, int):
         raise ScenarioError(f"VALUES of partition {part.name!r} must be integers", line=part.line, value=text)
+    if value < 0 and _is_unsigned(partitioning, table, mode):
+        what = "Partition constant is out of partition function domain"
+        raise ScenarioError(what, line=part.line, value=text)
     return 1, int(value)
+
+
+def _is_unsigned(partitioning: Partitioning, table: TableInfo, mode: SQLMode) -> bool:
+    """Return whether the function is an unsigned column. Source: tidb ``checkPartitionValuesIsInt``."""
+    tree = expression_of(partitioning.expression)
+    return isinstance(tree, exp.Column) and Scope(mode, table).column(tree.name).unsigned
 
 
 def _has_kind_of(column: ColumnInfo, value: SQLValue) -> bool:

@@ -10,16 +10,15 @@ from dataclasses import dataclass, field, replace
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.mysql_type import TEMPORALS, MySQLType
+from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.values.collation import DEFAULT_COLLATIONS, charset_of
 from ticdc_producer.model.values.sql_value import SQLMode
+from ticdc_producer.scenario.sql.definition.charset import charset_of_options
 from ticdc_producer.scenario.sql.definition.column_definition import (
     ColumnDraft,
     check_owner,
+    check_primary_column,
     draft_column,
-    known_charset,
-    known_collation,
     make_column,
 )
 from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo, make_foreign_key, missing_index
@@ -42,12 +41,12 @@ from ticdc_producer.scenario.sql.syntax.alter import Element
 from ticdc_producer.scenario.sql.syntax.column import Column
 from ticdc_producer.scenario.sql.syntax.key import Key
 from ticdc_producer.scenario.sql.syntax.statement import CreateTable
-from ticdc_producer.scenario.sql.syntax.table_option import TableOption
+from ticdc_producer.scenario.sql.syntax.table_option import TableOption, check_options
 
 _IGNORED_OPTIONS = (
     "ENGINE", "ROW_FORMAT", "AVG_ROW_LENGTH", "CHECKSUM", "COMPRESSION", "DELAY_KEY_WRITE", "MAX_ROWS",
     "MIN_ROWS", "KEY_BLOCK_SIZE", "STATS_PERSISTENT", "STATS_AUTO_RECALC", "PACK_KEYS", "AUTO_RANDOM_BASE",
-    "PRE_SPLIT_REGIONS", "TTL_ENABLE", "TTL_JOB_INTERVAL", "STATS_SAMPLE_PAGES", "INSERT_METHOD",
+    "PRE_SPLIT_REGIONS", "STATS_SAMPLE_PAGES",
     "ENCRYPTION", "TABLESPACE", "PLACEMENT POLICY",
 )  # fmt: skip
 
@@ -69,7 +68,6 @@ class TableDraft:
     auto_increment: int = 0
     cache: int = 0
     shard_bits: int = 0
-    ttl: TableOption | None = None
     soft_delete: SoftDelete = field(default_factory=SoftDelete)
     partitioning: PartitioningDraft | None = None
 
@@ -86,6 +84,8 @@ def draft_table(node: CreateTable, database: str) -> TableDraft:
     _check_symbols(node)
     for element in node.elements:
         _add_element(element, draft, database, node.table.name)
+    check_options(node.options)
+    draft.charset, draft.collation = charset_of_options(node.options)
     for option in node.options:
         _add_option(option, draft)
     if node.partition_by is not None:
@@ -113,10 +113,8 @@ def _add_option(option: TableOption, draft: TableDraft) -> None:
     :raises UnsupportedSQL: for any other option that changes what a consumer receives.
     """
     match option.kind:
-        case "CHARSET":
-            draft.charset = known_charset(option.value, option.source)
-        case "COLLATE":
-            draft.collation = known_collation(option.value, option.source)
+        case "CHARSET" | "COLLATE" | "TTL" | "TTL_ENABLE" | "TTL_JOB_INTERVAL":
+            pass
         case "COMMENT":
             draft.comment = option.value
         case "AUTO_INCREMENT":
@@ -125,8 +123,6 @@ def _add_option(option: TableOption, draft: TableDraft) -> None:
             draft.cache = id_cache(option)
         case "SHARD_ROW_ID_BITS":
             draft.shard_bits = shard_bits(option)
-        case "TTL":
-            draft.ttl = option
         case kind if kind in SOFT_DELETE_OPTIONS:
             draft.soft_delete = draft.soft_delete.with_option(option)
         case _ if option.kind not in _IGNORED_OPTIONS:
@@ -177,7 +173,7 @@ def make_table(
     :return: the table without its ids and partitions, and the next free index id.
     :raises ScenarioError: for columns or keys that contradict each other.
     """
-    table_charset, table_collation = table_charset_of(draft.charset, draft.collation, charset)
+    table_charset, table_collation = (draft.charset, draft.collation) if draft.charset else charset
     keys = [*draft.keys, *inline_keys(draft.columns)]
     columns = [make_column(column, table_charset, table_collation, mode) for column in draft.columns]
     columns += draft.soft_delete.columns()
@@ -206,34 +202,15 @@ def make_table(
     check_generated(info, mode, line)
     check_auto_increment(info, line)
     _check_auto_random(info, line)
-    if draft.ttl is not None:
-        check_ttl(draft.ttl, info)
     return info, next_id
-
-
-def check_ttl(option: TableOption, table: TableInfo) -> None:
-    """Check that the column of a TTL exists, and holds dates. Source: tidb ``pkg/ddl/ttl.go``.
-
-    :raises ScenarioError: if not.
-    """
-    name = "" if option.expression is None else option.expression.cursor.identifier("a column name")
-    column = next((column for column in table.columns if column.name.lower() == name.lower()), None)
-    line = option.source.line
-    if column is None:
-        raise ScenarioError(f"Unknown column {name!r} in 'TTL config'", line=line, column=name)
-    if column.type not in TEMPORALS - {MySQLType.DURATION}:
-        what = f"Field {name!r} is of a not supported type for TTL config, expect DATETIME, DATE or TIMESTAMP"
-        raise ScenarioError(what, line=line, column=name)
 
 
 def _check_primary(key: KeyDraft, columns: Sequence[ColumnDraft]) -> None:
     """Check that no column of a primary key is defined as NULL or DEFAULT NULL."""
     names = {part.name.lower() for part in key.parts}
     for column in columns:
-        default = "" if column.default is None else column.default.value.text
-        if column.name.lower() in names and (column.nullable or default.upper() == "NULL"):
-            what = "All parts of a PRIMARY KEY must be NOT NULL"
-            raise ScenarioError(what, line=key.line, column=column.name)
+        if column.name.lower() in names:
+            check_primary_column(column)
 
 
 def _check_symbols(node: CreateTable) -> None:
@@ -250,13 +227,6 @@ def _check_symbols(node: CreateTable) -> None:
             names.add(check.symbol.lower())
 
 
-def table_charset_of(charset: str, collation: str, inherited: tuple[str, str]) -> tuple[str, str]:
-    """Return charset and collation of a database or table whose definition gives one, both or neither."""
-    if collation:
-        return charset_of(collation), collation
-    return (charset, DEFAULT_COLLATIONS[charset]) if charset else inherited
-
-
 def check_names(columns: Sequence[ColumnInfo], line: int) -> None:
     """Check the names of columns.
 
@@ -269,6 +239,9 @@ def check_names(columns: Sequence[ColumnInfo], line: int) -> None:
         if column.name.lower() == "_tidb_rowid" or column.name.endswith(" "):
             raise ScenarioError(f"Incorrect column name {column.name!r}", line=line, column=column.name)
         seen.add(column.name.lower())
+
+
+_FEWEST_ID_BITS = 27
 
 
 def _check_auto_random(info: TableInfo, line: int) -> None:
@@ -285,6 +258,8 @@ def _check_auto_random(info: TableInfo, line: int) -> None:
             what = "auto_random is incompatible with auto_increment and default"
         elif not (1 <= column.auto_random[0] <= 15 and 32 <= column.auto_random[1] <= 64):
             what = "auto_random has 1 to 15 bits for the shard, and 32 to 64 bits"
+        elif column.auto_random[1] - column.auto_random[0] - (not column.unsigned) < _FEWEST_ID_BITS:
+            what = "the bits for the shard leave fewer than 27 of the range"
         if what:
             raise ScenarioError(f"Invalid auto random: {what}", line=line, column=column.name)
 

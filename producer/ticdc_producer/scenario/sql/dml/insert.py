@@ -137,6 +137,7 @@ class InsertPlan:
             self._assignments = checked_assignments(self.updates, scope)
             for assignment in self._assignments:
                 _check_ambiguous(assignment.expression, scope)
+                _check_values(assignment.expression, scope)
         return self._assignments
 
 
@@ -230,6 +231,16 @@ class _Source:
         if self.scope is not None:
             self.scope.combination = self.combinations[number]
         return scope
+
+
+def _check_values(expression: exp.Expr, scope: Scope) -> None:
+    """Check that the table has the columns of ``VALUES(column)``, whether or not a key is a duplicate.
+
+    :raises ScenarioError: if it lacks one.
+    """
+    for node in expression.find_all(exp.Anonymous):
+        if node.name.upper() == "VALUES":
+            scope.offset(node.expressions[0].name)
 
 
 def _check_ambiguous(expression: exp.Expr, scope: Scope) -> None:

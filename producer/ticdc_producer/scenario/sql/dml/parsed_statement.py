@@ -25,8 +25,8 @@ class ParsedStatement:
 
     A *plan* is what follows from the tree and the version of its table, whatever the literals are: checked
     expressions, columns by their offsets, the index that finds the rows. A DDL of the table makes another
-    version. One setting of the session has an effect on a plan: ``tidb_translate_softdelete_sql``, which
-    hides columns.
+    version. Two settings of the session have an effect on a plan: ``tidb_translate_softdelete_sql``, which
+    hides columns, and ``cte_max_recursion_depth``.
 
     :param names_partitions: whether it writes into named partitions of one table.
     :param shared: whether other statements of the shape will use this tree, with their literals.
@@ -39,7 +39,7 @@ class ParsedStatement:
     _table_name: tuple[str, str] | None = None
     _plan: object = None
     _table: TableInfo | None = None
-    _soft_deletes: bool = True
+    _settings: tuple[object, ...] = ()
 
     @property
     def is_planned(self) -> bool:
@@ -62,12 +62,13 @@ class ParsedStatement:
         :param mode: of the session.
         :param make: makes it, unless an earlier statement of the shape has it.
         """
-        is_same = self._table is table and self._soft_deletes == mode.soft_deletes
+        settings = mode.soft_deletes, mode.cte_max_recursion_depth
+        is_same = self._table is table and self._settings == settings
         if is_same and isinstance(self._plan, kind):
             return self._plan
         plan = make()
         if self.shared:
-            self._plan, self._table, self._soft_deletes = plan, table, mode.soft_deletes
+            self._plan, self._table, self._settings = plan, table, settings
         return plan
 
 

@@ -17,7 +17,13 @@ from ticdc_producer.model.values.coerce_scalar import FIRST_DATETIME, allowed, a
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.collation import weights_of
 from ticdc_producer.model.values.duration_text import read_duration
-from ticdc_producer.model.values.json_document import check_depth, json_of, parse_json, to_json_text
+from ticdc_producer.model.values.json_document import (
+    JsonScalar,
+    check_depth,
+    json_of,
+    parse_json,
+    to_json_text,
+)
 from ticdc_producer.model.values.number_text import check_integer, is_text, narrow, whole_number
 from ticdc_producer.model.values.sql_value import (
     BinaryLiteral,
@@ -34,6 +40,7 @@ from ticdc_producer.model.values.sql_value import (
 )
 from ticdc_producer.model.values.temporal_text import (
     MAX_DURATION,
+    MAX_FSP,
     datetime_from_number,
     time_of_day,
 )
@@ -176,7 +183,8 @@ def _datetime(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
 
 
 def _to_datetime(value: SQLValue, fsp: int, kind: str, mode: SQLMode) -> DateTimeValue | None:
-    converted = as_datetime(_plain_text(value), fsp, mode)
+    plain = _plain(value, mode)
+    converted = None if plain is None else as_datetime(plain, fsp, mode)
     if converted is None or not allowed(converted, mode):
         _fail_if_strict(f"Incorrect {kind} value", value, mode)
         return None
@@ -185,12 +193,18 @@ def _to_datetime(value: SQLValue, fsp: int, kind: str, mode: SQLMode) -> DateTim
 
 def _time(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
     fsp = target.sizes[0] if target.sizes else 0
-    plain = _plain_text(value)
+    plain = _plain(value, mode)
     if is_text(plain):
         duration, complete = read_duration(to_text(plain), fsp)
     else:
         duration = (
-            _number_time(plain, fsp) if isinstance(plain, int | BinaryLiteral) else as_duration(plain, fsp)
+            None
+            if plain is None
+            else (
+                _number_time(plain, fsp)
+                if isinstance(plain, int | BinaryLiteral)
+                else as_duration(plain, fsp)
+            )
         )
         complete = duration is not None
     if duration is None or not complete or abs(duration.microseconds) > MAX_DURATION:
@@ -210,9 +224,19 @@ def _number_time(value: int | BinaryLiteral, fsp: int) -> Duration | None:
     return time_of_day(moment, fsp) if moment and moment.month and moment.day else None
 
 
-def _plain_text(value: SQLValue) -> SQLValue:
-    """Return a JSON string without its quotes, and any other value unchanged."""
-    return str(json_of(value)) if isinstance(value, JsonText) else value
+def _plain(value: SQLValue, mode: SQLMode) -> SQLValue:
+    """Return the text, date or time that a JSON value is; None for other JSON, any other value unchanged.
+
+    Source: tidb ``builtinCastJSONAsTimeSig``, ``builtinCastJSONAsDurationSig``.
+    """
+    if not isinstance(value, JsonText):
+        return value
+    document = json_of(value)
+    if not isinstance(document, JsonScalar):
+        return document if isinstance(document, str) else None
+    if document.kind == "TIME":
+        return as_duration(str(document), MAX_FSP)
+    return as_datetime(str(document), MAX_FSP, mode) if document.kind in ("DATE", "DATETIME") else None
 
 
 def _json(value: SQLValue, _: CastType, __: SQLMode) -> SQLValue:

@@ -17,6 +17,8 @@ from ticdc_producer.scenario.sql.expression.collation import collation_of, encod
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
 from ticdc_producer.scenario.sql.expression.comparison import COMPARISONS
 from ticdc_producer.scenario.sql.expression.eval_type import (
+    NUMBERS,
+    TEMPORALS,
     Digits,
     EvalType,
     ExpressionType,
@@ -89,21 +91,35 @@ def _inner_type(node: exp.Expr, scope: Scope) -> ExpressionType:
     return type_of(node.this, scope)
 
 
+_BINARY = NUMBERS | TEMPORALS | {E.BYTES, E.BIT}
+"""Types whose charset is ``binary``."""
+
+
 def _known_collation(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
     name = collation_of(node, scope)
     if name not in KNOWN:
         raise UnsupportedSQL(f"the collation {name} is not supported")
-    charset = _written_charset(node.this.unnest(), scope)
+    charset = _charset_of(node.this.unnest(), scope)
     if charset and charset_of(name) != charset:
         raise ScenarioError(f"COLLATION {name!r} is not valid for CHARACTER SET {charset!r}", value=name)
     return (node.this,)
 
 
-def _written_charset(node: exp.Expr, scope: Scope) -> str:
-    """Return the charset of a literal or column to which COLLATE is applied; empty for other expressions."""
-    if isinstance(node, exp.Literal):
-        return charset_of(DEFAULT_COLLATION) if node.is_string else ""
-    if isinstance(node, exp.Column) and type_of(node, scope).kind is E.TEXT:
+def _charset_of(node: exp.Expr, scope: Scope) -> str:
+    """Return the charset of the expression to which COLLATE is applied; empty if it is not known.
+
+    Source: tidb ``expressionRewriter.Leave`` (``SetCollationExpr``).
+    """
+    if isinstance(node, exp.Introducer):
+        return node.name.removeprefix("_").lower()
+    if isinstance(node, exp.Cast) and node.to.text("kind"):
+        return node.to.text("kind").lower()
+    kind = type_of(node, scope).kind
+    if kind in _BINARY:
+        return "binary"
+    if kind is E.TEXT and isinstance(node, exp.Literal):
+        return charset_of(DEFAULT_COLLATION)
+    if kind is E.TEXT and isinstance(node, exp.Column):
         collation = collation_of(node, scope)
         return charset_of(collation) if collation else ""
     return ""

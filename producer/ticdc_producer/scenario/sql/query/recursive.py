@@ -25,8 +25,6 @@ from ticdc_producer.scenario.sql.query.equality import distinct_key
 from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, check_column_counts
 from ticdc_producer.scenario.sql.query.source import Field
 
-MAX_ITERATIONS = 1000
-"""TiDB's ``cte_max_recursion_depth``."""
 _MAX_ROWS = 1_000_000
 
 
@@ -130,7 +128,11 @@ class RecursivePlan(QueryPlan):
             self._iteration.current = self._new(given, seen)
             rows += self._iteration.current
             iterations += 1
-            if iterations > MAX_ITERATIONS and self._iteration.current and len(rows) < end:
+            if (
+                iterations > self._mode.cte_max_recursion_depth
+                and self._iteration.current
+                and len(rows) < end
+            ):
                 what = f"Recursive query aborted after {iterations} iterations"
                 raise ScenarioError(what, hint="a condition must end the recursion")
             if len(rows) > _MAX_ROWS:

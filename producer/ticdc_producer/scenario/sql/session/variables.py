@@ -13,9 +13,11 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.number_text import as_number
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
+from ticdc_producer.scenario.sql.definition.charset import check_charset_of, known_charset, known_collation
 from ticdc_producer.scenario.sql.expression.evaluate import evaluate_constant
 from ticdc_producer.scenario.sql.functions.datetime.zone import time_zone
 from ticdc_producer.scenario.sql.functions.encryption import BLOCK_MODES
+from ticdc_producer.scenario.sql.syntax.names import accept_charset_words, read_charset, read_collation
 from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.parse import parse_expression
 
@@ -48,7 +50,8 @@ _COMBINED = {
 }
 """The parts of an sql_mode. Source: tidb ``CombinationSQLMode``."""
 WITHOUT_EFFECT = frozenset({
-    "bulk_insert_buffer_size", "character_set_client", "character_set_connection",
+    "allow_auto_random_explicit_insert", "bulk_insert_buffer_size", "character_set_client",
+    "character_set_connection",
     "character_set_results", "collation_connection", "default_storage_engine", "gtid_purged",
     "information_schema_stats_expiry", "innodb_lock_wait_timeout", "innodb_stats_auto_recalc",
     "innodb_strict_mode", "insert_id", "interactive_timeout", "join_buffer_size", "lock_wait_timeout",
@@ -91,8 +94,9 @@ def run_set(
     :raises UnsupportedSQL: for a variable that this tool does not have.
     """
     cursor.expect("SET")
-    if cursor.accept("NAMES") or cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
-        _skip_charset(cursor)
+    names = cursor.accept("NAMES")
+    if names or accept_charset_words(cursor):
+        _read_charset(cursor, collates=names)
         return mode, initial
     if _skip_isolation_level(cursor):
         return mode, initial
@@ -106,14 +110,21 @@ def run_set(
             return mode, initial
 
 
-def _skip_charset(cursor: Cursor) -> None:
-    """Step over the charset of the connection, which has no effect: a scenario is always UTF-8."""
-    if cursor.is_string():
-        cursor.string()
-    else:
-        cursor.identifier("a charset")
-    if cursor.accept("COLLATE"):
-        cursor.position += 1
+def _read_charset(cursor: Cursor, *, collates: bool) -> None:
+    """Read and check the charset of the connection, which has no effect: a scenario is always UTF-8.
+
+    Source: tidb ``SetExecutor.setCharset``.
+
+    :param collates: whether a collation may follow.
+    :raises ScenarioError: for a charset or a collation that TiDB does not have.
+    """
+    start, charset = cursor.position, ""
+    if not cursor.accept("DEFAULT"):
+        charset = known_charset(read_charset(cursor), cursor.since(start))
+    if collates and cursor.accept("COLLATE"):
+        start = cursor.position
+        collation = known_collation(read_collation(cursor), cursor.since(start))
+        check_charset_of(collation, charset, cursor.line)
     cursor.end()
 
 
@@ -275,16 +286,21 @@ def _set_block_encryption_mode(mode: SQLMode, value: SQLValue) -> SQLMode:
 
 
 def _set_group_concat_max_len(mode: SQLMode, value: SQLValue) -> SQLMode:
-    number, complete = as_number(value)
-    if not complete or not isinstance(number, int):
-        raise ScenarioError(
-            "Incorrect argument type to variable 'group_concat_max_len'", value=to_text(value)
-        )
-    return replace(mode, group_concat_max_len=max(number, _SHORTEST_GROUP_CONCAT))
+    length = _whole_number("group_concat_max_len", value)
+    return replace(mode, group_concat_max_len=max(length, _SHORTEST_GROUP_CONCAT))
 
 
 def _set_translate_softdelete_sql(mode: SQLMode, value: SQLValue) -> SQLMode:
     return replace(mode, soft_deletes=_switch("tidb_translate_softdelete_sql", value))
+
+
+def _set_recursion_depth(mode: SQLMode, value: SQLValue) -> SQLMode:
+    depth = _whole_number("cte_max_recursion_depth", value)
+    return replace(mode, cte_max_recursion_depth=min(max(depth, 0), (1 << 32) - 1))
+
+
+def _set_allow_remove_auto_inc(mode: SQLMode, value: SQLValue) -> SQLMode:
+    return replace(mode, removes_auto_increment=_switch("tidb_allow_remove_auto_inc", value))
 
 
 def _set_increment(mode: SQLMode, value: SQLValue) -> SQLMode:
@@ -297,10 +313,14 @@ def _set_offset(mode: SQLMode, value: SQLValue) -> SQLMode:
 
 def _small_number(name: str, value: SQLValue) -> int:
     """Return a whole number, cut to 1 to 65535 as TiDB cuts it."""
+    return min(max(_whole_number(name, value), 1), 65_535)
+
+
+def _whole_number(name: str, value: SQLValue) -> int:
     number, complete = as_number(value)
     if not complete or not isinstance(number, int):
         raise ScenarioError(f"Incorrect argument type to variable '{name}'", value=to_text(value))
-    return min(max(number, 1), 65_535)
+    return number
 
 
 def _switch(name: str, value: SQLValue) -> bool:
@@ -320,10 +340,12 @@ VARIABLES: dict[str, Callable[[SQLMode, SQLValue], SQLMode]] = {
     "block_encryption_mode": _set_block_encryption_mode,
     "group_concat_max_len": _set_group_concat_max_len,
     "tidb_translate_softdelete_sql": _set_translate_softdelete_sql,
+    "cte_max_recursion_depth": _set_recursion_depth,
+    "tidb_allow_remove_auto_inc": _set_allow_remove_auto_inc,
     "auto_increment_increment": _set_increment,
     "auto_increment_offset": _set_offset,
 }
-_OF_SESSION = frozenset({"timestamp", "tidb_skip_utf8_check"})
+_OF_SESSION = frozenset({"timestamp", "tidb_skip_utf8_check", "tidb_allow_remove_auto_inc"})
 """Variables that have no value of the cluster."""
 _FROM_INITIAL: dict[str, Callable[[SQLMode, SQLMode], SQLMode]] = {
     "time_zone": lambda mode, initial: replace(mode, zone=initial.zone),
@@ -339,6 +361,12 @@ _FROM_INITIAL: dict[str, Callable[[SQLMode, SQLMode], SQLMode]] = {
         mode, group_concat_max_len=initial.group_concat_max_len
     ),
     "tidb_translate_softdelete_sql": lambda mode, initial: replace(mode, soft_deletes=initial.soft_deletes),
+    "cte_max_recursion_depth": lambda mode, initial: replace(
+        mode, cte_max_recursion_depth=initial.cte_max_recursion_depth
+    ),
+    "tidb_allow_remove_auto_inc": lambda mode, initial: replace(
+        mode, removes_auto_increment=initial.removes_auto_increment
+    ),
     "auto_increment_increment": lambda mode, initial: replace(
         mode, auto_increment_increment=initial.auto_increment_increment
     ),

@@ -69,6 +69,7 @@ class Table:
     :param secondary_index: per tuple of column offsets, built at its first lookup: from key to row locations.
     :param source: the rows that are not stored yet; None: all rows are stored.
     :param temporary: the kind of a temporary table, whose rows are not replicated.
+    :param ttl: the column of the TTL; empty without one.
     """
 
     info: TableInfo
@@ -81,6 +82,7 @@ class Table:
     secondary_index: dict[tuple[int, ...], dict[bytes, set[RowLocation]]] = field(default_factory=dict)
     source: RowSource | None = None
     temporary: Temporary = ""
+    ttl: str = ""
 
     def read(self, row: Row) -> list[Value]:
         """Return the values of a row as statements read them.

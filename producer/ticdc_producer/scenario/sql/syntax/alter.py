@@ -26,6 +26,7 @@ from ticdc_producer.scenario.sql.syntax.names import (
     accept_if_not_exists,
     read_bracketed_list,
     read_charset,
+    read_choice,
     read_collation,
     read_column_name,
     read_list,
@@ -123,6 +124,13 @@ class ConvertTo:
     charset: str
     collation: str = ""
     source: SourceText = field(compare=False, repr=False)
+
+    @property
+    def options(self) -> tuple[TableOption, ...]:
+        """The charset and the collation as options of a table."""
+        charset = TableOption(kind="CHARSET", value=self.charset, source=self.source)
+        collation = TableOption(kind="COLLATE", value=self.collation, source=self.source)
+        return (charset, collation) if self.collation else (charset,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,8 +283,7 @@ def _words(cursor: Cursor, kind: str, start: int) -> Setting:
 
 def _choice(cursor: Cursor, kind: str, start: int) -> Setting:
     cursor.accept("=")
-    value = cursor.identifier().upper()
-    return Setting(kind=kind, values=(value,), source=cursor.since(start))
+    return Setting(kind=kind, values=(read_choice(cursor, kind),), source=cursor.since(start))
 
 
 def _attributes(cursor: Cursor, kind: str, start: int) -> Setting:

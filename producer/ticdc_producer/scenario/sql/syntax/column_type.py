@@ -104,7 +104,9 @@ def _double(cursor: Cursor, word: str, start: int) -> ColumnType:
     if word == "DOUBLE":
         cursor.accept("PRECISION")
     digits = _digits(cursor)
-    return _number(cursor, "DOUBLE", digits[:2] if len(digits) > 1 else (), start)
+    if len(digits) == 1:
+        raise cursor.error(f"{word} has a length without a scale")  # tidb_enable_strict_double_type_check
+    return _number(cursor, "DOUBLE", digits[:2], start)
 
 
 def _year(cursor: Cursor, word: str, start: int) -> ColumnType:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, TypeVar
 
+from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.collation import CHARSET_ALIASES
 from ticdc_producer.scenario.sql.text.cursor import Cursor
 
@@ -98,6 +99,20 @@ def read_collation(cursor: Cursor) -> str:
 def accept_charset_words(cursor: Cursor) -> bool:
     """Step over ``CHARACTER SET`` in any of its spellings."""
     return cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET") or cursor.accept("CHAR", "SET")
+
+
+_CHOICES = {
+    "ALGORITHM": ("DEFAULT", "COPY", "INPLACE", "INSTANT"),
+    "LOCK": ("DEFAULT", "NONE", "SHARED", "EXCLUSIVE"),
+}
+
+
+def read_choice(cursor: Cursor, kind: str) -> str:
+    """Read the value of ALGORITHM or LOCK."""
+    value = cursor.identifier().upper()
+    if value not in _CHOICES[kind]:
+        raise ScenarioError(f"Unknown {kind} {value!r}", line=cursor.line, value=value)
+    return value
 
 
 def accept_if_exists(cursor: Cursor) -> bool:

@@ -18,6 +18,7 @@ from ticdc_producer.scenario.sql.syntax.names import (
     accept_if_exists,
     accept_if_not_exists,
     read_bracketed_list,
+    read_choice,
     read_list,
     read_table_name,
 )
@@ -269,7 +270,7 @@ def _settings(cursor: Cursor) -> tuple[tuple[str, str], ...]:
     settings = []
     while word := cursor.accept_any("ALGORITHM", "LOCK"):
         cursor.accept("=")
-        settings.append((word, cursor.identifier().upper()))
+        settings.append((word, read_choice(cursor, word)))
     return tuple(settings)
 
 

@@ -5,10 +5,11 @@ Rules: tidb ``parser.y`` (``DatabaseOption``, ``TableOption``, ``PartDefOption``
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.syntax.names import (
     TableName,
     accept_charset_words,
@@ -33,6 +34,12 @@ STRINGS = (
     "SOFTDELETE_JOB_ENABLE", "SOFTDELETE_JOB_INTERVAL",
 )  # fmt: skip
 """Options whose value is a string."""
+_ENGINES = frozenset({
+    "archive", "blackhole", "csv", "example", "federated", "innodb", "memory", "merge", "mgr_myisam",
+    "myisam", "ndb", "heap", "aria", "myrocks", "tokudb",
+})  # fmt: skip
+"""Source: tidb ``mysqlValidTableEngineNames``."""
+_REFUSED = frozenset({"UNION", "INSERT_METHOD"})
 _FORCED = ("AUTO_INCREMENT", "AUTO_RANDOM_BASE")
 
 
@@ -82,6 +89,23 @@ def read_table_option(cursor: Cursor) -> TableOption | None:
             cursor.accept("=")
             return _option(" ".join(words), read(cursor), forced, cursor.since(start))
     return None
+
+
+def check_options(options: Iterable[TableOption]) -> None:
+    """Check the options that TiDB refuses and the names of engines.
+
+    Source: tidb ``checkUnsupportedTableOptions``.
+
+    :raises ScenarioError: for one of them.
+    """
+    for option in options:
+        what = ""
+        if option.kind in _REFUSED:
+            what = f"CREATE/ALTER table with {option.kind.lower().replace('_', ' ')} option is not supported"
+        if option.kind == "ENGINE" and option.value.lower() not in _ENGINES:
+            what = f"Unknown storage engine {option.value!r}"
+        if what:
+            raise ScenarioError(what, line=option.source.line, value=option.value)
 
 
 def _option(kind: str, value: _Value, forced: bool, source: SourceText) -> TableOption:
