@@ -27,7 +27,7 @@ from ticdc_producer.scenario.sql.ddl.temporary import check_table
 from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo, serving_indexes
 from ticdc_producer.scenario.sql.definition.generated import check_generated, fill_generated
 from ticdc_producer.scenario.sql.definition.key_length import fitting_length
-from ticdc_producer.scenario.sql.definition.soft_delete import check_soft_delete
+from ticdc_producer.scenario.sql.definition.row_deletion import check_soft_delete
 from ticdc_producer.scenario.sql.definition.table_definition import check_auto_increment, check_names
 from ticdc_producer.scenario.sql.dml.assign import null_error
 from ticdc_producer.scenario.sql.expression.scope import Scope

@@ -28,7 +28,7 @@ from ticdc_producer.scenario.sql.definition.column_definition import (
 )
 from ticdc_producer.scenario.sql.definition.generated import dependent_columns, expression_of
 from ticdc_producer.scenario.sql.definition.key_length import check_changed_keys, check_length
-from ticdc_producer.scenario.sql.definition.ttl import check_dates
+from ticdc_producer.scenario.sql.definition.row_deletion import check_dates
 from ticdc_producer.scenario.sql.syntax.alter import ChangeColumn
 from ticdc_producer.scenario.sql.syntax.column import Position
 

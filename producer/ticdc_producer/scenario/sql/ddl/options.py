@@ -12,13 +12,13 @@ from ticdc_producer.scenario.sql.ddl.alteration import Alteration
 from ticdc_producer.scenario.sql.ddl.modify import convert_columns
 from ticdc_producer.scenario.sql.ddl.new_foreign_keys import check_no_children
 from ticdc_producer.scenario.sql.definition.charset import charset_of_options
+from ticdc_producer.scenario.sql.definition.row_deletion import ttl_column
 from ticdc_producer.scenario.sql.definition.table_definition import (
     check_shard_bits,
     id_cache,
     shard_bits,
     whole_number,
 )
-from ticdc_producer.scenario.sql.definition.ttl import ttl_column
 from ticdc_producer.scenario.sql.syntax.alter import ConvertTo, Setting
 from ticdc_producer.scenario.sql.syntax.table_option import TableOption, check_options
 

@@ -22,13 +22,13 @@ from ticdc_producer.scenario.sql.definition.interval_partitions import with_inte
 from ticdc_producer.scenario.sql.definition.partition_bounds import check_keys, make_partitioning
 from ticdc_producer.scenario.sql.definition.partition_definition import PartitioningDraft
 from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
+from ticdc_producer.scenario.sql.definition.row_deletion import ttl_column
 from ticdc_producer.scenario.sql.definition.table_definition import (
     TableDraft,
     check_shard_bits,
     draft_table,
     make_table,
 )
-from ticdc_producer.scenario.sql.definition.ttl import ttl_column
 from ticdc_producer.scenario.sql.store.allocator import row_ids
 from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.scenario.sql.syntax.partition import PartitionBy

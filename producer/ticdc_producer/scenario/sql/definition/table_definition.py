@@ -31,7 +31,7 @@ from ticdc_producer.scenario.sql.definition.key_definition import (
     never_null,
 )
 from ticdc_producer.scenario.sql.definition.partition_definition import PartitioningDraft, draft_partitioning
-from ticdc_producer.scenario.sql.definition.soft_delete import (
+from ticdc_producer.scenario.sql.definition.row_deletion import (
     SOFT_DELETE_OPTIONS,
     SoftDelete,
     check_soft_delete,

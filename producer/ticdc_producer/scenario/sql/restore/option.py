@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ticdc_producer.scenario.sql.definition.soft_delete import SOFT_DELETE_OPTIONS
+from ticdc_producer.scenario.sql.definition.row_deletion import SOFT_DELETE_OPTIONS
 from ticdc_producer.scenario.sql.restore.grammar import printed
 from ticdc_producer.scenario.sql.restore.interval import read_unit
 from ticdc_producer.scenario.sql.restore.literal import read_literal, read_number
