@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from ticdc_producer.installation import install_command, missing_part
@@ -120,3 +121,20 @@ def test_the_command_is_that_of_the_installation(
 
 def test_another_missing_module_is_not_explained() -> None:
     assert missing_part(ModuleNotFoundError("no", name="acme.codec")) is None
+
+
+@pytest.mark.parametrize(("chosen", "allocator"), [(None, "jemalloc"), ("system", "system")])
+def test_arrow_allocates_by_jemalloc_unless_the_environment_names_another(
+    chosen: str | None, allocator: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if allocator not in pa.supported_memory_backends():
+        pytest.skip(f"this pyarrow lacks {allocator}")
+    monkeypatch.delenv("ARROW_DEFAULT_MEMORY_POOL", raising=False)
+    if chosen is not None:
+        monkeypatch.setenv("ARROW_DEFAULT_MEMORY_POOL", chosen)
+    code = (
+        "import pyarrow as pa; from ticdc_producer.installation import allocate_by_jemalloc; "
+        "allocate_by_jemalloc(); print(pa.default_memory_pool().backend_name)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == allocator
