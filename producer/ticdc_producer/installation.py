@@ -4,7 +4,8 @@ The base package runs, verifies, writes reports and serves on its own engine. Th
 embedded broker, ``spark`` adds the engine that distributes the same program. ``pyproject.toml`` lists the
 other extras.
 
-pandas takes longer to import than all other modules of a small run, and only PySpark uses it.
+pandas takes longer to import than all other modules of a small run, and only PySpark uses it. Processes of
+our own import pyarrow without it, and with another allocator.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def allocate_by_jemalloc() -> None:
         return
     import pyarrow as pa
 
-    with suppress(NotImplementedError):
+    if "jemalloc" in pa.supported_memory_backends():
         pa.set_memory_pool(pa.jemalloc_memory_pool())
 
 

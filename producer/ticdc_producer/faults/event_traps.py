@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.faults.fault_plan import FaultPlan, seeded_hash, threshold
 from ticdc_producer.faults.trap import Trap
+from ticdc_producer.model.column_functions import filtered
 from ticdc_producer.model.event import Kind, Op
 from ticdc_producer.model.shapes import EVENT_STREAM, Batch, EventBatch
 from ticdc_producer.pipeline.delivery import TopicPartitions
@@ -65,7 +66,8 @@ def replaced(events: EventBatch, columns: Columns) -> EventBatch:
 
 def selected_events(events: EventBatch, rows: Flags) -> EventBatch:
     """Return the events whose flag is set, with all their columns."""
-    return events if rows.all() else events.filter(pa.array(rows))
+    selected: EventBatch = filtered(events, rows)
+    return selected
 
 
 _DUPLICATE = 2

@@ -205,6 +205,11 @@ def whole_groups(batches: Iterable[pa.RecordBatch], key: tuple[str, ...]) -> Ite
         yield concatenated(held)
 
 
+def filtered(batch: pa.RecordBatch, rows: npt.NDArray[np.bool_]) -> pa.RecordBatch:
+    """Return the rows of a batch whose flag is set; if all are set, the batch is not copied."""
+    return batch if rows.all() else batch.filter(pa.array(rows))
+
+
 def concatenated(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     """Return the rows of batches of one schema as one batch, in their order; a single batch is not copied."""
     return batches[0] if len(batches) == 1 else pa.concat_batches(batches)

@@ -208,6 +208,7 @@ def _family(*families: Family) -> frozenset[MySQLType]:
 INTEGERS = _family("integer")
 FLOATS = _family("float")
 TEMPORALS = _family("temporal")
+DATES = frozenset({T.DATE, T.DATETIME, T.TIMESTAMP})
 STRINGS = _family("string")
 """CHAR, VARCHAR, BINARY, VARBINARY; the charset distinguishes text from bytes."""
 LOBS = _family("lob")

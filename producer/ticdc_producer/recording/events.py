@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from ticdc_producer.engine.dataset import Batches, Part, Tagged
 from ticdc_producer.masks.events import EventMasks
 from ticdc_producer.model.column import ColumnFlag
-from ticdc_producer.model.column_functions import of_partitions
+from ticdc_producer.model.column_functions import filtered, of_partitions
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import EVENT_IMAGE, DecodedBatch
 from ticdc_producer.recording.marks import Marked, Marks, maxima
@@ -104,7 +104,7 @@ class EventReader:
                 summary.see_messages(events.messages, batch, self.selection)
             is_recorded = self._recorded(batch, highest, summary)
             numbers = np.repeat(np.arange(len(events.counts)), events.counts)[is_recorded]
-            batch, row_ids = self._masked(_filtered(batch, is_recorded), _row_ids(events)[is_recorded])
+            batch, row_ids = self._masked(filtered(batch, is_recorded), _row_ids(events)[is_recorded])
             if not batch.num_rows:
                 continue
             summary.see_recorded(batch)
@@ -125,7 +125,7 @@ class EventReader:
             is_change = ~(is_resolved | is_damage)
             if is_change.any():
                 changes = _changes(batch, row_ids, has_key, marked, keys, digests, exact=self.exact)
-                yield "changes", _filtered(changes, is_change)
+                yield "changes", filtered(changes, is_change)
         return summary
 
     def _recorded(self, batch: DecodedBatch, highest: dict[tuple[str, int], int], summary: Summary) -> Flags:
@@ -177,10 +177,6 @@ class EventReader:
             )
             raise rejected_value(batch, first, what, hint).about("skip_damaged")
         return damaged, error
-
-
-def _filtered(batch: pa.RecordBatch, rows: Flags) -> pa.RecordBatch:
-    return batch if rows.all() else batch.filter(pa.array(rows))
 
 
 def _row_ids(events: DecodedEvents) -> Numbers:

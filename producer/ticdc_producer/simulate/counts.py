@@ -24,6 +24,7 @@ from ticdc_producer.faults.event_traps import SegmentTrap, integers
 from ticdc_producer.faults.illegal_event import DROPPED
 from ticdc_producer.faults.trap import ChangefeedTrap, Effect
 from ticdc_producer.faults.traps.messages import Poison
+from ticdc_producer.model.column_functions import filtered
 from ticdc_producer.model.event import DAMAGE, DAMAGE_LABEL, ROW_ELSEWHERE, Kind, MessageNote
 from ticdc_producer.model.shapes import EventBatch, EventOffsetBatch
 from ticdc_producer.protocols.arrow_text import as_int64
@@ -229,7 +230,7 @@ class PartitionFaults:
             for row, ordinal in zip(rows, ordinals[faulty].tolist(), strict=True):
                 fault = row["fault"], row["restart_epoch"], row["commit_ts"]
                 self._events.setdefault(ordinal, []).append(fault)
-            yield events if in_stream.all() else events.filter(pa.array(in_stream))
+            yield filtered(events, in_stream)
 
     def record_offsets(self, offsets: EventOffsetBatch) -> None:
         """Record which messages carry the events that passed.

@@ -17,6 +17,7 @@ import pyarrow as pa
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.faults.stage import EventFaults
+from ticdc_producer.model.column_functions import filtered
 from ticdc_producer.model.shapes import CHANGE_LOG, EVENT_STREAM, TABLE_ROWS, ChangeBatch, EventBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.control_events import regular_resolved_events
@@ -126,7 +127,8 @@ def of_partition(events: EventBatch, index: int) -> EventBatch:
     [7, 9]
     """
     in_partition = numbers(events.column("partition_index")) == index
-    return events if in_partition.all() else events.filter(pa.array(in_partition))
+    selected: EventBatch = filtered(events, in_partition)
+    return selected
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from ticdc_producer.model.shapes import IMAGE
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import STRICT
 from ticdc_producer.scenario.columns.key_columns import stored_key
-from ticdc_producer.scenario.sql.ddl.modify import column_converter
+from ticdc_producer.scenario.sql.definition.column_changes import column_converter
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 Numbers: TypeAlias = npt.NDArray[np.int64]

@@ -67,10 +67,13 @@ def _constant(value: Value) -> Fill:
 
 
 def _reject_attributes(draft: ColumnDraft, alteration: Alteration) -> None:
-    if draft.keys or draft.auto_increment or draft.auto_random:
-        what = draft.keys[0].upper() + " KEY" if draft.keys else "AUTO_RANDOM"
-        what = "AUTO_INCREMENT" if draft.auto_increment else what
-        raise alteration.error(f"unsupported add column {draft.name!r} constraint {what}", draft.name)
+    constraint = "AUTO_RANDOM" if draft.auto_random else ""
+    if draft.auto_increment:
+        constraint = "AUTO_INCREMENT"
+    elif draft.keys:
+        constraint = f"{draft.keys[0].upper()} KEY"
+    if constraint:
+        raise alteration.error(f"unsupported add column {draft.name!r} constraint {constraint}", draft.name)
     if draft.generated == "stored":
         raise alteration.error("Adding a stored generated column is not supported by TiDB", draft.name)
 

@@ -5,21 +5,15 @@ Rules: tidb ``pkg/ddl/modify_column.go``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.event import Value
-from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, TYPES, MySQLType
-from ticdc_producer.model.values.coerce import coerce, read
-from ticdc_producer.model.values.number_text import whole_number
-from ticdc_producer.model.values.sql_value import Duration, SQLMode, value_error
-from ticdc_producer.model.values.temporal_text import round_duration
+from ticdc_producer.model.mysql_type import DATES, FLOATS, INTEGERS, LOBS, STRINGS, TYPES, MySQLType
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
 from ticdc_producer.scenario.sql.ddl.columns import check_unused, defined_column, offset_of
 from ticdc_producer.scenario.sql.ddl.foreign_keys import check_changed_column
-from ticdc_producer.scenario.sql.definition.column_changes import is_rewritten
+from ticdc_producer.scenario.sql.definition.column_changes import column_converter, is_rewritten
 from ticdc_producer.scenario.sql.definition.column_definition import (
     ColumnDraft,
     check_owner,
@@ -52,31 +46,10 @@ def _change(target: Position | None, alteration: Alteration, offset: int, draft:
     old = alteration.info.columns[offset]
     position = offset_of(target, alteration, skip=offset)
     alteration.touch(old.name, draft.name, modifies=old.name.lower() == draft.name.lower())
-    if draft.keys:
-        raise alteration.error(
-            f"Unsupported modify column: {old.name!r} cannot become a key", old.name, "ADD a key instead"
-        )
-    if draft.constraint:
-        raise alteration.error(f"Unsupported modify column: can't modify with {draft.constraint}", old.name)
-    if draft.auto_increment and not old.auto_increment:
-        raise alteration.error("Unsupported modify column: can't set auto_increment", old.name)
-    _check_removed_auto_increment(draft, old, alteration)
+    _check_draft(draft, old, alteration)
     new = defined_column(draft, alteration)
-    _check_generated(offset, new, alteration)
-    _check_change(old, new, alteration)
-    if not is_rewritten(old, new):
-        _check_indexed_collation(offset, new.collation, alteration)
-    else:
-        _check_no_dependents(old.name, alteration)
-        if alteration.table.partitioning is not None:
-            raise alteration.error("Unsupported modify column: table is partition table", old.name)
-    check_changed_column(alteration.context, alteration.table, old, new)
-    _check_partition_column(alteration, old, new)
-    _check_auto_random(offset, new, alteration)
-    if alteration.has_ttl(old.name):
-        check_dates(new, alteration.line)
-    key = alteration.info.primary_key
-    if key is not None and offset in key.offsets:
+    _check_definition(offset, new, alteration)
+    if _is_in_primary_key(offset, alteration):
         check_primary_column(draft)
         if not _keeps_stored_values(old, new):
             raise alteration.error("Unsupported modify column: this column has primary key flag", old.name)
@@ -90,6 +63,48 @@ def _change(target: Position | None, alteration: Alteration, offset: int, draft:
     if position is not None:
         alteration.move(offset, position)
     alteration.actions.append(Action.MODIFY_COLUMN)
+
+
+def _is_in_primary_key(offset: int, alteration: Alteration) -> bool:
+    key = alteration.info.primary_key
+    return key is not None and offset in key.offsets
+
+
+def _check_draft(draft: ColumnDraft, old: ColumnInfo, alteration: Alteration) -> None:
+    """Check that a definition has no attribute that MODIFY cannot give a column.
+
+    :raises ScenarioError: if it has one.
+    """
+    if draft.keys:
+        raise alteration.error(
+            f"Unsupported modify column: {old.name!r} cannot become a key", old.name, "ADD a key instead"
+        )
+    if draft.constraint:
+        raise alteration.error(f"Unsupported modify column: can't modify with {draft.constraint}", old.name)
+    if draft.auto_increment and not old.auto_increment:
+        raise alteration.error("Unsupported modify column: can't set auto_increment", old.name)
+    _check_removed_auto_increment(draft, old, alteration)
+
+
+def _check_definition(offset: int, new: ColumnInfo, alteration: Alteration) -> None:
+    """Check that TiDB can give a column a definition, but for its keys.
+
+    :raises ScenarioError: if it cannot.
+    """
+    old = alteration.info.columns[offset]
+    _check_generated(offset, new, alteration)
+    _check_change(old, new, alteration)
+    if not is_rewritten(old, new):
+        _check_indexed_collation(offset, new.collation, alteration)
+    else:
+        _check_no_dependents(old.name, alteration)
+        if alteration.table.partitioning is not None:
+            raise alteration.error("Unsupported modify column: table is partition table", old.name)
+    check_changed_column(alteration.context, alteration.table, old, new)
+    _check_partition_column(alteration, old, new)
+    _check_auto_random(offset, new, alteration)
+    if alteration.has_ttl(old.name):
+        check_dates(new, alteration.line)
 
 
 def _check_removed_auto_increment(draft: ColumnDraft, old: ColumnInfo, alteration: Alteration) -> None:
@@ -211,12 +226,11 @@ def _order_of(collation: str) -> str:
     return order if binary or charset in ("utf8", "utf8mb4") else collation
 
 
-_DATES = frozenset({T.DATE, T.DATETIME, T.TIMESTAMP})
 _TEXTS = STRINGS | LOBS
 _UNSUPPORTED_CHANGES = (
-    (_DATES | _TEXTS | {T.DURATION, T.YEAR, T.JSON}, {T.BIT}),
-    (_DATES | FLOATS | {T.DURATION, T.YEAR, T.NEW_DECIMAL, T.JSON, T.BIT}, {T.ENUM, T.SET}),
-    (FLOATS | {T.ENUM, T.SET, T.BIT, T.NEW_DECIMAL}, _DATES),
+    (DATES | _TEXTS | {T.DURATION, T.YEAR, T.JSON}, {T.BIT}),
+    (DATES | FLOATS | {T.DURATION, T.YEAR, T.NEW_DECIMAL, T.JSON, T.BIT}, {T.ENUM, T.SET}),
+    (FLOATS | {T.ENUM, T.SET, T.BIT, T.NEW_DECIMAL}, DATES),
     ({T.ENUM, T.SET, T.BIT}, {T.DURATION}),
 )
 """Old and new types between which TiDB does not convert."""
@@ -237,31 +251,6 @@ def _check_partition_column(alteration: Alteration, old: ColumnInfo, new: Column
         return
     what = "can't change the partitioning column, since it would require reorganize all partitions"
     raise alteration.error(f"Unsupported modify column: {what}", old.name)
-
-
-def column_converter(old: ColumnInfo, new: ColumnInfo, mode: SQLMode) -> Callable[[Value], Value]:
-    """Return a function that converts a value of the old column to the new column, as MODIFY COLUMN does.
-
-    In strict mode it converts neither the number 0 to a date, nor a date with a zero part, whatever the other
-    modes are. A TIME becomes the YEAR of its digits. Source: tidb ``reorgTypeFlagsWithSQLMode``,
-    ``ParseTimeFromNum``, ``ConvertToYearFromNow``.
-    """
-    rejects_zeros = new.type in _DATES and mode.strict
-    mode = replace(mode, zero_in_date=not rejects_zeros or mode.invalid_dates)
-    members_to_bits = old.type in (T.ENUM, T.SET) and new.type == T.BIT
-    as_number = members_to_bits or (old.type == T.BIT and new.type in _TEXTS)
-
-    def convert(value: Value) -> Value:
-        if value is None:
-            return None
-        if rejects_zeros and old.type in INTEGERS and int(value) == 0:
-            raise value_error(new.name, 0, f"Incorrect {new.type_name} value")
-        given = int(value) if as_number else read(old, value, mode)
-        if new.type == T.YEAR and isinstance(given, Duration):
-            given = whole_number(round_duration(given, 0))
-        return coerce(new, given, mode)
-
-    return convert
 
 
 def convert_columns(alteration: Alteration, charset: str, collation: str) -> None:

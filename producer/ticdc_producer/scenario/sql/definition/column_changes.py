@@ -1,4 +1,4 @@
-"""TiDB's column ids, and recognition of the DDL between two versions of a table.
+"""TiDB's column ids, values of changed columns, and recognition of the DDL between two versions of a table.
 
 A column whose values MODIFY COLUMN rewrites is a new column to TiDB and gets a new id.
 Source: tidb ``pkg/ddl/modify_column.go`` (``needChangeColumnData``).
@@ -6,12 +6,17 @@ Source: tidb ``pkg/ddl/modify_column.go`` (``needChangeColumnData``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
-from ticdc_producer.model.mysql_type import INTEGERS, LOBS, STRINGS, TYPES, MySQLType
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.mysql_type import DATES, INTEGERS, LOBS, STRINGS, TYPES, MySQLType
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.coerce import coerce, read
+from ticdc_producer.model.values.number_text import whole_number
+from ticdc_producer.model.values.sql_value import Duration, SQLMode, value_error
+from ticdc_producer.model.values.temporal_text import round_duration
 
 T = MySQLType
 _TEXTS = STRINGS | LOBS
@@ -58,6 +63,31 @@ def _is_rewritten_in_type(old: ColumnInfo, new: ColumnInfo) -> bool:
 def _is_cut_or_toggled(old: ColumnInfo, new: ColumnInfo) -> bool:
     is_cut = new.length > 0 and (new.length < old.length or new.decimal < old.decimal)
     return is_cut or old.unsigned != new.unsigned
+
+
+def column_converter(old: ColumnInfo, new: ColumnInfo, mode: SQLMode) -> Callable[[Value], Value]:
+    """Return a function that converts a value of the old column to the new column, as MODIFY COLUMN does.
+
+    In strict mode it converts neither the number 0 to a date, nor a date with a zero part, whatever the other
+    modes are. A TIME becomes the YEAR of its digits. Source: tidb ``reorgTypeFlagsWithSQLMode``,
+    ``ParseTimeFromNum``, ``ConvertToYearFromNow``.
+    """
+    rejects_zeros = new.type in DATES and mode.strict
+    mode = replace(mode, zero_in_date=not rejects_zeros or mode.invalid_dates)
+    members_to_bits = old.type in (T.ENUM, T.SET) and new.type == T.BIT
+    as_number = members_to_bits or (old.type == T.BIT and new.type in _TEXTS)
+
+    def convert(value: Value) -> Value:
+        if value is None:
+            return None
+        if rejects_zeros and old.type in INTEGERS and int(value) == 0:
+            raise value_error(new.name, 0, f"Incorrect {new.type_name} value")
+        given = int(value) if as_number else read(old, value, mode)
+        if new.type == T.YEAR and isinstance(given, Duration):
+            given = whole_number(round_duration(given, 0))
+        return coerce(new, given, mode)
+
+    return convert
 
 
 def is_truncated(old: TableInfo, new: TableInfo) -> bool:

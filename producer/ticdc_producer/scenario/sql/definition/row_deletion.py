@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, MySQLType
+from ticdc_producer.model.mysql_type import DATES, FLOATS, INTEGERS, MySQLType
 from ticdc_producer.model.table import ORIGIN_TS, SOFT_DELETE_TIME, TableInfo
 from ticdc_producer.scenario.sql.syntax.table_option import TableOption
 
 SOFT_DELETE_OPTIONS = ("SOFTDELETE", "ACTIVE_ACTIVE", "SOFTDELETE_JOB_ENABLE", "SOFTDELETE_JOB_INTERVAL")
-_DATES = frozenset({MySQLType.DATE, MySQLType.DATETIME, MySQLType.TIMESTAMP})
 _OF_TTL = ("TTL_ENABLE", "TTL_JOB_INTERVAL")
 
 
@@ -120,6 +119,6 @@ def check_dates(column: ColumnInfo, line: int) -> None:
 
     :raises ScenarioError: if it does not.
     """
-    if column.type not in _DATES:
+    if column.type not in DATES:
         what = f"Field {column.name!r} is of a not supported type for TTL config"
         raise ScenarioError(f"{what}, expect DATETIME, DATE or TIMESTAMP", line=line, column=column.name)

@@ -12,7 +12,8 @@ from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.definition.partitioning import chosen_partitions
 from ticdc_producer.scenario.sql.dml.assign import assign_at_once, checked_assignments, now_value
-from ticdc_producer.scenario.sql.dml.insert import InsertPlan, run_insert
+from ticdc_producer.scenario.sql.dml.insert import run_insert
+from ticdc_producer.scenario.sql.dml.insert_plan import InsertPlan
 from ticdc_producer.scenario.sql.dml.joined_dml import is_joined, run_joined_delete, run_joined_update
 from ticdc_producer.scenario.sql.dml.parsed_statement import ParsedStatement
 from ticdc_producer.scenario.sql.dml.point_update import key_condition

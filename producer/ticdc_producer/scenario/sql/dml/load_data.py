@@ -14,7 +14,7 @@ import msgspec
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.mysql_type import DATES
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.dml.literal_rows import LiteralRows
 from ticdc_producer.scenario.sql.dml.parsed_statement import ParsedStatement
@@ -27,7 +27,6 @@ from ticdc_producer.scenario.sql.text.spelling import quoted_name
 from ticdc_producer.scenario.sql.text.statements import Statement
 
 _CHARSETS = ("UTF8MB4", "UTF8", "UTF8MB3", "BINARY")
-_CLOCK_TYPES = (MySQLType.DATE, MySQLType.DATETIME, MySQLType.TIMESTAMP)
 
 
 class _Target(NamedTuple):
@@ -70,7 +69,7 @@ class LoadData:
         given = [None if target.is_variable else columns.get(target.name.lower()) for target in targets]
         clock = parse_expression("NOW(6)", 1)
         missing: list[Cell] = [
-            clock if column is not None and not column.nullable and column.type in _CLOCK_TYPES else None
+            clock if column is not None and not column.nullable and column.type in DATES else None
             for column in given
         ]
         assigned = [

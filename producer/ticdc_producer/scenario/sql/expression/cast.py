@@ -193,20 +193,14 @@ def _to_datetime(value: SQLValue, fsp: int, kind: str, mode: SQLMode) -> DateTim
 
 def _time(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
     fsp = target.sizes[0] if target.sizes else 0
-    plain = _plain(value, mode)
+    plain, complete = _plain(value, mode), True
+    duration: Duration | None = None
     if is_text(plain):
         duration, complete = read_duration(to_text(plain), fsp)
-    else:
-        duration = (
-            None
-            if plain is None
-            else (
-                _number_time(plain, fsp)
-                if isinstance(plain, int | BinaryLiteral)
-                else as_duration(plain, fsp)
-            )
-        )
-        complete = duration is not None
+    elif isinstance(plain, int | BinaryLiteral):
+        duration = _number_time(plain, fsp)
+    elif plain is not None:
+        duration = as_duration(plain, fsp)
     if duration is None or not complete or abs(duration.microseconds) > MAX_DURATION:
         _fail_if_strict("Truncated incorrect time value", value, mode)
         if duration is None or not is_text(plain):
