@@ -15,6 +15,14 @@ def test_the_source_of_a_generated_column_is_not_rewritten(user: str, change: st
         history_of(f"create table t (a int, {user}); alter table t modify {change}")
 
 
+@pytest.mark.parametrize("change", ["a bigint", "a int not null", "a int default 5", "a int comment 'c'"])
+@pytest.mark.parametrize("user", ["b int as (a + 1)", "b int as (a + 1) stored", "b int, key ((a + 1))"])
+def test_the_source_of_a_generated_column_is_not_modified(user: str, change: str) -> None:
+    """Source: tidb ``checkModifyColumnWithGeneratedColumnsConstraint``, error 3106."""
+    with pytest.raises(ScenarioError, match="Column 'a' has a generated column dependency.* not supported"):
+        history_of(f"create table t (a int, {user}); alter table t modify {change}")
+
+
 def test_no_values_of_a_partitioned_table_are_rewritten() -> None:
     script = "create table t (k int primary key, a int, b varchar(5)) partition by hash (k) partitions 2;"
     history_of(f"{script} alter table t modify a bigint, modify b varchar(9)")

@@ -94,14 +94,20 @@ def _check_definition(offset: int, new: ColumnInfo, alteration: Alteration) -> N
     old = alteration.info.columns[offset]
     _check_generated(offset, new, alteration)
     _check_change(old, new, alteration)
+    users = dependent_columns(alteration.info, old.name)
     if not is_rewritten(old, new):
         _check_indexed_collation(offset, new.collation, alteration)
-    else:
-        _check_no_dependents(old.name, alteration)
-        if alteration.table.partitioning is not None:
-            raise alteration.error("Unsupported modify column: table is partition table", old.name)
+    elif users:
+        user = f"generated column {users[0].name!r}"
+        what = f"Unsupported modify column: oldCol is a dependent column {old.name!r} for {user}"
+        raise alteration.error(what, old.name)
+    elif alteration.table.partitioning is not None:
+        raise alteration.error("Unsupported modify column: table is partition table", old.name)
     check_changed_column(alteration.context, alteration.table, old, new)
     _check_partition_column(alteration, old, new)
+    if users:  # tidb `checkModifyColumnWithGeneratedColumnsConstraint`: also a change that leaves the values
+        what = f"Column {old.name!r} has a generated column dependency"
+        raise alteration.error(f"'{what}' is not supported for generated columns", old.name)
     _check_auto_random(offset, new, alteration)
     if alteration.has_ttl(old.name):
         check_dates(new, alteration.line)
@@ -188,21 +194,6 @@ def _check_change(old: ColumnInfo, new: ColumnInfo, alteration: Alteration) -> N
     if "gbk" in charsets or not is_rewritten(old, new):
         what = f"Unsupported modify charset from {old.charset} to {new.charset}"
         raise alteration.error(what, old.name)
-
-
-def _check_no_dependents(column: str, alteration: Alteration) -> None:
-    """Check that no generated column and no expression of an index uses a column whose values are rewritten.
-
-    TiDB refuses other changes of such a column, too. Source: tidb ``isGeneratedRelatedColumn``,
-    ``checkModifyColumnWithGeneratedColumnsConstraint``.
-
-    :raises ScenarioError: if one of them does.
-    """
-    users = dependent_columns(alteration.info, column)
-    if users:
-        user = f"generated column {users[0].name!r}"
-        what = f"Unsupported modify column: oldCol is a dependent column {column!r} for {user}"
-        raise alteration.error(what, column)
 
 
 def _check_indexed_collation(offset: int, collation: str, alteration: Alteration) -> None:
