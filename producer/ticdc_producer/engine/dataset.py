@@ -171,6 +171,7 @@ class Dataset(ABC):
         kinds: Mapping[str, pa.Schema],
         *,
         in_order: bool = False,
+        orders: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
         row_bytes: int | None = None,
     ) -> AbstractContextManager[Stored[Result]]:
         """Apply a pure function that yields rows of several kinds, and compute them once for the block.
@@ -178,6 +179,7 @@ class Dataset(ABC):
         :param kinds: the columns of each kind; columns of one name have one type. An engine that stores rows
             of all kinds together has those of the first kind without overhead.
         :param in_order: whether rows keep their part and their order in it.
+        :param orders: for a kind, the columns by which its rows are ordered, as by ``in_order``.
         :param row_bytes: most bytes of a row of this dataset; None: unknown.
         """
 

@@ -126,9 +126,10 @@ class LocalDataset(Dataset):
         kinds: Mapping[str, pa.Schema],
         *,
         in_order: bool = False,
+        orders: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
         row_bytes: int | None = None,
     ) -> Iterator[LocalStored[Result]]:
-        stored: LocalStored[Result] = LocalStored(kinds)
+        stored: LocalStored[Result] = LocalStored(kinds, orders)
         for index, source in enumerate(self.sources):
             stored.add(function(Part(index), source()))
         yield stored
@@ -287,31 +288,44 @@ class LocalStored(Stored[Result]):
     """Rows that this process computed.
 
     :param kinds: the columns of each kind of rows.
+    :param orders: for a kind, the columns by which its rows are ordered; they are in one part.
     """
 
-    def __init__(self, kinds: Mapping[str, pa.Schema]) -> None:
+    def __init__(
+        self, kinds: Mapping[str, pa.Schema], orders: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    ) -> None:
         self._kinds, self._limit = kinds, MemoryLimit()
+        self._ordered = {
+            kind: OrderedRows([], kinds[kind], columns, _sort_of(Order(columns)))
+            for kind, columns in orders.items()
+        }
         self._parts: list[dict[str, Spool]] = []
         self._results: list[Result] = []
 
     def add(self, rows: Iterator[tuple[str, pa.RecordBatch]]) -> None:
         """Add the rows and the result of a part."""
-        spools = {kind: Spool(schema, self._limit) for kind, schema in self._kinds.items()}
+        spools = {
+            kind: Spool(schema, self._limit)
+            for kind, schema in self._kinds.items()
+            if kind not in self._ordered
+        }
         self._parts.append(spools)
+        of_kind: dict[str, Spool | OrderedRows] = {**spools, **self._ordered}
         while True:
             try:
                 kind, batch = next(rows)
             except StopIteration as end:
                 self._results.append(end.value)
                 return
-            spools[kind].add(batch)
+            of_kind[kind].add(batch)
 
     @property
     def results(self) -> Sequence[Result]:
         return self._results
 
     def __getitem__(self, kind: str) -> LocalDataset:
-        return LocalDataset([part[kind].__iter__ for part in self._parts], self._kinds[kind])
+        stored = [self._ordered[kind]] if kind in self._ordered else [part[kind] for part in self._parts]
+        return LocalDataset([rows.__iter__ for rows in stored], self._kinds[kind])
 
 
 class LocalGrouped(Grouped):

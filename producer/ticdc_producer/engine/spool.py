@@ -106,8 +106,9 @@ Sort: TypeAlias = Callable[[pa.RecordBatch], pa.RecordBatch]
 
 
 class OrderedRows:
-    """Rows in an order; they can be read several times, by several threads.
+    """Rows in an order; after the last one was added, they can be read several times.
 
+    :param rows: the first rows; ``add`` adds more.
     :param columns: the columns that are compared, in this order.
     :param sort: sorts a batch by these columns.
     :param most: bytes that are sorted in memory.
@@ -123,32 +124,40 @@ class OrderedRows:
         most: int = MOST_SORTED_BYTES,
         run_rows: int = RUN_ROWS,
     ) -> None:
-        self._schema, self._columns, self._sort, self._run_rows = schema, columns, sort, run_rows
+        self._schema, self._columns, self._sort = schema, columns, sort
+        self._most, self._run_rows = most, run_rows
         self._runs: list[Spool] = []
+        self._held: list[pa.RecordBatch] = []
+        self._held_bytes = 0
         self._rest: pa.RecordBatch | None = None
-        held: list[pa.RecordBatch] = []
-        size = 0
         for batch in rows:
-            held.append(batch)
-            size += batch.nbytes
-            if size > most:
-                self._add_run(held)
-                held, size = [], 0
-        if self._runs and held:
-            self._add_run(held)
-        elif not self._runs:
-            self._rest = self._one_sorted(held)
+            self.add(batch)
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Add rows.
+
+        :raises EnvironmentFailure: if a temporary file is needed and cannot be written.
+        """
+        self._held.append(batch)
+        self._held_bytes += batch.nbytes
+        if self._held_bytes > self._most:
+            self._add_run()
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in their order."""
+        """Return the rows in their order."""
+        if self._rest is None and not self._runs:
+            self._rest, self._held = self._one_sorted(self._held), []
+        if self._held:
+            self._add_run()
         return self._merged() if self._rest is None else iter([self._rest])
 
     def _one_sorted(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
         return self._sort(joined(batches, self._schema))
 
-    def _add_run(self, batches: list[pa.RecordBatch]) -> None:
+    def _add_run(self) -> None:
         run = Spool(self._schema, MemoryLimit(0))
-        rows = self._one_sorted(batches)
+        rows = self._one_sorted(self._held)
+        self._held, self._held_bytes = [], 0
         for start in range(0, rows.num_rows, self._run_rows):
             run.add(rows.slice(start, self._run_rows))
         self._runs.append(run)
