@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Generic, Literal, TypeAlias, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_producer.model.column_functions import whole_groups
@@ -62,12 +64,12 @@ class Order:
     """An order of rows.
 
     :param columns: the columns that are compared, in this order.
-    :param sort: sorts a batch in this order, faster than a comparison of the columns; None: there is no such
-        function. For ``divide`` it sorts by the number of the part first.
+    :param numbers: returns the numbers of rows in this order, faster than a comparison of the columns; None:
+        there is no such function. For ``divide`` the number of the part comes first.
     """
 
     columns: tuple[str, ...]
-    sort: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None
+    numbers: Callable[[pa.Table], npt.NDArray[np.int64]] | None = None
 
 
 class Dataset(ABC):
