@@ -287,6 +287,25 @@ def test_rows_after_an_exchange_get_row_ids_that_no_exchanged_row_has(first: str
     assert rows_of(script, second) == [(b"1", b"5"), (b"2", b"1")]
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        "remove partitioning",
+        "partition by hash (a) partitions 2",
+        "reorganize partition p0, p1 into (partition p values less than (20))",
+    ],
+)
+def test_rows_with_the_same_hidden_id_after_an_exchange_remain(part: str) -> None:
+    """The first row of each table has the id 1."""
+    script = (
+        "create table t (a int) partition by range (a)"
+        " (partition p0 values less than (10), partition p1 values less than (20)); create table x (a int);"
+        " insert into t values (1), (11); insert into x values (12);"
+        f" alter table t exchange partition p1 with table x; alter table t {part}"
+    )
+    assert sorted(rows_of(script)) == [(b"1",), (b"12",)]
+
+
 def test_a_partition_cannot_be_added_after_a_default_partition() -> None:
     script = "create table t (a int) partition by list (a) (partition p values in (1), partition q default);"
     with pytest.raises(ScenarioError):

@@ -119,6 +119,11 @@ class StatementContext:
             return SetPlan(node, outer, inner, inner.plan, self.mode)
         raise UnsupportedSQL(f"{node.key.upper()} is not supported as a query")
 
+    def is_correlated(self, node: exp.Expr) -> bool:
+        """Return whether a checked query in a node uses columns of a query or a statement around it."""
+        plans = (self._plans.get(id(query)) for query in node.find_all(exp.Query))
+        return any(plan is not None and plan.correlated for plan in plans)
+
     def source(self, node: exp.Expr, outer: Scope | None) -> Source:
         """Return the source that a node of FROM names or contains."""
         alias = node.args.get("alias")
