@@ -24,6 +24,7 @@ from ticdc_producer.scenario.sql.session.session_settings import SessionValues
 from ticdc_producer.scenario.sql.store.cluster import TiDBCluster
 from ticdc_producer.scenario.sql.syntax.statement import DropObjects
 from ticdc_producer.scenario.sql.syntax.view import CreateView
+from ticdc_producer.scenario.sql.text.clause import is_star
 from ticdc_producer.scenario.sql.text.cursor import SourceText
 from ticdc_producer.scenario.sql.text.parse import parse_dml
 
@@ -167,7 +168,7 @@ def _selected_names(
     if not isinstance(tree, exp.Select):
         return
     for node in tree.expressions:
-        if node.is_star:
+        if is_star(node):
             yield from ((name, True) for name in _star_names(tree, node.text("table"), cluster, database))
         else:
             is_given = isinstance(node, exp.Alias | exp.Column)

@@ -30,7 +30,7 @@ from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, limited
 from ticdc_producer.scenario.sql.query.scope import Combination, Position, QueryScope
 from ticdc_producer.scenario.sql.query.source import Field, Source
 from ticdc_producer.scenario.sql.query.window import Windows
-from ticdc_producer.scenario.sql.text.clause import refuse_other_clauses
+from ticdc_producer.scenario.sql.text.clause import is_star, refuse_other_clauses
 
 _KNOWN = (
     "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct",
@@ -108,7 +108,7 @@ class SelectPlan(QueryPlan):
 
     def _expanded(self, node: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
         """Yield the names and expressions of one item of the SELECT list, which may be a ``*``."""
-        if not node.is_star:
+        if not is_star(node):
             yield node.alias_or_name, node.unalias()
             return
         names = self.scope.names
@@ -128,7 +128,7 @@ class SelectPlan(QueryPlan):
         """Write the columns in place of each ``*`` into the tree. Source: tidb ``unfoldWildStar``."""
         items: list[exp.Expr] = []
         for item in self._tree.expressions:
-            items += map(self._named, self._positions(item)) if item.is_star else [item]
+            items += map(self._named, self._positions(item)) if is_star(item) else [item]
         self._tree.set("expressions", items)
 
     def _named(self, position: Position) -> exp.Column:
