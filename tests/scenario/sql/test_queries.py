@@ -239,6 +239,11 @@ def test_a_subquery_with_a_star_or_with_a_with(query: str, expected: list[str]) 
     assert rows(query) == expected
 
 
+def test_aggregate_functions_of_having_and_order_by_use_aliases() -> None:
+    query = "(p, q) select g, id * 10 as k from a group by g, id having sum(k) > 20 order by max(k) desc"
+    assert rows(query) == ["-,40,-", "2,30,-"]
+
+
 @pytest.mark.parametrize(
     ("query", "clause"),
     [

@@ -23,6 +23,7 @@ from ticdc_producer.scenario.sql.query.grouping import (
     Grouping,
     by_position,
     group_expressions,
+    resolve_aliases,
     with_group_keys,
 )
 from ticdc_producer.scenario.sql.query.join import JoinPlan
@@ -91,6 +92,9 @@ class SelectPlan(QueryPlan):
             self._roll_up()
         grouped = {key.name.lower() for key in self._keys if isinstance(key, exp.Column)}
         self._having_aliases = {name: item for name, item in self._aliases.items() if name not in grouped}
+        for expression in (*self._order, *([] if self._having is None else [self._having])):
+            if not any(expression is item for item in self._items):
+                resolve_aliases(expression, self._aliases, names)
         self._windows = Windows((*self._items, *self._order), tree.args.get("windows") or ())
         self._check(from_clause)
         self._grouping = self._grouped(tree)
