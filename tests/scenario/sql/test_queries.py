@@ -239,6 +239,31 @@ def test_a_subquery_with_a_star_or_with_a_with(query: str, expected: list[str]) 
     assert rows(query) == expected
 
 
+@pytest.mark.parametrize(
+    "condition",
+    ["b.id in (select 1)", "b.id < all (select 9)", "b.id = (select max(c.id) from a c where c.g = b.g)"],
+)
+def test_an_on_needs_no_join_with_its_subqueries(condition: str) -> None:
+    with pytest.raises(ScenarioError, match="ON condition doesn't support subqueries yet"):
+        rows(f"(p) select a.id from a join b on {condition}")
+    with pytest.raises(ScenarioError, match="ON condition doesn't support subqueries yet"):
+        rows_of(f"{TABLES} update a join b on {condition} set a.x = 'z'", "a")
+    assert rows("(p) select a.id from a join b on b.id = (select 1) where a.id = 4") == ["4,-,-"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("(g, id) = any (select g, id from a where id < 3)", ["1,-,-", "2,-,-"]),
+        ("(g, id) <> all (select g, id from a where id < 3)", ["3,-,-", "4,-,-"]),
+    ],
+)
+def test_any_and_all_of_rows(condition: str, expected: list[str]) -> None:
+    assert rows(f"(p) select id from a where {condition} order by id") == expected
+    with pytest.raises(ScenarioError, match="should contain 1 column"):
+        rows("(p) select id from a where (g, id) > any (select g, id from a)")
+
+
 def test_aggregate_functions_of_having_and_order_by_use_aliases() -> None:
     query = "(p, q) select g, id * 10 as k from a group by g, id having sum(k) > 20 order by max(k) desc"
     assert rows(query) == ["-,40,-", "2,30,-"]

@@ -253,23 +253,15 @@ def _checked_names(
 
 
 def _check_subqueries(cell: exp.Expr, context: StatementContext) -> None:
-    """Check that an expression of VALUES needs no join with its subqueries, only their values.
+    """Check that an expression of VALUES needs no join with its subqueries.
 
-    IN, ANY and ALL are joins, and so is any correlated subquery, also one inside of another.
-    Source: tidb ``getInsertColExpr``, ``expressionRewriter.handleScalarSubquery``.
+    Source: tidb ``getInsertColExpr``.
 
     :raises ScenarioError: if it needs one.
     """
-    joined = (node for node in cell.find_all(exp.In, exp.Any, exp.All) if _is_joined(node))
-    if next(joined, None) is not None or context.is_correlated(cell):
+    if context.needs_join(cell):
         what = "Insert's SET operation or VALUES_LIST doesn't support complex subqueries now"
         raise ScenarioError(what, hint="INSERT … SELECT can use such subqueries")
-
-
-def _is_joined(node: exp.Expr) -> bool:
-    """Return whether IN, ANY or ALL with a query stands in an expression of VALUES itself."""
-    has_query = not isinstance(node, exp.In) or node.args.get("query") is not None
-    return has_query and node.find_ancestor(exp.Query) is None
 
 
 def _check_arguments(cell: exp.Expr, table: TableInfo) -> None:

@@ -23,7 +23,7 @@ from ticdc_producer.scenario.sql.query.recursive import Iteration, RecursivePart
 from ticdc_producer.scenario.sql.query.select import SelectPlan
 from ticdc_producer.scenario.sql.query.set_operation import SetPlan
 from ticdc_producer.scenario.sql.query.source import QuerySource, Source, TableSource
-from ticdc_producer.scenario.sql.query.subquery import Subqueries
+from ticdc_producer.scenario.sql.query.subquery import Subqueries, has_join
 from ticdc_producer.scenario.sql.session.session_settings import SessionValues
 from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.scenario.sql.text.clause import named_table, partition_names, refuse_other_clauses
@@ -131,10 +131,14 @@ class StatementContext:
             return SetPlan(node, outer, inner, inner.plan, self.mode)
         raise UnsupportedSQL(f"{node.key.upper()} is not supported as a query")
 
-    def is_correlated(self, node: exp.Expr) -> bool:
-        """Return whether a checked query in a node uses columns of a query or a statement around it."""
+    def needs_join(self, node: exp.Expr) -> bool:
+        """Return whether TiDB needs a join for the subqueries of a checked expression, not only their values.
+
+        It needs one for IN, ANY, ALL and for any correlated subquery, also one inside of another.
+        Source: tidb ``expressionRewriter.handleScalarSubquery``.
+        """
         plans = (self._plans.get(id(query)) for query in node.find_all(exp.Query))
-        return any(plan is not None and plan.correlated for plan in plans)
+        return has_join(node) or any(plan is not None and plan.correlated for plan in plans)
 
     def source(self, node: exp.Expr, outer: Scope | None) -> Source:
         """Return the source that a node of FROM names or contains."""

@@ -158,8 +158,9 @@ class SelectPlan(QueryPlan):
     def _check(self, from_clause: FromClause) -> None:
         """Check all expressions, even if there are no rows."""
         scope = self.scope
-        for condition in (*from_clause.conditions, *([] if self._where is None else [self._where])):
-            check_expression(condition, scope)
+        from_clause.check(scope)
+        if self._where is not None:
+            check_expression(self._where, scope)
         with scope.clause({}, groups=True):
             self._windows.check(scope)
             scope.windows = {}
