@@ -240,6 +240,24 @@ def test_a_subquery_with_a_star_or_with_a_with(query: str, expected: list[str]) 
 
 
 @pytest.mark.parametrize(
+    "statement",
+    [
+        "update t set n = (select id from a)",
+        "delete from t where n = (select id from a)",
+        "insert into t select 1 from a where id = 9 and g = (select id from b)",
+        "insert into t values (1) on duplicate key update n = (select id from a)",
+    ],
+)
+def test_a_subquery_of_several_rows_is_an_error_without_rows_that_need_it(statement: str) -> None:
+    script = f"{TABLES} create table t (n int primary key)"
+    with pytest.raises(ScenarioError, match="Subquery returns more than 1 row"):
+        history_of(f"{script}; {statement}")
+    assert rows_of(f"{script}; create view v as select (select id from a) n; insert into t values (1)") == [
+        (b"1",)
+    ]
+
+
+@pytest.mark.parametrize(
     "condition",
     ["b.id in (select 1)", "b.id < all (select 9)", "b.id = (select max(c.id) from a c where c.g = b.g)"],
 )

@@ -103,6 +103,8 @@ def _checked_query(node: CreateView, context: DDLContext) -> exp.Expr | None:
 class _ViewContext(StatementContext):
     """The context of a view's query, whose plans have columns in place of each ``*``."""
 
+    computes_subqueries = False
+
     def _planned(self, node: exp.Expr, outer: Scope | None) -> QueryPlan:
         plan = super()._planned(node, outer)
         if isinstance(plan, SelectPlan):

@@ -42,7 +42,10 @@ class StatementContext:
     :param around: the context of the statement, for a query with a WITH of its own.
     :param find_view: finds the view that a node names, and its query; None if it names none.
     :param outer: the scope of the statement around a query with a WITH of its own.
+    :cvar computes_subqueries: see ``Subqueries``.
     """
+
+    computes_subqueries = True
 
     def __init__(
         self,
@@ -103,7 +106,7 @@ class StatementContext:
         It is made when needed: a reference cycle with this object in each statement would cost time.
         """
         if self._cached_subqueries is None:
-            self._cached_subqueries = Subqueries(self.plan)
+            self._cached_subqueries = Subqueries(self.plan, computes=self.computes_subqueries)
         return self._cached_subqueries
 
     def plan(self, node: exp.Expr, outer: Scope | None) -> QueryPlan:

@@ -41,10 +41,13 @@ class Subqueries:
     """The evaluation of nodes with subqueries, and of comparisons of rows.
 
     :param plan: returns the checked query of a node.
+    :param computes: whether a check computes the single row of a subquery that is not correlated, so that
+        its error is one of the statement, also if no row needs it. Source: tidb
+        ``expressionRewriter.handleScalarSubquery``.
     """
 
-    def __init__(self, plan: Callable[[exp.Expr, Scope], QueryPlan]) -> None:
-        self._plan = plan
+    def __init__(self, plan: Callable[[exp.Expr, Scope], QueryPlan], *, computes: bool) -> None:
+        self._plan, self._computes = plan, computes
         self._indexes: dict[int, ValueIndex] = {}
 
     def check(self, node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
@@ -69,7 +72,12 @@ class Subqueries:
         elif compared is not None and type(compared) in (*ACCEPTED_ORDERS, exp.NullSafeEQ):
             other = compared.this if compared.expression is node else compared.expression
             columns = len(_parts(other))
-        self._check_columns(node.this if isinstance(node, exp.Any | exp.All) else node, columns, scope)
+        if isinstance(node, exp.Any | exp.All):
+            self._check_columns(node.this, columns, scope)
+            return ()
+        self._check_columns(node, columns, scope)
+        if self._computes and not self._plan(node, scope).correlated and node.find(exp.With) is None:
+            self._single_row(node, scope)
         return ()
 
     def _check_columns(self, node: exp.Expr, columns: int, scope: Scope) -> None:
