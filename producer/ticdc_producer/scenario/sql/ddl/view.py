@@ -162,7 +162,8 @@ def _selected_names(
     :param database: the current database.
     """
     try:
-        tree = tree or parse_dml(query.text, query.line)[1]
+        if tree is None:
+            _, tree = parse_dml(query.text, query.line)
     except ScenarioError:
         return
     while isinstance(tree, exp.Union | exp.Subquery):  # the first SELECT names the columns
