@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import IO, Any, TypeAlias
 
 import numpy as np
@@ -108,6 +109,7 @@ the process, with a page fault per 4 KiB."""
 RUN_ROWS = 8192
 """Rows of a batch of a run; a merge has one such batch of each run in memory."""
 _MERGED_BYTES = 16 << 20
+_PARTS_AT_ONCE = 4
 _Key: TypeAlias = tuple[Any, ...]
 Numbers: TypeAlias = npt.NDArray[np.int64]
 RowOrder: TypeAlias = Callable[[pa.Table], Numbers]
@@ -258,18 +260,36 @@ def divided_rows(
     :param columns: as of ``OrderedRows``, like ``most``.
     :param order: returns the order of rows by the number of the part, and then by these columns.
     """
-    spool = Spool(schema, MemoryLimit(most))
-    for batch in rows:
-        spool.add(batch)
-    if spool.nbytes <= most:
-        return _divided(spool.one_batch(), by, parts, order)
+    batches, held, size = iter(rows), list[pa.RecordBatch](), 0
+    for batch in batches:
+        held.append(batch)
+        size += batch.nbytes
+        if size > most:
+            break
+    else:
+        return _divided(joined(held, schema), by, parts, order)
     limit = MemoryLimit()
     spools = [Spool(schema, limit) for _ in range(parts)]
-    for batch in spool:
+    for batch in chain(held, batches):
         for part, share in zip(spools, _divided(batch, by, parts, partial(_by_part, by)), strict=True):
             for own in share:
                 part.add(own)
-    return [OrderedRows(part, schema, columns, order, most) for part in spools]
+    return [_SpooledPart(part, columns, order, most // _PARTS_AT_ONCE) for part in spools]
+
+
+@dataclass(frozen=True)
+class _SpooledPart:
+    """The rows of a spool in an order. They are in memory only while they are read, which several parts are
+    at a time.
+    """
+
+    rows: Spool
+    columns: tuple[str, ...]
+    order: RowOrder
+    most: int
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return iter(OrderedRows(self.rows, self.rows.schema, self.columns, self.order, self.most))
 
 
 def _by_part(by: str, rows: pa.Table) -> Numbers:
