@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.model.column_functions import row_codes, xx_hash
+from ticdc_producer.model.column_functions import row_codes
 from ticdc_producer.model.event import MAX_EVENTS
 from ticdc_producer.model.shapes import DecodedBatch
+from ticdc_producer.model.xx_hash import xx_hash
 from ticdc_producer.replica.table_changes import ColumnChanges
 from ticdc_producer.replica.versions import (
     NO_VERSION,

@@ -26,11 +26,12 @@ from ticdc_producer.faults.fault_plan import RecordedFaults
 from ticdc_producer.faults.traps.messages import Poison
 from ticdc_producer.faults.traps.redelivery import DuplicateDDL, DuplicateEvent, ResolvedFallback
 from ticdc_producer.model.catalog import Catalog
-from ticdc_producer.model.column_functions import first_of_groups, whole_groups, xx_hash
+from ticdc_producer.model.column_functions import first_of_groups, whole_groups
 from ticdc_producer.model.event import DAMAGE, ROW_ELSEWHERE, Kind, Op
 from ticdc_producer.model.shapes import EVENT_STREAM, RECORDED_FAULTS, EventBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import CommitClock
+from ticdc_producer.model.xx_hash import xx_hash
 from ticdc_producer.pipeline.delivery import TopicPartitions, event_batch
 from ticdc_producer.pipeline.mutations import eight_bytes
 from ticdc_producer.pipeline.row_images import Flags, Numbers, column_values

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Sides, Tagged
 from ticdc_producer.model.column import ColumnFlag
-from ticdc_producer.model.column_functions import starts_of
+from ticdc_producer.model.column_functions import sorted_groups, starts_of
 from ticdc_producer.model.event import Op
 from ticdc_producer.verifier.coverage.occurrences import FeatureCounts, ViewEvents
 from ticdc_producer.verifier.event_layouts import EventLayout, Images, null_pair
@@ -197,8 +197,8 @@ def _grouped(rows: KeyedEvents, *order_by: Numbers) -> tuple[Numbers, Numbers]:
 
     :param order_by: the order within a group.
     """
-    order = np.lexsort((*reversed(order_by), rows.key_check, rows.key))
-    return order, np.flatnonzero(starts_of(rows.key[order], rows.key_check[order]))
+    order, starts = sorted_groups((rows.key, rows.key_check), *order_by)
+    return order, np.flatnonzero(starts)
 
 
 def add_groups(counts: FeatureCounts, groups: Sides) -> Iterator[Tagged]:
@@ -259,8 +259,8 @@ def _moved_rows(counts: FeatureCounts, images: RowImages) -> MovedRows:
     """
     order, starts = _grouped(images, images.partition, images.position)
     moved_away = np.logical_or.reduceat(images.moved_away[order], starts)
-    by_row = images.take(_grouped(images, images.row)[0])
-    of_row = np.flatnonzero(starts_of(by_row.key, by_row.key_check, by_row.row))
+    row_order, row_starts = sorted_groups((images.key, images.key_check, images.row))
+    by_row, of_row = images.take(row_order), np.flatnonzero(row_starts)
     rows = by_row.take(of_row)
     groups = np.flatnonzero(starts_of(rows.key, rows.key_check))
     only_old = np.logical_and.reduceat(by_row.before, of_row)

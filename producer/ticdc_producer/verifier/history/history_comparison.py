@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ticdc_producer.engine.dataset import Sides
-from ticdc_producer.model.column_functions import highest_before, starts_of
+from ticdc_producer.model.column_functions import highest_before, sorted_groups, starts_of
 from ticdc_producer.model.event import Op
 from ticdc_producer.verifier.events import offset_and_index
 from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined
@@ -114,9 +114,9 @@ class HistoryComparison:
     def _counts(self, rows: HistoryRows, side: Numbers) -> dict[TableName, KeyCounts]:
         rows, side, key, late = self._sequences(rows, side)
         turn = _numbers_in_groups(key, side)
-        order = np.lexsort((side, turn, key))
+        order, starts = sorted_groups((key, turn), side)
         rows, side, key, late, turn = rows.take(order), side[order], key[order], late[order], turn[order]
-        first = np.flatnonzero(starts_of(key, turn))  # of each pair of changes with equal numbers
+        first = np.flatnonzero(starts)  # of each pair of changes with equal numbers
         paired = np.diff(first, append=len(key)) == 2
         other = np.where(paired, np.minimum(first + 1, len(key) - 1), first)
         kind = _kinds(rows, side, late, first, other)
@@ -160,11 +160,9 @@ class HistoryComparison:
         late = np.zeros(len(rows), bool)
         timed = rows.keyed[chosen] & (rows.commit_ts[chosen] > 0) & np.array(self.ordered)[side[chosen]]
         own = chosen[timed]
-        keys = (side[own], key[own], spot[own])
-        order = own[np.lexsort((rows.position[own], *reversed(keys)))]
-        if len(order):
-            starts = starts_of(side[order], key[order], spot[order])
-            late[order] = rows.commit_ts[order] < highest_before(rows.commit_ts[order], starts)[0]
+        order, starts = sorted_groups((side[own], key[own], spot[own]), rows.position[own])
+        commit_ts = rows.commit_ts[own[order]]
+        late[own[order]] = commit_ts < highest_before(commit_ts, starts)[0]
         return late[chosen]
 
     def _by_table(
@@ -268,9 +266,9 @@ def _codes(*columns: Numbers) -> Numbers:
     >>> _codes(np.array([5, 3, 5]), np.array([1, 1, 1])).tolist()
     [1, 0, 1]
     """
-    order = np.lexsort([*reversed(columns)])
+    order, starts = sorted_groups(columns)
     codes = np.empty(len(order), np.int64)
-    codes[order] = np.cumsum(starts_of(*(column[order] for column in columns))) - 1
+    codes[order] = np.cumsum(starts) - 1
     return codes
 
 
@@ -280,9 +278,9 @@ def _first_of_each(*keys: Numbers) -> Flags:
     >>> _first_of_each(np.array([7, 8, 7])).tolist()
     [True, True, False]
     """
-    order = np.lexsort((np.arange(len(keys[0])), *reversed(keys)))
-    first = np.zeros(len(order), bool)
-    first[order] = starts_of(*(key[order] for key in keys))
+    order, starts = sorted_groups(keys)
+    first = np.empty(len(order), bool)
+    first[order] = starts
     return first
 
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from ticdc_producer.model.column_functions import sorted_groups
 from ticdc_producer.verifier.events import NOTHING, EventKind
 from ticdc_producer.verifier.invariants import preconditions
 from ticdc_producer.verifier.invariants.resolved import (
@@ -14,7 +15,7 @@ from ticdc_producer.verifier.invariants.resolved import (
     in_partition,
     violation_text,
 )
-from ticdc_producer.verifier.passes.row_history import KeyChecks, sorted_copies
+from ticdc_producer.verifier.passes.row_history import KeyChecks
 from ticdc_producer.verifier.violations import EventPositions, Invariant, Violations
 
 
@@ -52,10 +53,10 @@ def _check_ddl_same(checks: KeyChecks) -> Violations:
     groups = checks.groups
     ddls = groups.events.take(groups.first_of(EventKind.DDL))
     codes, topics = ddls.topics
-    order, starts = sorted_copies(ddls, (codes, ddls.commit_ts, ddls.partition))
+    order, starts = sorted_groups((codes, ddls.commit_ts, ddls.partition), ddls.position)
     # By topic, ts and number of DDLs: the contents of the partitions, each with its first DDL.
     versions: dict[tuple[int, int, int], dict[tuple[int, ...], tuple[int, int]]] = {}
-    for start, end in pairwise([*starts.tolist(), len(order)]):
+    for start, end in pairwise([*np.flatnonzero(starts).tolist(), len(order)]):
         rows = order[start:end]
         name = int(codes[rows[0]]), int(ddls.commit_ts[rows[0]]), len(rows)
         content = tuple(ddls.identity[rows].tolist())

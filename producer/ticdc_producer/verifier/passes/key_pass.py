@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ticdc_producer.model.column_functions import starts_of
+from ticdc_producer.model.column_functions import sorted_groups
 from ticdc_producer.model.event import Op
 from ticdc_producer.verifier.events import EventKind
 from ticdc_producer.verifier.fingerprint import Flags
@@ -117,16 +117,13 @@ class TableShapes:
         by_partition = groups.options.fidelity.caches_flags
         table_ids = whole_rows.table_id if by_partition else np.zeros(len(whole_rows), np.int64)
         keys = (topic_codes, table_codes, table_ids, epoch_ts, whole_rows.shape)
-        order = np.lexsort((whole_rows.position, whole_rows.partition, whole_rows.commit_ts, *reversed(keys)))
-        for row in order[starts_of(*(key[order] for key in keys))].tolist():
+        places = (whole_rows.commit_ts, whole_rows.partition, whole_rows.position)
+        order, starts = sorted_groups(keys, *places)
+        for row in order[starts].tolist():
             table = topics[topic_codes[row]], *tables[table_codes[row]]
             epoch = *table, int(table_ids[row]), int(epoch_ts[row])
-            first = (
-                int(whole_rows.commit_ts[row]),
-                int(whole_rows.partition[row]),
-                int(whole_rows.position[row]),
-            )
-            self._see(epoch, int(whole_rows.shape[row]), first)
+            commit_ts, partition, position = (int(column[row]) for column in places)
+            self._see(epoch, int(whole_rows.shape[row]), (commit_ts, partition, position))
 
     def _see(self, epoch: Epoch, shape: int, first: _First) -> None:
         shapes = self.seen.setdefault(epoch, {})

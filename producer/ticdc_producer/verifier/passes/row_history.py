@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ticdc_producer.model.column_functions import starts_of
+from ticdc_producer.model.column_functions import sorted_groups, starts_of
 from ticdc_producer.model.event import Op
 from ticdc_producer.verifier.events import EventKind, Events, Rule
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
@@ -136,11 +136,11 @@ def row_history(groups: KeyGroups) -> RowHistory:
         op=np.where(arrives, int(Op.INSERT), changes.op),
         old=np.where(arrives, 0, changes.old),
     )
-    keys = (changes.key, changes.key_check, changes.topics[0])
+    keys = (changes.topics[0], changes.key_check, changes.key)
     inside = (op_rank(changes.op),) if groups.options.fidelity.commit_ts == "exact" else ()
     # If transactions of one millisecond cannot be distinguished, the position in the partition decides.
-    order = np.lexsort((changes.partition, changes.position, *inside, changes.commit_ts, *keys))
-    return RowHistory(groups, changes.take(order), ~starts_of(*(key[order] for key in keys)))
+    order, starts = sorted_groups(keys, changes.commit_ts, *inside, changes.position, changes.partition)
+    return RowHistory(groups, changes.take(order), ~starts)
 
 
 @dataclass(frozen=True)
@@ -183,8 +183,7 @@ class KeyChecks:
             return []
         codes, topics = copies.topics
         keys = (codes, copies.commit_ts, copies.identity)
-        order = np.lexsort((copies.position, copies.partition, *reversed(keys)))
-        starts = starts_of(*(key[order] for key in keys))
+        order, starts = sorted_groups(keys, copies.partition, copies.position)
         once = starts | starts_of(copies.partition[order])
         group = np.cumsum(starts) - 1
         counts = self.groups.options.partitions
@@ -215,9 +214,3 @@ def _occurrences(copies: Events, due: int) -> Occurrences:
         unexpected=tuple(partition for partition in partitions if partition >= due),
         first=(int(copies.partition[0]), int(copies.position[0])),
     )
-
-
-def sorted_copies(events: Events, keys: tuple[Numbers, ...]) -> tuple[Numbers, Numbers]:
-    """Return the order of events by some keys, then partition and position, and where each group starts."""
-    order = np.lexsort((events.position, events.partition, *reversed(keys)))
-    return order, np.flatnonzero(starts_of(*(key[order] for key in keys)))
