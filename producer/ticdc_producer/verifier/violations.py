@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -24,6 +24,8 @@ EventID: TypeAlias = tuple[str, int, int, int]
 """Topic, partition, offset of the message, and index in it."""
 DescribedEvents: TypeAlias = tuple[tuple[EventID, ...], str]
 """The events of a violation, and its description."""
+Place: TypeAlias = tuple[int, int]
+"""Partition and position of an event; position -1 for none."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,30 @@ class Violations:
             events.topics[1],
             (*earlier, own),
             lambda number: detail(int(rows[number])),
+        )
+
+    @classmethod
+    def of_places(
+        cls,
+        severity: str | Sequence[str],
+        topics: Sequence[str],
+        concerned: Sequence[Sequence[Place]],
+        detail: Callable[[int], str],
+    ) -> Violations:
+        """Return violations whose events are given one by one.
+
+        :param topics: the topic of each violation.
+        :param concerned: of each violation its events; all have as many.
+        """
+        if not topics:
+            return cls.none()
+        names, places = sorted(set(topics)), np.array(concerned, np.int64)
+        return cls(
+            severity if isinstance(severity, str) else np.array(severity, str),
+            np.array([names.index(topic) for topic in topics], np.int64),
+            names,
+            tuple(EventPositions(*columns.T) for columns in places.swapaxes(0, 1)),
+            detail,
         )
 
     def __len__(self) -> int:

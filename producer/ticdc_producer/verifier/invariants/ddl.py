@@ -16,7 +16,7 @@ from ticdc_producer.verifier.invariants.resolved import (
     violation_text,
 )
 from ticdc_producer.verifier.passes.row_history import KeyChecks
-from ticdc_producer.verifier.violations import EventPositions, Invariant, Violations
+from ticdc_producer.verifier.violations import Invariant, Violations
 
 
 def _check_ddl_broadcast(checks: KeyChecks) -> Violations:
@@ -64,16 +64,10 @@ def _check_ddl_same(checks: KeyChecks) -> Violations:
         copies = versions.setdefault(name, {})
         copies[content] = min(example, copies.get(content, example))
     differing = [(name, sorted(copies.values())) for name, copies in versions.items() if len(copies) > 1]
-    return Violations(
+    return Violations.of_places(
         "error",
-        np.array([name[0] for name, _ in differing], np.int64),
-        topics,
-        tuple(
-            EventPositions(
-                *(np.array([refs[which][part] for _, refs in differing], np.int64) for part in (0, 1))
-            )
-            for which in (0, 1)
-        ),
+        [topics[name[0]] for name, _ in differing],
+        [copies[:2] for _, copies in differing],
         lambda number: f"copies of the DDL with ts {differing[number][0][1]} differ between partitions",
     )
 

@@ -14,7 +14,7 @@ from ticdc_producer.verifier.events import NOTHING, EventKind, Events
 from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.invariants import preconditions
 from ticdc_producer.verifier.passes.row_history import KeyChecks, Occurrences
-from ticdc_producer.verifier.violations import EventPositions, Invariant, Violations
+from ticdc_producer.verifier.violations import Invariant, Violations
 
 
 @dataclass(frozen=True)
@@ -57,21 +57,10 @@ def broadcast_violations(violations: Sequence[BroadcastViolation]) -> Violations
 
     Their examples are the first copy, and the event that shows that a partition continued.
     """
-    topics = sorted({violation.event.topic for violation in violations})
-    return Violations(
-        np.array([violation.severity for violation in violations], str),
-        np.array([topics.index(violation.event.topic) for violation in violations], np.int64),
-        topics,
-        (
-            EventPositions(
-                np.array([violation.event.first[0] for violation in violations], np.int64),
-                np.array([violation.event.first[1] for violation in violations], np.int64),
-            ),
-            EventPositions(
-                np.array([violation.partition for violation in violations], np.int64),
-                np.array([violation.later for violation in violations], np.int64),
-            ),
-        ),
+    return Violations.of_places(
+        [violation.severity for violation in violations],
+        [violation.event.topic for violation in violations],
+        [(violation.event.first, (violation.partition, violation.later)) for violation in violations],
         lambda number: violations[number].detail,
     )
 

@@ -24,7 +24,7 @@ from ticdc_producer.verifier.fingerprint import Numbers, combined, text_hashes
 from ticdc_producer.verifier.invariants.row_state import OLD_IMAGE, history_severity
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.row_history import RowHistory
-from ticdc_producer.verifier.violations import EventID, EventPositions, ViolationCounts, Violations
+from ticdc_producer.verifier.violations import EventID, ViolationCounts, Violations
 
 SUSPECTED = pa.schema(
     [
@@ -119,20 +119,13 @@ def old_image_violations(rows: Iterable[ImagePair], options: VerifyOptions) -> V
         ``previous_after``.
     """
     differing = [(event_pair(row), detail) for row in rows if (detail := difference(row, options))]
-    topics = sorted({event[0] for (_, event), _ in differing})
-    return Violations(
+    return Violations.of_places(
         history_severity(options),
-        np.array([topics.index(event[0]) for (_, event), _ in differing], np.int64),
-        topics,
-        tuple(
-            EventPositions(
-                np.array([pair[which][1] for pair, _ in differing], np.int64),
-                np.array(
-                    [(pair[which][2] << INDEX_BITS) + pair[which][3] for pair, _ in differing], np.int64
-                ),
-            )
-            for which in (0, 1)
-        ),
+        [event[0] for (_, event), _ in differing],
+        [
+            [(partition, (offset << INDEX_BITS) + index) for _, partition, offset, index in pair]
+            for pair, _ in differing
+        ],
         lambda number: differing[number][1],
     )
 
