@@ -24,7 +24,7 @@ from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import Simulation
 from ticdc_producer.targets.record_batches import SENT_COLUMNS
 from ticdc_producer.verifier.invariants.registry import invariants
-from ticdc_producer.verifier.passes.slices import Messages
+from ticdc_producer.verifier.messages import Messages
 
 ENGINES = pytest.mark.parametrize("engine", ["local", "spark"], indirect=True)
 URI = "kafka:///t?protocol=canal-json&enable-tidb-extension=true&partition-num=2"

@@ -39,7 +39,7 @@ from ticdc_producer.targets.storage.read import Listing, listing_of, reading_opt
 from ticdc_producer.verifier.history.history_diff import diff_histories
 from ticdc_producer.verifier.history.outcome import HistoryDiff
 from ticdc_producer.verifier.history.sides import HistorySide, KnownDefinition
-from ticdc_producer.verifier.passes.slices import Messages
+from ticdc_producer.verifier.messages import Messages
 
 _NO_OUTPUT = "its changefeed sends none"
 

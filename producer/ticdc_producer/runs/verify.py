@@ -35,8 +35,8 @@ from ticdc_producer.simulate.simulate import estimate_of
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.targets.kafka.read import OffsetRange, file_messages, file_ranges
 from ticdc_producer.verifier.finding import Finding
+from ticdc_producer.verifier.messages import Messages
 from ticdc_producer.verifier.options import Strictness
-from ticdc_producer.verifier.passes.slices import Messages
 from ticdc_producer.verifier.verdict import Verdict
 
 

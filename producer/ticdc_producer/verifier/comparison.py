@@ -22,6 +22,7 @@ from ticdc_producer.model.event_line import DecodedRow, event_location, event_te
 from ticdc_producer.verifier.events import (
     INDEX_BITS,
     NOTHING,
+    EventID,
     EventKind,
     Events,
     FlagColumn,
@@ -31,7 +32,6 @@ from ticdc_producer.verifier.events import (
     offset_and_index,
 )
 from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined
-from ticdc_producer.verifier.violations import EventID
 
 MAX_EXAMPLES = 5
 """Maximum number of examples of each kind of difference."""

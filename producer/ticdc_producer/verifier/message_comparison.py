@@ -16,11 +16,10 @@ from ticdc_producer.verifier.comparison import (
     Comparison,
     Differences,
 )
-from ticdc_producer.verifier.findings import events_at, rows_at
+from ticdc_producer.verifier.events import EventID, Offset
 from ticdc_producer.verifier.match import ExpectedStream, event_differences
+from ticdc_producer.verifier.messages import Messages, events_at, rows_at
 from ticdc_producer.verifier.options import VerifyOptions
-from ticdc_producer.verifier.passes.slices import Messages, Offset
-from ticdc_producer.verifier.violations import EventID
 from ticdc_producer.verifier.wire import (
     EventlessMessages,
     ExpectedMessages,

@@ -25,6 +25,7 @@ from ticdc_producer.verifier.events import (
     NOTHING,
     Effect,
     EventColumns,
+    EventID,
     EventKind,
     Events,
     FlagColumn,
@@ -36,7 +37,6 @@ from ticdc_producer.verifier.finding import image_of, readable_pairs
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.table_epochs import TableDDL
-from ticdc_producer.verifier.violations import EventID
 
 MAX_EXAMPLES = 5
 

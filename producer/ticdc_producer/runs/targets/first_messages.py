@@ -17,7 +17,7 @@ from ticdc_producer.engine.spool import empty
 from ticdc_producer.model.column_functions import first_of_groups
 from ticdc_producer.model.event_line import DecodedRow, event_text
 from ticdc_producer.model.shapes import DECODED, MESSAGES, BatchFunction
-from ticdc_producer.verifier.passes.slices import Messages
+from ticdc_producer.verifier.messages import Messages
 
 MAX_LINES = 14
 """Number of lines, that of the documentation sample."""

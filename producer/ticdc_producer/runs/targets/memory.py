@@ -13,7 +13,7 @@ from ticdc_producer.runs.targets.target import MessageTarget
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation
 from ticdc_producer.targets.encode_partition import EVENT, FaultRow
-from ticdc_producer.verifier.passes.slices import Messages
+from ticdc_producer.verifier.messages import Messages
 
 
 class MemoryTarget(MessageTarget):

@@ -24,7 +24,7 @@ from ticdc_producer.targets.kafka.resume import StartOffsets
 from ticdc_producer.targets.kafka.topics import Offsets, Topics
 from ticdc_producer.targets.kafka.write import Delivery
 from ticdc_producer.targets.record_batches import SENT_COLUMNS
-from ticdc_producer.verifier.passes.slices import Messages
+from ticdc_producer.verifier.messages import Messages
 
 
 def for_existing_topics(job: Job, on_status: Callable[[str], None] | None = None) -> Job:

@@ -52,7 +52,7 @@ from ticdc_producer.verifier.comparison import OUT_OF_ORDER, Comparison
 from ticdc_producer.verifier.finding import Example, Finding
 from ticdc_producer.verifier.match import ExpectedStream
 from ticdc_producer.verifier.message_comparison import compare_events
-from ticdc_producer.verifier.passes.slices import Messages
+from ticdc_producer.verifier.messages import Messages
 from ticdc_producer.verifier.verdict import Verdict
 from ticdc_producer.verifier.wire import WireDecoder
 

@@ -14,12 +14,12 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.event_line import DecodedRow, RowImage, event_content, to_json
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.verifier.event_layouts import DescribedColumn
+from ticdc_producer.verifier.events import EventID
 from ticdc_producer.verifier.history.common_form import CommonForm
 from ticdc_producer.verifier.history.history_comparison import DifferenceKind, FirstDifference
 from ticdc_producer.verifier.history.history_rows import HistoryDDL, TableName
 from ticdc_producer.verifier.history.outcome import HistoryDifference
 from ticdc_producer.verifier.history.sides import ColumnProjections, KnownSide, readable
-from ticdc_producer.verifier.violations import EventID
 
 DDLs = Mapping[HistoryDDL, EventID | None]
 _DATABASE = re.compile(r"\s*(create|alter|drop)\s+(?:database|schema)\b", re.IGNORECASE)

@@ -12,11 +12,10 @@ import numpy as np
 from ticdc_producer.engine.dataset import Sides
 from ticdc_producer.model.column_functions import highest_before, sorted_groups, starts_of
 from ticdc_producer.model.event import Op
-from ticdc_producer.verifier.events import offset_and_index
+from ticdc_producer.verifier.events import EventID, offset_and_index
 from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined
 from ticdc_producer.verifier.history.history_rows import HistoryRows, TableName
 from ticdc_producer.verifier.passes.key_groups import op_rank
-from ticdc_producer.verifier.violations import EventID
 
 A, B = "a", "b"
 """The names of the two sides."""

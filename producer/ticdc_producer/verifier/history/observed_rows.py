@@ -19,6 +19,7 @@ from ticdc_producer.verifier.event_layouts import (
     null_pair,
 )
 from ticdc_producer.verifier.events import (
+    EventID,
     offset_and_index,
 )
 from ticdc_producer.verifier.fingerprint import (
@@ -35,7 +36,6 @@ from ticdc_producer.verifier.history.common_form import Projection, repaired
 from ticdc_producer.verifier.history.history_rows import HistoryRows, HistoryStats, TableName, ddl_of
 from ticdc_producer.verifier.history.sides import ColumnProjections, KnownDefinition, KnownSide, readable
 from ticdc_producer.verifier.row_digests import row_key
-from ticdc_producer.verifier.violations import EventID
 
 _OPS = pa.array([op.label for op in Op], pa.string())
 _CONTENT_SALT = (np.array([salt], np.uint64) for salt in (0x6B65, 0x796C))

@@ -9,13 +9,7 @@ import numpy as np
 from ticdc_producer.model.column_functions import sorted_groups
 from ticdc_producer.verifier.events import NOTHING, EventKind
 from ticdc_producer.verifier.invariants import preconditions
-from ticdc_producer.verifier.invariants.resolved import (
-    BroadcastViolation,
-    broadcast_violations,
-    in_partition,
-    violation_text,
-)
-from ticdc_producer.verifier.passes.row_history import KeyChecks
+from ticdc_producer.verifier.passes.row_history import BroadcastViolation, KeyChecks, lacking, violation_text
 from ticdc_producer.verifier.violations import Invariant, Violations
 
 
@@ -28,13 +22,13 @@ def _check_ddl_broadcast(checks: KeyChecks) -> Violations:
     for event in checks.incomplete(EventKind.DDL, to_all=checks.groups.options.ddl_broadcast):
         newest = checks.groups.stats.newest(event.topic, EventKind.ROW, EventKind.DDL, EventKind.RESOLVED)
         violations += [
-            in_partition(event, missing, newest, "DDL with ts", unless="warning") for missing in event.missing
+            lacking(event, missing, newest, "DDL with ts", unless="warning") for missing in event.missing
         ]
         for partition in event.unexpected:
             what = f"DDL with ts {event.commit_ts} does not belong in"
             detail = violation_text(event, what, partition)
             violations.append(BroadcastViolation(event, partition, "error", NOTHING, detail))
-    return broadcast_violations(violations)
+    return Violations.of_broadcasts(violations)
 
 
 DDL_BROADCAST = Invariant(
