@@ -6,7 +6,7 @@ Arrow also prints the shortest digits of a float, but with an exponent below 1e-
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -196,3 +196,15 @@ def row_codes(columns: Sequence[pa.Array]) -> Numbers:
         values = pc.fill_null(encoded.indices, len(encoded.dictionary)).to_numpy(zero_copy_only=False)
         _, codes = np.unique(codes * (len(encoded.dictionary) + 1) + values, return_inverse=True)
     return codes
+
+
+def coded(texts: pa.Array, codes: Mapping[str, int]) -> Numbers:
+    """Return the number of each text; 0 for NULL.
+
+    >>> coded(pa.array(["ddl", None, "row"]), {"row": 1, "ddl": 2}).tolist()
+    [2, 0, 1]
+    """
+    numbers = pc.index_in(texts, pa.array([*codes], pa.string()))
+    values = np.array([0, *codes.values()], np.int64)
+    of_texts: Numbers = values[pc.fill_null(numbers, -1).to_numpy(zero_copy_only=False) + 1]
+    return of_texts

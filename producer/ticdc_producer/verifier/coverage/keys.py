@@ -14,11 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Sides, Tagged
-from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.column_functions import sorted_groups, starts_of
 from ticdc_producer.model.event import Op
 from ticdc_producer.verifier.coverage.occurrences import FeatureCounts, ViewEvents
-from ticdc_producer.verifier.event_layouts import EventLayout, Images, null_pair
+from ticdc_producer.verifier.event_layouts import EventLayout, Images
 from ticdc_producer.verifier.events import (
     EventColumns,
     Events,
@@ -29,7 +28,7 @@ from ticdc_producer.verifier.events import (
     TextColumn,
     numbered_pairs,
 )
-from ticdc_producer.verifier.fingerprint import Flags, Hashes, Numbers, combined, text_hashes
+from ticdc_producer.verifier.fingerprint import Flags, Hashes, Numbers, combined, null_pair, text_hashes
 from ticdc_producer.verifier.row_digests import row_key
 
 OPS = ["", *(op.label for op in Op)]
@@ -94,11 +93,6 @@ KEY_ROWS: Mapping[str, type[KeyedEvents]] = {
 }
 
 
-def handle_names(layout: EventLayout) -> list[str]:
-    """Return the names of the columns that belong to the handle key."""
-    return [column.name for column in layout.columns if column.flag & ColumnFlag.HANDLE_KEY]
-
-
 class KeyRows:
     """The rows with handle key of a batch, with the keys of the groups that the views need.
 
@@ -117,7 +111,7 @@ class KeyRows:
 
     def add(self, layout: EventLayout) -> None:
         """Add the rows of a layout."""
-        handle, events = handle_names(layout), self._events.take(layout.rows)
+        handle, events = layout.handle_names, self._events.take(layout.rows)
         if not handle:
             return
         key, op = _pairs(layout, layout.deletes, handle), self._op[layout.rows]
