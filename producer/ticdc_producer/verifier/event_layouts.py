@@ -169,9 +169,13 @@ class EventLayout:
 
     def key_pair(self, name: str) -> Hashes:
         """Return the hashes of a name with its value in the image with the row's key; NULL if absent."""
-        if name not in self.key_image:
+        return self.pair(name, old=self.deletes)
+
+    def pair(self, name: str, *, old: bool) -> Hashes:
+        """Return the hashes of a name with its old or new value; NULL if the image lacks it."""
+        if name not in (self.before if old else self.after):
             return np.broadcast_to(null_pair(name), len(self.rows))
-        return self.old_pair(name) if self.deletes else self.new_pair(name)
+        return self.old_pair(name) if old else self.new_pair(name)
 
     def completed_old_images(self, fidelity: Fidelity) -> Numbers:
         """Return the fingerprints of old images, with the unchanged columns if only updated ones are sent."""

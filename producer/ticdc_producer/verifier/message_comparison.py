@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ticdc_producer.engine.dataset import Dataset, Engine
+from ticdc_producer.hints import shortened
 from ticdc_producer.model.event_line import DecodedRow
 from ticdc_producer.model.shapes import DECODED_WIRE
 from ticdc_producer.verifier.comparison import (
@@ -198,5 +199,4 @@ def _location(event: EventID) -> str:
 
 
 def _text(form: bytes) -> str:
-    text = form.decode()
-    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
+    return shortened(form.decode(), _MAX_TEXT)

@@ -16,6 +16,7 @@ import msgspec
 import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Part
+from ticdc_producer.hints import shortened
 from ticdc_producer.model.shapes import BatchFunction, StoredMessageBatch
 from ticdc_producer.verifier.events import EventID, Offset
 from ticdc_producer.verifier.messages import LOCATION
@@ -117,8 +118,7 @@ def _element(values: Sequence[Any], index: int) -> Any:
 def _text(value: Any) -> str:
     if value is _ABSENT:
         return _NOTHING
-    text = _TEXT.encode(value).decode()
-    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
+    return shortened(_TEXT.encode(value).decode(), _MAX_TEXT)
 
 
 @dataclass

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +28,7 @@ from ticdc_producer.verifier.events import (
     TextColumn,
     numbered_pairs,
 )
-from ticdc_producer.verifier.fingerprint import Flags, Hashes, Numbers, combined, null_pair, text_hashes
+from ticdc_producer.verifier.fingerprint import Flags, Hashes, Numbers, combined, text_hashes
 from ticdc_producer.verifier.row_digests import row_key
 
 OPS = ["", *(op.label for op in Op)]
@@ -114,7 +114,7 @@ class KeyRows:
         handle, events = layout.handle_names, self._events.take(layout.rows)
         if not handle:
             return
-        key, op = _pairs(layout, layout.deletes, handle), self._op[layout.rows]
+        key, op = [layout.key_pair(name) for name in handle], self._op[layout.rows]
         if self._counts.needs("row-commit"):
             group = _group(key, self._transactions[layout.rows])
             self._rows[ROW_COMMIT].append(RowCommits.part_of(events, **group, op=op))
@@ -139,12 +139,16 @@ class KeyRows:
         images = {True: layout.old_images, False: layout.new_images}
         present = [before for before, of in images.items() if of.lists.present[layout.rows[0]]]
         tables, transactions = self._tables[layout.rows], self._transactions[layout.rows]
-        row = {before: row_key(_pairs(layout, before, handle), tables)[0] for before in present}
+        row = {
+            before: row_key([layout.pair(name, old=before) for name in handle], tables)[0]
+            for before in present
+        }
         moved_away = np.full(len(events), layout.deletes) | (len(row) == 2 and row[True] != row[False])
         for before in present:
-            others = [name for name in _names(layout, before) if name not in handle]
+            names = layout.before if before else layout.after
+            others = [layout.pair(name, old=before) for name in names if name not in handle]
             if others:  # without other columns a row cannot be recognised
-                group = _group(_pairs(layout, before, others), transactions)
+                group = _group(others, transactions)
                 of_image = np.full(len(events), before)
                 yield RowImages.part_of(
                     events, **group, row=row[before], before=of_image, moved_away=moved_away
@@ -165,19 +169,6 @@ def _transactions(events: EventColumns) -> Hashes:
     return combined(
         text_hashes(events.topic), text_hashes(events.schema), text_hashes(events.table), events.commit_ts
     )
-
-
-def _names(layout: EventLayout, before: bool) -> Mapping[str, int]:
-    return layout.before if before else layout.after
-
-
-def _pairs(layout: EventLayout, before: bool, names: Iterable[str]) -> list[Hashes]:
-    """Return the hashes of names with their values in an image; a column that it lacks counts as NULL."""
-    pair, present = layout.old_pair if before else layout.new_pair, _names(layout, before)
-    return [
-        pair(name) if name in present else np.broadcast_to(null_pair(name), len(layout.rows))
-        for name in names
-    ]
 
 
 def _group(pairs: list[Hashes], of: Hashes) -> dict[str, Numbers]:
