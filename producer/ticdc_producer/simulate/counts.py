@@ -62,6 +62,16 @@ class Counts:
         """Total number of messages."""
         return sum(self.messages.values())
 
+    def ends(self, starts: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
+        """Return by topic and partition the offset after its messages.
+
+        :param starts: the offsets of the first ones, of all partitions.
+        """
+        ends = dict(starts)
+        for (topic, partition, _), number in self.messages.items():
+            ends[topic, partition] += number
+        return ends
+
     @classmethod
     def of_partitions(cls, summaries: Iterable[PartitionSummary]) -> Counts:
         """Return the counts of encoded partitions."""

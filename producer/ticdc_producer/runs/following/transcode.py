@@ -16,7 +16,7 @@ from ticdc_producer.local_path import local_path
 from ticdc_producer.protocols.registry import fidelity
 from ticdc_producer.recording.topic_history import is_exact
 from ticdc_producer.runs.following import transcoding_state
-from ticdc_producer.runs.following.growing_messages import engine_choice, growing_messages
+from ticdc_producer.runs.following.growing_messages import check_followable, engine_choice, growing_messages
 from ticdc_producer.runs.following.transcoder import STEP_MESSAGES, GrowingTranscoding, Transcoder
 from ticdc_producer.runs.following.transcoding_state import TranscodingState
 from ticdc_producer.runs.options.rules import check_options
@@ -113,9 +113,7 @@ def _check_source(changefeed: Changefeed) -> None:
 
     :raises ChangefeedError: for another sink than a topic, and for a protocol that lacks what steps need.
     """
-    if changefeed.sink_uri.kind is SinkKind.STORAGE or changefeed.sink_uri.embedded:
-        what = "only a topic of a broker can be followed"
-        raise ChangefeedError(what, parameter="sink-uri", hint="kafka://HOST:PORT/TOPIC?protocol=…")
+    check_followable(changefeed)
     carried = fidelity(changefeed.protocol, changefeed.codec_options())
     lacks = {
         "exact time stamps": not is_exact(carried) or carried.commit_ts != "exact",

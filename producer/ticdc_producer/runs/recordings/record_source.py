@@ -16,12 +16,17 @@ from ticdc_producer.errors import ChangefeedError, FolderError
 from ticdc_producer.local_path import local_path
 from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
 from ticdc_producer.protocols.storage_files import SchemaFile
-from ticdc_producer.rows.origin import Origin, golden_folder, messages_of_topics, storage_folder
+from ticdc_producer.rows.origin import (
+    Origin,
+    broker_messages,
+    golden_folder,
+    messages_of_topics,
+    storage_folder,
+)
 from ticdc_producer.runs.decode import folder_source
 from ticdc_producer.runs.run_options import OnStatus
 from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
 from ticdc_producer.targets.kafka.read import OffsetRange, file_messages, file_ranges
-from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
 from ticdc_producer.targets.storage.read import listing_of
 
 
@@ -84,12 +89,7 @@ def message_source(
     path = local_path(messages)
     ranges = file_ranges(path, topic, named)
     rows = local(file_messages(LocalEngine(), path, topic))
-    options = changefeed.codec_options()
-    if changefeed.spec.schemas is not None:
-        options["schema_of"] = schemas_of_registry(changefeed)
-    claims = changefeed.claim_check_storage_uri
-    origin = Origin(changefeed=changefeed, messages=rows, options=options, claims=claims)
-    return MessageSource(origin, _partitions(ranges))
+    return MessageSource(broker_messages(changefeed, rows), _partitions(ranges))
 
 
 def _storage(changefeed: Changefeed) -> MessageSource:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.engine import EngineOption
-from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine
+from ticdc_producer.engine.choose import EngineStart, Estimate
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.shapes import DECODED, DECODED_WIRE
@@ -312,7 +312,7 @@ def verify_storage(
     """
     listing = listing_of(changefeed)
     estimate = Estimate(events=0, nbytes=listing.nbytes) if job is None else estimate_of(job)
-    start = EngineStart(choose_engine(engine, estimate), estimate.rows, on_status)
+    start = EngineStart.of(engine, estimate, on_status)
     verdict = _verdict(start(), changefeed, listing, job, on_status, on_verdict)
     return replace(verdict, engine=start.choice)
 

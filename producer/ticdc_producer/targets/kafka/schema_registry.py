@@ -119,6 +119,17 @@ def schemas_of_registry(changefeed: Changefeed) -> Callable[[int], str | None]:
     return partial(_schema, changefeed.schema_registry)
 
 
+def registry_options(changefeed: Changefeed) -> dict[str, object]:
+    """Return the options of a changefeed's decoder, which looks up schemas in its registry.
+
+    :raises ChangefeedError: for a protocol with schemas, if the changefeed names no registry.
+    """
+    options = changefeed.codec_options()
+    if changefeed.spec.schemas is not None:
+        options["schema_of"] = schemas_of_registry(changefeed)
+    return options
+
+
 def _schema(url: str, number: int) -> str | None:
     return SchemaRegistry(url).schema(number)
 

@@ -129,6 +129,19 @@ def listing_of(changefeed: Changefeed) -> Listing:
     return list_storage(changefeed.sink_uri.path, changefeed.protocol, by_table_id=by_table_id)
 
 
+def readable_listing(changefeed: Changefeed) -> Listing:
+    """List the folder of a changefeed whose files are those of its options.
+
+    :raises FolderError: if files cannot be read, and no other ones have rows.
+    """
+    listing = listing_of(changefeed)
+    if listing.unread and not listing.data:
+        problem = listing.unread[0]
+        hint = "the sink URI and the changefeed file have to be those of the folder"
+        raise FolderError(f"{problem.path}: {problem.what}", path=listing.uri, hint=hint)
+    return listing
+
+
 class _Reader:
     def __init__(
         self,
