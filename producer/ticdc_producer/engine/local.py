@@ -34,7 +34,7 @@ from ticdc_producer.engine.dataset import (
     Stored,
     TaggedFunction,
 )
-from ticdc_producer.engine.spool import MemoryLimit, OrderedRows, Sort, Spool, divided_rows, empty, joined
+from ticdc_producer.engine.spool import MemoryLimit, OrderedRows, Sort, Spool, divided_rows, joined
 from ticdc_producer.model.column_functions import concatenated
 
 _THREADS = 8
@@ -368,6 +368,3 @@ class LocalEngine(Engine):
 
     def grouped(self, sides: Mapping[str, Dataset], by: str) -> LocalGrouped:
         return LocalGrouped(sides, by)
-
-
-__all__ = ["LocalDataset", "LocalEngine", "empty", "local"]

@@ -139,10 +139,6 @@ def run_realtime(
 _COMMIT = ("commit_seq",)
 
 
-def _count(_part: Part, batches: Batches) -> int:
-    return sum(batch.num_rows for batch in batches)
-
-
 class _Given(TypedDict, total=False):
     sink_uri: str | None
     config: ConfigSource | None
@@ -169,7 +165,7 @@ class _Generated:
     def of(cls, simulation: Simulation, stack: ExitStack) -> _Generated:
         by_commit = simulation.log.changes(simulation.engine).shuffle(_COMMIT, Order(_COMMIT))
         changes = stack.enter_context(by_commit.cached(in_order=True))
-        return cls(simulation, stack, changes, sum(changes.results(_count)))
+        return cls(simulation, stack, changes, changes.count())
 
     def started(self, job: Job, now_ms: int) -> Job:
         """Return the job with a clock that starts now."""

@@ -137,12 +137,15 @@ def _without_other_ddls(events: pa.Table) -> pa.Table:
     return events.filter((pc.field("kind") == "row") | clears)
 
 
+def _rows(events: pa.Table, schema: str, table: str) -> pa.Table:
+    """Return the row events of a table."""
+    is_row, in_schema = pc.field("kind") == "row", pc.field("schema") == schema
+    return events.filter(is_row & in_schema & (pc.field("table") == table))
+
+
 def _columns(events: pa.Table, schema: str, table: str) -> tuple[list[str], list[str]]:
     """Return the names of a table's columns in all its events, and those of its handle key."""
-    rows = events.filter(
-        (pc.field("kind") == "row") & (pc.field("schema") == schema) & (pc.field("table") == table)
-    )
-    described = rows.column("columns").combine_chunks().flatten()
+    described = _rows(events, schema, table).column("columns").combine_chunks().flatten()
     names, flags = (described.field(name) for name in ("name", "flag"))
     is_key = np.bitwise_and(flags.to_numpy(zero_copy_only=False), int(ColumnFlag.HANDLE_KEY)) != 0
     return names.unique().to_pylist(), names.filter(pa.array(is_key)).unique().to_pylist()
@@ -182,9 +185,7 @@ def row_changes(
     _, names = _columns(events, schema, table)
     if len(names) != len(key):
         return []
-    events = events.filter(
-        (pc.field("kind") == "row") & (pc.field("schema") == schema) & (pc.field("table") == table)
-    )
+    events = _rows(events, schema, table)
     matches = np.zeros(events.num_rows, bool)
     for image in ("before", "after"):
         same = np.ones(events.num_rows, bool)

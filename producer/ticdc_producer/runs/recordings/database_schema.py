@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
 _DRIVERS = {"mysql": "mysql+pymysql", "mariadb": "mysql+pymysql", "tidb": "mysql+pymysql"}
-_TIMEOUTS = {"connect_timeout": 10, "read_timeout": 60, "write_timeout": 60}
+TIMEOUTS = {"connect_timeout": 10, "read_timeout": 60, "write_timeout": 60}
 """Seconds, unless the URL has others. PyMySQL waits without end for an answer."""
 _OF_PARAMETERS = (TypeError, AttributeError, ValueError, LookupError, OSError)
 """What the driver raises for parameters of the URL that it does not know, or whose value it cannot use."""
@@ -46,7 +46,7 @@ def database_schema(url: str, accepts: Accepts) -> DatabaseSchema:
     if parsed.drivername not in _DRIVERS:
         raise _error(f"`schema` is a URL of {parsed.drivername}, not of MySQL or TiDB", hint)
     label = masked(url)
-    timeouts = {name: seconds for name, seconds in _TIMEOUTS.items() if name not in parsed.query}
+    timeouts = {name: seconds for name, seconds in TIMEOUTS.items() if name not in parsed.query}
     try:
         engine = sa.create_engine(
             parsed.set(drivername=_DRIVERS[parsed.drivername]),
