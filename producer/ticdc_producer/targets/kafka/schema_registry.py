@@ -11,7 +11,8 @@ from ticdc_producer.config import Changefeed
 from ticdc_producer.engine.dataset import Batches, Dataset, Part
 from ticdc_producer.errors import ChangefeedError, RegistryError
 from ticdc_producer.installation import install_command
-from ticdc_producer.protocols.spec import Options, Schema, SchemaIDs
+from ticdc_producer.protocols.base import Schema, SchemaIDs
+from ticdc_producer.protocols.spec import Options
 from ticdc_producer.targets.record_batches import with_table_schemas
 
 if TYPE_CHECKING:
