@@ -21,7 +21,7 @@ from ticdc_producer.runs.following.transcoder import STEP_MESSAGES, GrowingTrans
 from ticdc_producer.runs.following.transcoding_state import TranscodingState
 from ticdc_producer.runs.options.rules import check_options
 from ticdc_producer.runs.recordings.record import definitions_dump
-from ticdc_producer.runs.recordings.selection_options import selection_of
+from ticdc_producer.runs.recordings.record_source import selection_of
 from ticdc_producer.runs.recordings.transcode import check_apart, errors_of_target, recording_job
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
