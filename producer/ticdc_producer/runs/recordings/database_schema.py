@@ -11,6 +11,7 @@ from ticdc_producer.masking import masked
 from ticdc_producer.recording.binlog_rows import SYSTEM_DATABASES
 from ticdc_producer.recording.definitions import DatabaseSchema
 from ticdc_producer.recording.selection import Accepts
+from ticdc_producer.scenario.sql.text.spelling import quoted_name
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -71,15 +72,11 @@ def _statements(connection: Connection, database: str, accepts: Accepts) -> Iter
         if others or not accepts(schema, table):
             continue
         if schema != last:
-            yield f"CREATE DATABASE IF NOT EXISTS {_quoted(schema)}; USE {_quoted(schema)};"
+            yield f"CREATE DATABASE IF NOT EXISTS {quoted_name(schema)}; USE {quoted_name(schema)};"
             last = schema
-        name = f"{_quoted(schema)}.{_quoted(table)}".replace("%", "%%")
+        name = f"{quoted_name(schema)}.{quoted_name(table)}".replace("%", "%%")
         for _, create in connection.exec_driver_sql(f"SHOW CREATE TABLE {name}"):
             yield f"{create};"
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
 
 
 def _error(what: str, hint: str) -> ArgumentError:

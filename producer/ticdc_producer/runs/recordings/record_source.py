@@ -1,4 +1,4 @@
-"""The messages of a topic, a golden folder or a file that are recorded, and the events that options select."""
+"""The recorded messages: those of a topic, a golden folder or a file, and the events that options select."""
 
 from __future__ import annotations
 

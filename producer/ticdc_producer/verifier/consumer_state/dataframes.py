@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as sf
+from pyspark.sql import DataFrame, SparkSession
 
 from ticdc_producer.engine.dataset import Dataset, Engine
 from ticdc_producer.engine.spark import SparkEngine
 from ticdc_producer.errors import StateError
 from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
-from ticdc_producer.spark.storage import arrow_schema
+from ticdc_producer.spark.storage import arrow_schema, quoted_column
 from ticdc_producer.verifier.consumer_state.comparable_columns import actual_batches
 from ticdc_producer.verifier.consumer_state.compare import COMPARABLE_ROWS
 from ticdc_producer.verifier.consumer_state.plan import ActualTable, BatchReader, ExpectedTable, TablePlan
@@ -42,11 +41,6 @@ def dataframe_rows(frame: DataFrame, plan: TablePlan) -> DataFrame:
 
 def _compared(frame: DataFrame, plan: TablePlan) -> DataFrame:
     return frame.select(*map(quoted_column, plan.actual_columns))
-
-
-def quoted_column(name: str) -> Column:
-    """Return the column of a name, which may contain dots."""
-    return sf.col(f"`{name.replace('`', '``')}`")
 
 
 def _read(plan: TablePlan) -> BatchReader:

@@ -22,9 +22,10 @@ from ticdc_producer.errors import StateError
 from ticdc_producer.hints import nearest
 from ticdc_producer.installation import missing_part
 from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
+from ticdc_producer.spark.storage import quoted_column
 from ticdc_producer.verifier.consumer_state.comparable_columns import actual_batches
 from ticdc_producer.verifier.consumer_state.compare import COMPARABLE_ROWS
-from ticdc_producer.verifier.consumer_state.dataframes import dataframe_dataset, dataframe_rows, quoted_column
+from ticdc_producer.verifier.consumer_state.dataframes import dataframe_dataset, dataframe_rows
 from ticdc_producer.verifier.consumer_state.plan import (
     ActualTable,
     BatchReader,
