@@ -101,7 +101,7 @@ def storage_verdict(
         verdict = Verdict(
             findings=tuple(findings),
             checked=(LAYOUT, DECODE),
-            kinds={"row": kinds.get("row", 0), "ddl": listing.files},
+            kinds={"row": kinds.get("row", 0), "ddl": len(listing.tables)},
             comparison=None
             if expected is None
             else _comparison(engine, listing, expected, stream, Messages(rows), wire),
