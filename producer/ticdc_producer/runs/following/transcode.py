@@ -25,6 +25,7 @@ from ticdc_producer.runs.recordings.record_source import selection_of
 from ticdc_producer.runs.recordings.transcode import check_apart, errors_of_target, recording_job
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
+from ticdc_producer.runs.targets.run_topics import sorted_options
 
 
 @translate_worker_errors()
@@ -129,10 +130,6 @@ def _check_source(changefeed: Changefeed) -> None:
 
 def _identity(source: Changefeed, target: Changefeed, partitions: Sequence[int], table: Sequence[str]) -> str:
     """Return a digest of what two calls that continue each other share; brokers may have other names."""
-    options = [
-        {key: value for key, value in changefeed.as_manifest().items() if key != "sink-uri"}
-        for changefeed in (source, target)
-    ]
     topics = source.sink_uri.topic, target.sink_uri.topic
-    parts = *map(sorted, (content.items() for content in options)), topics, partitions, tuple(table)
+    parts = sorted_options(source), sorted_options(target), topics, partitions, tuple(table)
     return sha256(repr(parts).encode()).hexdigest()
