@@ -37,7 +37,7 @@ from ticdc_producer.pipeline.mutations import eight_bytes
 from ticdc_producer.pipeline.row_images import Flags, Numbers, column_values
 from ticdc_producer.scenario.frames.frame import ParquetFrame
 from ticdc_producer.scenario.frames.image_values import map_columns
-from ticdc_producer.simulate.counts import MAX_UNMET, UnmetFaults
+from ticdc_producer.simulate.fault_counts import MAX_UNMET, UnmetFaults
 
 _EVENT_KEY = "event_key"
 _BY_EVENT_KEY = pa.field(_EVENT_KEY, pa.int64())

@@ -18,8 +18,8 @@ from ticdc_producer.model.shapes import EXPECTED_EVENTS
 from ticdc_producer.scenario.data_steps import DataPlan, LogPlan, PlannedChanges
 from ticdc_producer.scenario.file_steps import DumpPlan
 from ticdc_producer.simulate.change_log import UpstreamLog, UpstreamSource, change_batch
-from ticdc_producer.simulate.counts import FaultSummary, UnmetFaults
 from ticdc_producer.simulate.encode import EncodedStream, encoded, sent_events
+from ticdc_producer.simulate.fault_counts import FaultSummary, UnmetFaults
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.stream import ordered_events
 from ticdc_producer.targets.encode_partition import FaultRow, split_by_partition
