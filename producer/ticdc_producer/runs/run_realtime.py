@@ -284,7 +284,7 @@ class _Run:
         for slice_ in self.events.slices(job, self.wall_clock):
             summaries = topics.encode_and_write(job, self.events.of_slice(job, slice_), skip_rejected=skips)
             counts = Counts.of_partitions(summaries)
-            topics = replace(topics, starts=counts.ends(topics.starts))
+            topics = replace(topics, starts=counts.offsets_after(topics.starts))
             written, end = written + counts.total, slice_.end_ts
             if counts.total:
                 end_text = self.events.end_text(end)

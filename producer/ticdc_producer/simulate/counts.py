@@ -41,7 +41,7 @@ class Counts:
         """Total number of messages."""
         return sum(self.messages.values())
 
-    def ends(self, starts: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
+    def offsets_after(self, starts: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
         """Return by topic and partition the offset after its messages.
 
         :param starts: the offsets of the first ones, of all partitions.

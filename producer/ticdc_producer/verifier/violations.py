@@ -22,7 +22,7 @@ from ticdc_producer.verifier.stream_stats import StreamStats
 
 DescribedEvents: TypeAlias = tuple[tuple[EventID, ...], str]
 """The events of a violation, and its description."""
-Place: TypeAlias = tuple[int, int]
+PositionOfEvent: TypeAlias = tuple[int, int]
 """Partition and position of an event; position -1 for none."""
 
 
@@ -84,11 +84,11 @@ class Violations:
         )
 
     @classmethod
-    def of_places(
+    def of_positions(
         cls,
         severity: str | Sequence[str],
         topics: Sequence[str],
-        concerned: Sequence[Sequence[Place]],
+        concerned: Sequence[Sequence[PositionOfEvent]],
         detail: Callable[[int], str],
     ) -> Violations:
         """Return violations whose events are given one by one.
@@ -98,12 +98,12 @@ class Violations:
         """
         if not topics:
             return cls.none()
-        names, places = sorted(set(topics)), np.array(concerned, np.int64)
+        names, positions = sorted(set(topics)), np.array(concerned, np.int64)
         return cls(
             severity if isinstance(severity, str) else np.array(severity, str),
             np.array([names.index(topic) for topic in topics], np.int64),
             names,
-            tuple(EventPositions(*columns.T) for columns in places.swapaxes(0, 1)),
+            tuple(EventPositions(*columns.T) for columns in positions.swapaxes(0, 1)),
             detail,
         )
 
@@ -113,7 +113,7 @@ class Violations:
 
         Their examples are the first copy, and the event that shows that a partition continued.
         """
-        return cls.of_places(
+        return cls.of_positions(
             [violation.severity for violation in violations],
             [violation.event.topic for violation in violations],
             [(violation.event.first, (violation.partition, violation.later)) for violation in violations],

@@ -166,7 +166,7 @@ class Transcoder:
             else:
                 topics.write(stream.messages, job.encode_plan(skip_rejected=True).claim_storage)
             counts = stream.counts
-        ends = {**self.state.end_offsets, **counts.ends(starts)}
+        ends = {**self.state.end_offsets, **counts.offsets_after(starts)}
         self.messages += counts.total
         self._save(
             steps=self.state.steps + 1,

@@ -9,7 +9,12 @@ import numpy as np
 from ticdc_producer.model.column_functions import sorted_groups
 from ticdc_producer.verifier.events import NOTHING, EventKind
 from ticdc_producer.verifier.invariants import preconditions
-from ticdc_producer.verifier.passes.row_history import BroadcastViolation, KeyChecks, lacking, violation_text
+from ticdc_producer.verifier.passes.row_history import (
+    BroadcastViolation,
+    KeyChecks,
+    missing_in,
+    violation_text,
+)
 from ticdc_producer.verifier.violations import Invariant, Violations
 
 
@@ -22,7 +27,7 @@ def _check_ddl_broadcast(checks: KeyChecks) -> Violations:
     for event in checks.incomplete(EventKind.DDL, to_all=checks.groups.options.ddl_broadcast):
         newest = checks.groups.stats.newest(event.topic, EventKind.ROW, EventKind.DDL, EventKind.RESOLVED)
         violations += [
-            lacking(event, missing, newest, "DDL with ts", unless="warning") for missing in event.missing
+            missing_in(event, missing, newest, "DDL with ts", unless="warning") for missing in event.missing
         ]
         for partition in event.unexpected:
             what = f"DDL with ts {event.commit_ts} does not belong in"
@@ -58,7 +63,7 @@ def _check_ddl_same(checks: KeyChecks) -> Violations:
         copies = versions.setdefault(name, {})
         copies[content] = min(example, copies.get(content, example))
     differing = [(name, sorted(copies.values())) for name, copies in versions.items() if len(copies) > 1]
-    return Violations.of_places(
+    return Violations.of_positions(
         "error",
         [topics[name[0]] for name, _ in differing],
         [copies[:2] for _, copies in differing],

@@ -10,7 +10,7 @@ import numpy as np
 from ticdc_producer.verifier.events import NOTHING, EventKind, Events
 from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.invariants import preconditions
-from ticdc_producer.verifier.passes.row_history import KeyChecks, lacking
+from ticdc_producer.verifier.passes.row_history import KeyChecks, missing_in
 from ticdc_producer.verifier.violations import Invariant, Violations
 
 
@@ -111,7 +111,7 @@ def _check_resolved_broadcast(checks: KeyChecks) -> Violations:
         newest = checks.groups.stats.newest(event.topic, EventKind.RESOLVED)
         if event.commit_ts < max(ts for ts, _ in newest.values()):
             violations += [
-                lacking(event, missing, newest, "resolved-ts", unless="info") for missing in event.missing
+                missing_in(event, missing, newest, "resolved-ts", unless="info") for missing in event.missing
             ]
     return Violations.of_broadcasts(violations)
 

@@ -72,7 +72,7 @@ class UncoveredRows:
             )
 
         ends = [(oldest[1:], newest[1:]) for _, oldest, newest, _ in uncovered]
-        return Violations.of_places("info", topics, ends, detail)
+        return Violations.of_positions("info", topics, ends, detail)
 
 
 Epoch: TypeAlias = tuple[str, str, str, int, int]
@@ -106,12 +106,12 @@ class TableShapes:
         by_partition = groups.options.fidelity.caches_flags
         table_ids = whole_rows.table_id if by_partition else np.zeros(len(whole_rows), np.int64)
         keys = (topic_codes, table_codes, table_ids, epoch_ts, whole_rows.shape)
-        places = (whole_rows.commit_ts, whole_rows.partition, whole_rows.position)
-        order, starts = sorted_groups(keys, *places)
+        order_by = (whole_rows.commit_ts, whole_rows.partition, whole_rows.position)
+        order, starts = sorted_groups(keys, *order_by)
         for row in order[starts].tolist():
             table = topics[topic_codes[row]], *tables[table_codes[row]]
             epoch = *table, int(table_ids[row]), int(epoch_ts[row])
-            commit_ts, partition, position = (int(column[row]) for column in places)
+            commit_ts, partition, position = (int(column[row]) for column in order_by)
             self._see(epoch, int(whole_rows.shape[row]), (commit_ts, partition, position))
 
     def _see(self, epoch: Epoch, shape: int, first: _Row) -> None:
@@ -135,7 +135,7 @@ class TableShapes:
 
         topics = [epoch[0] for epoch, *_ in changes]
         rows = [(before[1:], first[1:]) for _, before, first in changes]
-        return Violations.of_places(history_severity(options), topics, rows, detail)
+        return Violations.of_positions(history_severity(options), topics, rows, detail)
 
 
 @dataclass

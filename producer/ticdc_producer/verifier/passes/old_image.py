@@ -120,7 +120,7 @@ def old_image_violations(rows: Iterable[ImagePair], options: VerifyOptions) -> V
         ``previous_after``.
     """
     differing = [(event_pair(row), detail) for row in rows if (detail := difference(row, options))]
-    return Violations.of_places(
+    return Violations.of_positions(
         history_severity(options),
         [event[0] for (_, event), _ in differing],
         [

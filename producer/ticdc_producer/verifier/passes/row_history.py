@@ -231,7 +231,7 @@ class BroadcastViolation:
     detail: str
 
 
-def lacking(
+def missing_in(
     event: Occurrences, partition: int, newest: Mapping[int, tuple[int, int]], what: str, *, unless: str
 ) -> BroadcastViolation:
     """Return the violation of a partition that lacks an event; an error if the partition continued.
