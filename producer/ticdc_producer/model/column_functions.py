@@ -119,7 +119,7 @@ def starts_of(*keys: Numbers) -> Flags:
     return first
 
 
-def sorted_groups(keys: Sequence[Numbers], *order_by: Numbers) -> tuple[Numbers, Flags]:
+def sorted_groups(keys: Sequence[Numbers], *order_by: Numbers | Flags) -> tuple[Numbers, Flags]:
     """Return the order that brings rows of equal keys together, and which rows in it begin a group.
 
     >>> order, starts = sorted_groups([np.array([7, 5, 7])], np.array([30, 20, 10]))
@@ -154,6 +154,17 @@ def highest_before(values: Numbers, starts: Flags) -> tuple[Numbers, Numbers]:
     newest = np.maximum.accumulate(np.where(lifted == highest, np.arange(len(values)), 0))
     rows = np.where(starts, -1, np.concatenate([[0], newest[:-1]]))
     return np.where(rows < 0, -1, values[rows]), rows
+
+
+def flat_positions(first: Numbers, counts: Numbers) -> Numbers:
+    """Return ``counts`` consecutive positions from each start on, in one array.
+
+    >>> flat_positions(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    before = np.cumsum(counts) - counts
+    positions: Numbers = np.arange(int(counts.sum())) + np.repeat(first - before, counts)
+    return positions
 
 
 def fixed_bytes(rows: npt.NDArray[np.uint8]) -> pa.Array:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model import shapes
 from ticdc_producer.model.catalog import Catalog
+from ticdc_producer.model.column_functions import flat_positions
 from ticdc_producer.model.event import Message, MessageNote
 from ticdc_producer.model.shapes import EventBatch, EventOffsetBatch
 from ticdc_producer.protocols import registry
@@ -204,8 +205,8 @@ class PartitionEventOffsets:
         """
         counts = as_int64(batch.events).astype(np.int64)
         first = self._first_of_each(counts)
-        index = np.arange(counts.sum()) - np.repeat(counts.cumsum() - counts, counts)
-        event = self._with_rejected(np.repeat(first, counts) + index)
+        index = flat_positions(np.zeros_like(counts), counts)
+        event = self._with_rejected(flat_positions(first, counts))
         offset = np.repeat(np.arange(self._offset, self._offset + len(counts)), counts)
         self._offset += len(counts)
         self._sent = int(first[-1] + counts[-1]) if len(counts) else self._sent

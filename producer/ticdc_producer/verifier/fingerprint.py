@@ -10,6 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.column_functions import flat_positions
+
 Numbers: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 Hashes: TypeAlias = npt.NDArray[np.uint64]
@@ -171,8 +173,7 @@ class Lists:
         """
         lengths = self.ends - self.starts
         numbers = np.zeros(len(parts), np.int64)
-        flat = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        numbers[np.repeat(self.starts, lengths) + flat] = flat
+        numbers[flat_positions(self.starts, lengths)] = flat_positions(np.zeros_like(lengths), lengths)
         return self.sums(combined(parts, numbers))
 
 
