@@ -19,10 +19,9 @@ from ticdc_producer.simulate.stream import ordered_events
 from ticdc_producer.verifier.check import CheckedMessages, check_messages
 from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.finding import Finding
-from ticdc_producer.verifier.findings import LOCATION
 from ticdc_producer.verifier.match import ExpectedState, ExpectedStream
+from ticdc_producer.verifier.messages import LOCATION, Messages
 from ticdc_producer.verifier.options import VerifyOptions
-from ticdc_producer.verifier.passes.slices import Messages
 from ticdc_producer.verifier.table_state import StateComparison
 
 

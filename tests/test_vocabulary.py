@@ -48,7 +48,7 @@ AFTER_A_NOUN = r"(?=,| (?:in|of|over|that|to|with)\b)"
 OF_LIBRARIES = {
     ("tests/model/test_coerce.py", "places"),  # hypothesis: decimals(places=…)
     ("tests/model/test_row_key.py", "places"),
-    ("producer/ticdc_producer/simulate/counts.py", "places"),  # a key of the report's JSON
+    ("producer/ticdc_producer/simulate/fault_counts.py", "places"),  # a key of the report's JSON
     ("tests/reports/test_html.py", "feed"),  # HTMLParser.feed
     ("tests/scoreboard/test_scoreboard.py", "feed"),
 }

@@ -25,8 +25,8 @@ from ticdc_producer.rows.origin import Origin, golden_folder, messages_of_topics
 from ticdc_producer.rows.state import one_part
 from ticdc_producer.runs.decode import folder_source, names_protocol
 from ticdc_producer.runs.targets.existing_topics import brokers_of, partitions_of
-from ticdc_producer.spark.collector import rare_collections
 from ticdc_producer.spark.storage import arrow_schema
+from ticdc_producer.spark.worker_daemon import rare_collections
 from ticdc_producer.targets.decode import protocol_of
 from ticdc_producer.targets.kafka.read import OffsetRange, read, slices
 from ticdc_producer.targets.kafka.topics import Topics

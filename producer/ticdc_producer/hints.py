@@ -35,6 +35,15 @@ def nearest(name: str, allowed: Iterable[str], *, listed: str = "") -> str:
     return f"allowed: {', '.join(choices[:MAX_LISTED])}, and {len(choices) - MAX_LISTED} more"
 
 
+def shortened(text: str, most: int) -> str:
+    """Return the first characters of a text that is longer than a message may quote.
+
+    >>> shortened("shop.orders", 4), shortened("shop", 4)
+    ('shop…', 'shop')
+    """
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
 def counted(count: int, noun: str) -> str:
     """Return a count with its noun.
 

@@ -27,6 +27,13 @@ def local_path(location: str | Path) -> Path:
     ).about("sink_uri")
 
 
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file that is always a whole one: an interruption leaves the former content."""
+    partial = path.with_name(f"{path.name}.partial")
+    partial.write_bytes(content)
+    partial.replace(path)
+
+
 @contextmanager
 def usable(path: Path, argument: str) -> Iterator[None]:
     """Refuse a file that the user named and that the operating system does not let read or write.

@@ -13,7 +13,7 @@ from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.state import replicated_state
 from ticdc_producer.targets.golden import write as sink
 from ticdc_producer.targets.golden.json_lines import state_lines
-from ticdc_producer.verifier.consumer_state.expected_sums import sums_json, sums_of_images
+from ticdc_producer.verifier.consumer_state.row_sums import sums_json, sums_of_images
 
 SHOP = Path(__file__).with_name("shop.sql")
 

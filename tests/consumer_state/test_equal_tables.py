@@ -34,11 +34,10 @@ from ticdc_producer.targets.golden import read as source
 from ticdc_producer.targets.golden.expectations import row_batches
 from ticdc_producer.targets.golden.write import write_manifest
 from ticdc_producer.verifier.consumer_state.equal_tables import actual_sums
-from ticdc_producer.verifier.consumer_state.expected_sums import sums_of_images
 from ticdc_producer.verifier.consumer_state.outcome import StateOutcome
 from ticdc_producer.verifier.consumer_state.parquet_files import parquet_files
 from ticdc_producer.verifier.consumer_state.plan import ExpectedTable, TablePlan, expected_tables, plan_table
-from ticdc_producer.verifier.consumer_state.row_sums import RowSums
+from ticdc_producer.verifier.consumer_state.row_sums import RowSums, sums_of_images
 
 ALL_TYPES = Path(__file__).parents[2] / "scenarios" / "all-types.yaml"
 COLUMNS_OF_ALL_TYPES = re.findall(r"^        (c_\w+) ", ALL_TYPES.read_text("utf-8"), re.MULTILINE)

@@ -19,7 +19,7 @@ from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import simulate
 from ticdc_producer.targets.record_batches import claim_objects
 from ticdc_producer.verifier.match import ExpectedStream
-from ticdc_producer.verifier.passes.slices import Messages
+from ticdc_producer.verifier.messages import Messages
 from ticdc_producer.verifier.verdict import Verdict
 
 TOGETHER = Path(__file__).with_name("together.yaml")

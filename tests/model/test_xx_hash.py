@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from ticdc_producer.model.column_functions import xx_hash
+from ticdc_producer.model.xx_hash import xx_hash
 
 ROWS = 500
 ORDERS = (

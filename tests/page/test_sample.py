@@ -16,7 +16,7 @@ from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.page.sample import LONGEST_EVENT, MOST_BYTES, MOST_MESSAGES, Sample, message_sample
 from ticdc_producer.page.timeline import PartitionCount
 from ticdc_producer.targets.decode import event_decoder
-from ticdc_producer.verifier.passes.slices import Messages
+from ticdc_producer.verifier.messages import Messages
 
 COUNT = 1000
 

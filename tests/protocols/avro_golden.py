@@ -10,8 +10,8 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.avro.decoder import AvroDecoder
 from ticdc_producer.protocols.avro.encoder import AvroEncoder
 from ticdc_producer.protocols.avro.names import Part, subject
+from ticdc_producer.protocols.base import SchemaIDs
 from ticdc_producer.protocols.row_options import AvroOptions
-from ticdc_producer.protocols.spec import SchemaIDs
 
 VARIANTS = {
     "avro": AvroOptions(),

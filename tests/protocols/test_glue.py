@@ -19,11 +19,11 @@ from ticdc_producer.protocols.avro.decoder import AvroDecoder, wire_form
 from ticdc_producer.protocols.avro.encoder import AvroEncoder
 from ticdc_producer.protocols.avro.names import head, head_size, schema_id_of
 from ticdc_producer.protocols.avro.schemas import assign_uuids, schema_id_lookup, schemas
+from ticdc_producer.protocols.base import MAX_SCHEMA_NUMBER, schema_id_text
 from ticdc_producer.protocols.debezium_avro import schemas as debezium_schemas
 from ticdc_producer.protocols.debezium_avro.decoder import DebeziumAvroDecoder
 from ticdc_producer.protocols.debezium_avro.encoder import DebeziumAvroEncoder
 from ticdc_producer.protocols.row_options import AvroOptions, DebeziumAvroOptions
-from ticdc_producer.protocols.spec import MAX_SCHEMA_NUMBER, schema_id_text
 
 TS = 429918007904436226
 TEXT = "b7b4a7f0-9c96-4e4a-a687-fb5de9ef0c63"

@@ -20,8 +20,8 @@ from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.record_batches import with_table_schemas
 from ticdc_producer.verifier.check import check_messages
 from ticdc_producer.verifier.match import ExpectedState, ExpectedStream
+from ticdc_producer.verifier.messages import Messages
 from ticdc_producer.verifier.options import Strictness
-from ticdc_producer.verifier.passes.slices import Messages
 from ticdc_producer.verifier.stream_stats import StreamStats
 from ticdc_producer.verifier.table_state import StateComparison
 

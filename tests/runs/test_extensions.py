@@ -18,13 +18,13 @@ from ticdc_producer.runs.run import execute
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.targets.target import MessageTarget
-from ticdc_producer.simulate.change_log import UpstreamSource, change_batch
+from ticdc_producer.simulate.change_log import UpstreamLog, UpstreamSource, change_batch
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import Simulation
 from ticdc_producer.targets.record_batches import SENT_COLUMNS
 from ticdc_producer.verifier.invariants.registry import invariants
-from ticdc_producer.verifier.passes.slices import Messages
+from ticdc_producer.verifier.messages import Messages
 
 ENGINES = pytest.mark.parametrize("engine", ["local", "spark"], indirect=True)
 URI = "kafka:///t?protocol=canal-json&enable-tidb-extension=true&partition-num=2"
@@ -96,7 +96,8 @@ def test_a_source_and_a_target(engine: Engine, script: Path, tmp_path: Path) -> 
     target.folder = tmp_path / engine.name
     target.check()
     without_sql = replace(job, history=replace(job.history, changes=[]))
-    simulation = Simulation.of(without_sql, engine, [FewRows(job)])
+    log = UpstreamLog(change_batch(without_sql.history.changes), [FewRows(job)])
+    simulation = Simulation(without_sql, engine, log)
     report = execute(simulation, [target], target.options)
     lines = b"".join(path.read_bytes() for path in target.folder.iterdir()).splitlines()
     assert report.preview == ["ScenarioOracle"]

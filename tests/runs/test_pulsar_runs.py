@@ -23,7 +23,7 @@ from ticdc_producer.errors import (
     MissingPartError,
     ProducerError,
 )
-from ticdc_producer.targets.pulsar.routing import key_hashes
+from ticdc_producer.targets.pulsar.write import key_hashes
 
 SQL = """CREATE DATABASE s; USE s;
 CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20));

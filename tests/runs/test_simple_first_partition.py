@@ -24,7 +24,7 @@ from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import Simulation, simulated_topic
 from ticdc_producer.targets.record_batches import record_batches
-from ticdc_producer.verifier.passes.slices import Messages
+from ticdc_producer.verifier.messages import Messages
 from ticdc_producer.verifier.verdict import Verdict
 
 TABLES = "CREATE TABLE test.a (id INT PRIMARY KEY, v INT);\nCREATE TABLE test.b (id INT PRIMARY KEY);\n"

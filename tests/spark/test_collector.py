@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ticdc_producer.spark.collector import OBJECTS, rare_collections
+from ticdc_producer.spark.worker_daemon import OBJECTS, rare_collections
 
 
 @pytest.fixture

@@ -12,8 +12,7 @@ from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Message
 from ticdc_producer.protocols.message_batch import from_messages
-from ticdc_producer.targets.encode import EncodePlan, PartitionEncoder
-from ticdc_producer.targets.event_offsets import PartitionEventOffsets
+from ticdc_producer.targets.encode import EncodePlan, PartitionEncoder, PartitionEventOffsets
 
 PLAN = EncodePlan(protocol="open-protocol", options={}, catalog=Catalog(()))
 

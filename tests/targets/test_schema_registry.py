@@ -6,7 +6,7 @@ import pytest
 
 from ticdc_producer.errors import RegistryError
 from ticdc_producer.kafka.embedded.process import free_ports
-from ticdc_producer.protocols.spec import Schema
+from ticdc_producer.protocols.base import Schema
 from ticdc_producer.targets.kafka.schema_registry import SchemaRegistry
 
 INT, LONG = '{"type":"int"}', '{"type":"long"}'

@@ -64,7 +64,7 @@ def _listing(changefeed: Changefeed) -> Listing:
 def test_rows_come_in_replay_order(tmp_path: Path) -> None:
     changefeed = _folder(tmp_path, FILES)
     listing = _listing(changefeed)
-    assert (listing.problems, listing.checkpoint_ts, listing.files) == ((), 2000, 2)
+    assert (listing.problems, len(listing.tables)) == ((), 2)
     decoder = registry.decoder("csv", reading_options(listing, changefeed.codec_options()))
     messages = list(records(listing, "csv", changefeed.codec_options()))
     events = [event for message in messages for event in decoder.events(message.key, message.value)]

@@ -13,7 +13,7 @@ from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.runs.verification import verify_messages
 from ticdc_producer.targets.record_batches import record_batches
 from ticdc_producer.verifier.finding import Finding
-from ticdc_producer.verifier.passes.slices import Messages
+from ticdc_producer.verifier.messages import Messages
 
 SCRIPT = """
 CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(9) NOT NULL, born YEAR, note TEXT, doc JSON);

@@ -22,9 +22,9 @@ from ticdc_producer.engine.spark import SparkEngine
 from ticdc_producer.model.shapes import DECODED, EXPECTED_EVENTS, STATE
 from ticdc_producer.verifier.check import check, check_messages
 from ticdc_producer.verifier.match import ExpectedState, ExpectedStream
+from ticdc_producer.verifier.messages import Messages
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.old_image import FEW_SUSPECTED
-from ticdc_producer.verifier.passes.slices import Messages
 from ticdc_producer.verifier.table_state import Tables
 
 IN_ORDER = ("topic", "partition", "offset", "index")

@@ -14,7 +14,7 @@ from ticdc_producer.model.event import Record
 from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.runs.verification import verify_messages
 from ticdc_producer.targets.record_batches import record_batches
-from ticdc_producer.verifier.passes.slices import Messages
+from ticdc_producer.verifier.messages import Messages
 
 VARIANTS = {
     "open-protocol": ("open.max-batch-size-1", "max-batch-size=1"),

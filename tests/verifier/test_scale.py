@@ -11,8 +11,8 @@ from tests.verifier.topic import FIELDS, HANDLE, PLAIN, Topic, ts
 from ticdc_producer.engine.spark import SparkEngine
 from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.verifier.check import check_messages
+from ticdc_producer.verifier.messages import Messages
 from ticdc_producer.verifier.options import ExpectedDispatch, VerifyOptions
-from ticdc_producer.verifier.passes.slices import Messages
 
 KEYS = 5_000
 PARTITIONS = 4

@@ -26,7 +26,7 @@ from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import simulated_topic
 from ticdc_producer.targets.record_batches import record_batches
 from ticdc_producer.verifier.comparison import Comparison
-from ticdc_producer.verifier.passes.slices import Messages
+from ticdc_producer.verifier.messages import Messages
 from ticdc_producer.verifier.verdict import Verdict
 
 SCENARIO = """

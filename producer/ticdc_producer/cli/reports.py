@@ -150,7 +150,7 @@ class Reports:
 def tables_of(verified: VerifiedStream, timeline: Timeline) -> dict[str, object]:
     """Return what the view of the tables shows; of a large stream what shows its tables."""
     from ticdc_producer.page.tables_content import tables_content
-    from ticdc_producer.runs.copies.verified_tables import (
+    from ticdc_producer.runs.copies.copied_tables import (
         MOST_BYTES,
         MOST_EVENTS,
         VerifiedTables,

@@ -39,7 +39,7 @@ from ticdc_producer.model.event_line import DecodedRow, event_line
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.avro.schemas import assign_ids
-from ticdc_producer.protocols.spec import SchemaIDs
+from ticdc_producer.protocols.base import SchemaIDs
 from ticdc_producer.runs.topic_cache import LoadedTableState, Topic, cached_topic
 from ticdc_producer.targets.encode import EncodePlan, PartitionEncoder
 from ticdc_producer.targets.golden import read as source

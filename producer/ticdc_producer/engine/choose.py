@@ -93,6 +93,14 @@ class EngineStart:
     on_status: Callable[[str], None] = lambda _line: None
     _engine: Engine | None = field(default=None, init=False)
 
+    @classmethod
+    def of(cls, option: EngineOption, estimate: Estimate, on_status: Callable[[str], None]) -> EngineStart:
+        """Return the engine for some work.
+
+        :raises ArgumentError: as :func:`choose_engine` does.
+        """
+        return cls(choose_engine(option, estimate), estimate.rows, on_status)
+
     def __call__(self) -> Engine:
         """Return the engine."""
         if self._engine is None:

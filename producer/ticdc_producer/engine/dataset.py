@@ -208,6 +208,10 @@ class Dataset(ABC):
     def batches(self) -> Batches:
         """Yield all rows in this process, part by part; only a few batches are in memory."""
 
+    def count(self) -> int:
+        """Return the number of rows."""
+        return sum(self.results(_row_count))
+
     @abstractmethod
     def small(self, limit: int) -> pa.Table:
         """Return all rows in this process.
@@ -215,6 +219,10 @@ class Dataset(ABC):
         :param limit: most rows.
         :raises RowLimit: if there are more.
         """
+
+
+def _row_count(_part: Part, batches: Batches) -> int:
+    return sum(batch.num_rows for batch in batches)
 
 
 class Stored(ABC, Generic[Result]):

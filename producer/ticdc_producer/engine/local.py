@@ -42,7 +42,6 @@ from ticdc_producer.engine.spool import (
     RowOrder,
     Spool,
     divided_rows,
-    empty,
     joined,
     merged,
 )
@@ -371,6 +370,3 @@ class LocalEngine(Engine):
 
     def grouped(self, sides: Mapping[str, Dataset], by: str) -> LocalGrouped:
         return LocalGrouped(sides, by)
-
-
-__all__ = ["LocalDataset", "LocalEngine", "empty", "local"]

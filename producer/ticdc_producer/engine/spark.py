@@ -37,9 +37,9 @@ from ticdc_producer.engine.dataset import (
 from ticdc_producer.engine.shuffle_codec import PACKED_ROWS, PART, packed, unpacked
 from ticdc_producer.engine.task_rows import ONLY_RESULT, TaskLayout, result_row, tagged_rows, task_results
 from ticdc_producer.errors import ProducerError, SparkError
-from ticdc_producer.spark.collector import rare_collections
 from ticdc_producer.spark.spark_errors import enclosed, restored
 from ticdc_producer.spark.storage import materialized, small_batches_unlimited
+from ticdc_producer.spark.worker_daemon import rare_collections
 
 _NUMBER = pa.schema([("id", pa.int64())])
 

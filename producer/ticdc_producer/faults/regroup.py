@@ -20,9 +20,10 @@ import pyarrow.compute as pc
 
 from ticdc_producer.faults.event_traps import integers, is_kind, replaced
 from ticdc_producer.faults.fault_plan import seeded_hash, threshold
-from ticdc_producer.model.column_functions import whole_groups, xx_hash
+from ticdc_producer.model.column_functions import whole_groups
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.shapes import EVENT_STREAM, EventBatch
+from ticdc_producer.model.xx_hash import xx_hash
 from ticdc_producer.pipeline.delivery import in_delivery_order
 from ticdc_producer.pipeline.mutations import eight_bytes
 from ticdc_producer.pipeline.row_images import Flags, Numbers

@@ -18,6 +18,7 @@ from ticdc_producer.masks.statements import StatementMasks
 from ticdc_producer.masks.symbols import Numbers
 from ticdc_producer.masks.tables import AMBIGUOUS_HINT, MaskedTables
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
+from ticdc_producer.model.column_functions import flat_positions
 from ticdc_producer.model.shapes import EVENT_IMAGE, DecodedBatch
 from ticdc_producer.verifier.event_layouts import DescribedColumn, EventLayout, Images, LayoutBatch
 from ticdc_producer.verifier.fingerprint import Flags
@@ -201,9 +202,7 @@ class _Image:
         lists = self.images.lists
         lengths = lists.ends - lists.starts
         rows = np.repeat(np.arange(len(lengths)), lengths)
-        items = np.arange(int(lengths.sum())) + np.repeat(
-            lists.starts - (np.cumsum(lengths) - lengths), lengths
-        )
+        items = flat_positions(lists.starts, lengths)
         staying = self.stays[items]
         items, counts = items[staying], np.bincount(rows[staying], minlength=len(lengths))
         offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]).astype(np.int32))

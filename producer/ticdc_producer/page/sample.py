@@ -25,7 +25,7 @@ from ticdc_producer.page.stream_content import (
 )
 from ticdc_producer.page.timeline import PartitionCount
 from ticdc_producer.verifier.finding import Finding
-from ticdc_producer.verifier.passes.slices import Messages
+from ticdc_producer.verifier.messages import Messages
 
 EventPosition: TypeAlias = tuple[str, int, int, int]
 """Topic, partition, offset, index in the message."""

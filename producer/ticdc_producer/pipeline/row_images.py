@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.column_functions import flat_positions
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.shapes import ChangeBatch
 from ticdc_producer.model.table import TableInfo
@@ -92,17 +93,6 @@ def same_images(left: pa.ListArray, right: pa.ListArray) -> Flags:
     differing = np.bincount(np.repeat(np.arange(len(counts)), counts), weights=~equal, minlength=len(counts))
     same[comparable] = differing == 0
     return same
-
-
-def flat_positions(first: Numbers, counts: Numbers) -> Numbers:
-    """Return ``counts`` consecutive positions from each start on, in one array.
-
-    >>> flat_positions(np.array([5, 0]), np.array([2, 3])).tolist()
-    [5, 6, 0, 1, 2]
-    """
-    before = np.cumsum(counts) - counts
-    positions: Numbers = np.arange(int(counts.sum())) + np.repeat(first - before, counts)
-    return positions
 
 
 def selected_from(

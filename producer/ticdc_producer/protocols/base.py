@@ -1,10 +1,11 @@
-"""The interfaces of encoders and decoders, and the rows that encoders take."""
+"""The interfaces of encoders and decoders, the rows that encoders take, and the schemas of a registry."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from uuid import UUID
 
 from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Message, Op
 from ticdc_producer.model.fidelity import Fidelity
@@ -16,6 +17,34 @@ if TYPE_CHECKING:  # decoders need no Arrow, and are quick to load without it
     from ticdc_producer.protocols.arrow_text import Numbers
     from ticdc_producer.protocols.encoded_rows import EncodedRows
     from ticdc_producer.protocols.message_batch import MessageBatch
+
+
+Part: TypeAlias = Literal["key", "value"]
+SchemaIDs: TypeAlias = Mapping[tuple[Part, str], int]
+"""Part and schema to id."""
+MAX_SCHEMA_NUMBER = (1 << 32) - 1
+"""The highest id of Confluent's registry. Higher ids are UUIDs of AWS Glue, as numbers."""
+
+
+def schema_id_text(schema_id: int) -> str:
+    """Return a schema id as its registry writes it.
+
+    >>> schema_id_text(7), schema_id_text(7 << 100)
+    ('7', '00000070-0000-0000-0000-000000000000')
+    """
+    return str(schema_id) if schema_id <= MAX_SCHEMA_NUMBER else str(UUID(int=schema_id))
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A schema to register.
+
+    :param part: whether it is the schema of message keys or values.
+    """
+
+    subject: str
+    part: Part
+    schema: str
 
 
 class BadValue(Exception):

@@ -6,35 +6,18 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, cast
-from uuid import UUID
 
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.option_type import Plain
 from ticdc_producer.model.parameter import Parameter, Profile, SinkKind
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.base import BatchDecoder, Decoder, Encoder
+from ticdc_producer.protocols.base import BatchDecoder, Decoder, Encoder, Schema, SchemaIDs
 from ticdc_producer.protocols.spans import ByteSpan
 from ticdc_producer.protocols.wire import WireFormat
 
 if TYPE_CHECKING:  # not every command reads Arrow columns
     import pyarrow as pa
-
-Part: TypeAlias = Literal["key", "value"]
-SchemaIDs: TypeAlias = Mapping[tuple[Part, str], int]
-"""Part and schema to id."""
-MAX_SCHEMA_NUMBER = (1 << 32) - 1
-"""The highest id of Confluent's registry. Higher ids are UUIDs of AWS Glue, as numbers."""
-
-
-def schema_id_text(schema_id: int) -> str:
-    """Return a schema id as its registry writes it.
-
-    >>> schema_id_text(7), schema_id_text(7 << 100)
-    ('7', '00000070-0000-0000-0000-000000000000')
-    """
-    return str(schema_id) if schema_id <= MAX_SCHEMA_NUMBER else str(UUID(int=schema_id))
-
 
 Options: TypeAlias = Mapping[str, object]
 """Options of a codec by name, as its options class spells them, and ``INPUTS``."""
@@ -108,18 +91,6 @@ class FileFormat:
     extension: str
     rows: Callable[..., Iterator[bytes]]
     header: Callable[..., bytes] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Schema:
-    """A schema to register.
-
-    :param part: whether it is the schema of message keys or values.
-    """
-
-    subject: str
-    part: Part
-    schema: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

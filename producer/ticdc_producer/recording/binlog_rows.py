@@ -23,6 +23,7 @@ from ticdc_producer.model.event import Op, Value
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.shapes import EVENT_IMAGE
 from ticdc_producer.recording.selection import Accepts
+from ticdc_producer.scenario.sql.text.spelling import quoted_name
 
 T = MySQLType
 BINLOG_ROWS = pa.schema([
@@ -126,7 +127,7 @@ class BinlogRows:
             self.commit()
             if database and database != self._database and not _is_of_database(query):
                 self._database = database
-                yield self._row(seconds, origin, statement=f"USE `{database.replace('`', '``')}`")
+                yield self._row(seconds, origin, statement=f"USE {quoted_name(database)}")
                 self.commit()
             yield self._row(seconds, origin, statement=query)
             self.commit()

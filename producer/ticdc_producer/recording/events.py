@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches, Part, Tagged
 from ticdc_producer.masks.events import EventMasks
-from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.column_functions import filtered, of_partitions
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import EVENT_IMAGE, DecodedBatch
@@ -274,7 +273,7 @@ def _keys(events: LayoutBatch, summary: Summary) -> tuple[Numbers, Numbers]:
     old, new = (np.zeros(events.decoded.num_rows, np.int64) for _ in range(2))
     for layout in events.layouts():
         summary.see_rows(events.decoded, layout)
-        names = [column.name for column in layout.columns if column.flag & ColumnFlag.HANDLE_KEY]
+        names = layout.handle_names
         sides = (old, layout.before, layout.old_images), (new, layout.after, layout.new_images)
         for digests, known, images in sides:
             if names and known.keys() >= {*names}:

@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches, Dataset
 from ticdc_producer.errors import ArgumentError
-from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.column_functions import row_codes
 from ticdc_producer.model.shapes import BatchFunction, DecodedBatch
 from ticdc_producer.model.tso import MAX_TS
@@ -91,7 +90,7 @@ class Selection:
         return wanted
 
     def _has_key(self, layout: EventLayout) -> Flags:
-        names = {column.name for column in layout.columns if column.flag & ColumnFlag.HANDLE_KEY}
+        names = {*layout.handle_names}
         equal = np.zeros(len(layout.rows), np.bool_)
         for key in self.keys:
             if key.keys() != names:

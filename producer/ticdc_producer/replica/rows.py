@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.model.column_functions import row_codes, xx_hash
+from ticdc_producer.model.column_functions import flat_positions, of_partitions, row_codes
 from ticdc_producer.model.event import MAX_EVENTS
 from ticdc_producer.model.shapes import DecodedBatch
+from ticdc_producer.model.xx_hash import xx_hash
 from ticdc_producer.replica.table_changes import ColumnChanges
 from ticdc_producer.replica.versions import (
     NO_VERSION,
@@ -42,9 +43,7 @@ def positions_of(images: pa.MapArray, names: Sequence[str]) -> list[Numbers]:
     offsets = images.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
     present = images.is_valid().to_numpy(zero_copy_only=False)
     lengths = np.where(present, np.diff(offsets), 0)
-    flat = np.repeat(offsets[:-1], lengths) + (
-        np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    )
+    flat = flat_positions(offsets[:-1], lengths)
     row_of = np.repeat(np.arange(len(images)), lengths)
     keys = images.keys.take(pa.array(flat))
     codes = pc.fill_null(pc.index_in(keys, pa.array(names, pa.string())), -1).to_numpy()
@@ -253,12 +252,10 @@ def row_versions(
 
 
 def _versions(rows: pa.RecordBatch, replica: Replica) -> Numbers:
-    pairs = pa.Table.from_batches([rows.select(["topic", "partition"])]).group_by(["topic", "partition"])
-    partitions = [(row["topic"], row["partition"]) for row in pairs.aggregate([]).to_pylist()]
-    codes = np.zeros(rows.num_rows, np.int64)
-    for number, (topic, partition) in enumerate(partitions):
-        same = (pc.equal(rows.column("topic"), topic), pc.equal(rows.column("partition"), partition))
-        codes[pc.and_(*same).to_numpy(zero_copy_only=False)] = number
+    partitions, codes = list[tuple[str, int]](), np.zeros(rows.num_rows, np.int64)
+    for number, (partition, own) in enumerate(of_partitions(rows)):
+        partitions.append(partition)
+        codes[own] = number
     at = Positions(partitions, codes, _offset_and_index(rows))
     schema, table = rows.column("schema"), rows.column("table")
     return row_versions(replica, schema, table, _numbers(rows, "commit_ts"), at)[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ticdc_producer.hints import counted
 from ticdc_producer.model.tso import to_datetime
 from ticdc_producer.verifier.history.outcome import HistoryDiff, HistoryDifference, SideSummary, TableDiff
 
@@ -29,7 +30,7 @@ def diff_lines(diff: HistoryDiff, *, quiet: bool = False) -> Iterator[str]:
 
 
 def _side_line(label: str, side: SideSummary) -> str:
-    counts = f"{_count(side.rows, 'row event')}, {_count(side.ddls, 'DDL')}"
+    counts = f"{counted(side.rows, 'row event')}, {counted(side.ddls, 'DDL')}"
     text = f"{label}: {side.name} ({side.protocol}): {counts}"
     if side.resolved_ts is None:
         text += ", no resolved-ts"
@@ -37,7 +38,7 @@ def _side_line(label: str, side: SideSummary) -> str:
         time = to_datetime(side.resolved_ts).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
         text += f", resolved up to {side.resolved_ts} ({time})"
     if side.undecoded:
-        text += f"; {_count(side.undecoded, 'message')} did not decode, the first at {side.first_undecoded}"
+        text += f"; {counted(side.undecoded, 'message')} did not decode, the first at {side.first_undecoded}"
     return text
 
 
@@ -55,7 +56,7 @@ def _table_lines(table: TableDiff) -> Iterator[str]:
 def _example_lines(example: HistoryDifference) -> Iterator[str]:
     key = f"{example.key}: " if example.key else ""
     if example.before:
-        key += f"after {_count(example.before, 'equal change')}: "
+        key += f"after {counted(example.before, 'equal change')}: "
     what = f"{example.kind}, column {example.column}" if example.column else example.kind
     yield f"  {key}{what}"
     for label, value, position, event in (
@@ -66,7 +67,3 @@ def _example_lines(example: HistoryDifference) -> Iterator[str]:
             continue
         parts = (value or "", position, event if value is None or not example.column else "")
         yield f"    {label}: {'  '.join(part for part in parts if part)}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

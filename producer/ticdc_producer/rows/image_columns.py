@@ -7,17 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ticdc_producer.model.event import Op
-from ticdc_producer.model.shapes import DecodedBatch
 from ticdc_producer.targets.decoded_events import DecodedEvents
-from ticdc_producer.verifier.event_layouts import Descriptions, EventLayout, Images, group_by_layout
+from ticdc_producer.verifier.event_layouts import EventLayout, Images, LayoutBatch
 from ticdc_producer.verifier.fingerprint import Numbers
 
 INSERT, DELETE, BEFORE, AFTER = range(4)
 """The kinds of images: of an insert, of a delete, and the old and the new one of an update."""
-_OPS = pa.array([op.label for op in Op])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +43,10 @@ def image_columns(events: DecodedEvents, schema: str, table: str) -> Iterator[Im
             yield from _images(
                 numbers, rows.op, rows.commit_ts, rows.handle_key_only, rows.before, rows.after
             )
-    for layout in _layouts(events.others):
+    others = LayoutBatch(events.others)
+    for layout in others.layouts():
         if (layout.schema, layout.table) == (schema, table):
-            yield from _images_of_layout(events.others, layout, of_others)
+            yield from _images_of_layout(others, layout, of_others)
 
 
 def _images(
@@ -79,27 +77,19 @@ def _images(
         )
 
 
-def _layouts(batch: DecodedBatch) -> Iterator[EventLayout]:
-    old, new = Images(batch.column("before")), Images(batch.column("after"))
-    return group_by_layout(batch, old, new, Descriptions(batch.column("columns")))
-
-
-def _images_of_layout(batch: DecodedBatch, layout: EventLayout, events: Numbers) -> Iterator[ImageColumns]:
+def _images_of_layout(batch: LayoutBatch, layout: EventLayout, events: Numbers) -> Iterator[ImageColumns]:
     """Yield the images of a layout, by operation.
 
     :param events: the numbers of the batch's events.
     """
-    rows = pa.array(layout.rows)
-    ops = pc.index_in(batch.column("op").take(rows), value_set=_OPS).to_numpy(zero_copy_only=False)
-    only_key = pc.equal(batch.column("handle_key_only").take(rows), 1).to_numpy(zero_copy_only=False)
-    codes = 2 * ops + only_key
+    codes = 2 * batch.op[layout.rows] + batch.reduced[layout.rows]
     for code in np.flatnonzero(np.bincount(codes)).tolist():
         op, flag = divmod(code, 2)
         numbers = layout.rows[codes == code]
         yield from _images(
             events[numbers],
-            [*Op][op],
-            batch.column("commit_ts").take(pa.array(numbers)),
+            Op(op),
+            batch.decoded.column("commit_ts").take(pa.array(numbers)),
             bool(flag),
             _values(layout.old_images, layout.before, numbers),
             _values(layout.new_images, layout.after, numbers),

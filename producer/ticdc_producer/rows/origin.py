@@ -26,7 +26,7 @@ from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.targets.golden.parquet import message_groups, parquet_parts, read_group
 from ticdc_producer.targets.golden.write import MESSAGE_FILES
 from ticdc_producer.targets.kafka.read import OffsetRange, range_rows
-from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
+from ticdc_producer.targets.kafka.schema_registry import registry_options
 from ticdc_producer.targets.record_batches import record_batches, with_table_schemas
 from ticdc_producer.targets.storage.read import Listing, Names, listing_of, reading_options, storage_rows
 from ticdc_producer.verifier.consumer_state.plan import expected_tables
@@ -206,6 +206,19 @@ def storage_folder(
     )
 
 
+def broker_messages(changefeed: Changefeed, messages: LocalDataset) -> Origin:
+    """Return messages that were read from a topic, or from a file of its messages.
+
+    :raises ChangefeedError: for a protocol with schemas, if no registry is named.
+    """
+    return Origin(
+        changefeed=changefeed,
+        messages=messages,
+        options=registry_options(changefeed),
+        claims=changefeed.claim_check_storage_uri,
+    )
+
+
 def messages_of_topics(
     changefeed: Changefeed,
     brokers: Brokers,
@@ -224,10 +237,8 @@ def messages_of_topics(
     :param expected: of the scenario whose messages these are.
     :raises ChangefeedError: for a protocol with schemas, if no registry is named.
     """
-    options = changefeed.codec_options()
-    if changefeed.spec.schemas is not None and schemas is None:
-        options["schema_of"] = schemas_of_registry(changefeed)
-    elif changefeed.spec.schemas is not None:
+    options = registry_options(changefeed) if schemas is None else changefeed.codec_options()
+    if changefeed.spec.schemas is not None and schemas is not None:
         options["schemas"] = schemas
     if descriptions is not None:
         options[TABLE_DESCRIPTIONS] = tuple(descriptions)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ticdc_producer.engine.local import LocalDataset, local
+from ticdc_producer.hints import shortened
 from ticdc_producer.installation import missing_part
 from ticdc_producer.model.html_table import html_table
 from ticdc_producer.model.shapes import MESSAGES
@@ -119,8 +120,7 @@ def _optional_parts() -> Iterator[None]:
 
 
 def _cell(value: object) -> str:
-    text = "NULL" if value is None else str(value)
-    return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}…"
+    return shortened("NULL" if value is None else str(value), _WIDTH)
 
 
 def message_rows(read: Origin, target: str) -> Rows:

@@ -12,7 +12,7 @@ from ticdc_producer.config import Changefeed, ConfigSource
 from ticdc_producer.config.kafka_properties import parse_kafka_properties
 from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.engine import EngineOption
-from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine
+from ticdc_producer.engine.choose import EngineStart
 from ticdc_producer.engine.dataset import Dataset, Engine
 from ticdc_producer.faults.catalogue import Trap, catalogue
 from ticdc_producer.local_path import local_path
@@ -22,9 +22,9 @@ from ticdc_producer.protocols import registry
 from ticdc_producer.runs.options.rules import check_options
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
-from ticdc_producer.runs.targets.golden import folder_messages, folder_size
+from ticdc_producer.runs.targets.golden import folder_messages
 from ticdc_producer.runs.targets.run_topics import topic_messages
-from ticdc_producer.runs.verify import max_rows
+from ticdc_producer.runs.verify import folder_estimate, messages_estimate
 from ticdc_producer.runs.verify_options import verify_options
 from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.golden import read as golden
@@ -103,7 +103,8 @@ def coverage(
         return _folder_coverage(local_path(folder), engine, on_status)
     changefeed = changefeed_of(sink_uri, config, kafka_properties=kafka_properties)
     ranges = whole_topics(brokers_of(changefeed), [changefeed.sink_uri.topic])
-    start = _start(engine, changefeed, sum(part.end - part.start for part in ranges), 0, on_status)
+    estimate = messages_estimate(changefeed, sum(part.size for part in ranges))
+    start = EngineStart.of(engine, estimate, on_status)
     messages = topic_messages(start(), brokers_of(changefeed), ranges).rows
     return _covered(start(), messages, changefeed, Counter(), on_status)
 
@@ -111,17 +112,9 @@ def coverage(
 def _folder_coverage(folder: Path, engine: EngineOption, on_status: OnStatus) -> Coverage:
     manifest = golden.manifest(folder)
     changefeed = golden.changefeed(folder, manifest)
-    size = folder_size(folder)
-    start = _start(engine, changefeed, size.count, size.nbytes // 2, on_status)  # Base64, names of columns
+    start = EngineStart.of(engine, folder_estimate(folder, changefeed), on_status)
     messages = folder_messages(start(), folder)
     return _covered(start(), messages, changefeed, _injected(manifest), on_status, golden.schemas(folder))
-
-
-def _start(
-    engine: EngineOption, changefeed: Changefeed, messages: int, nbytes: int, on_status: OnStatus
-) -> EngineStart:
-    estimate = Estimate(events=messages, nbytes=nbytes, rows=max_rows(changefeed, messages))
-    return EngineStart(choose_engine(engine, estimate), estimate.rows, on_status)
 
 
 def _injected(manifest: Mapping[str, Any]) -> Counter[str]:

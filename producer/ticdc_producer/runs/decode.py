@@ -203,14 +203,10 @@ def _records(
 def _storage_events(changefeed: Changefeed) -> Iterator[DecodedRow]:
     """Yield the events of a storage folder in replay order; its DDLs are in schema files."""
     from ticdc_producer.rows.origin import selected_names
-    from ticdc_producer.targets.storage.read import listing_of, reading_options, records
+    from ticdc_producer.targets.storage.read import readable_listing, reading_options, records
 
-    options, listing = changefeed.codec_options(), listing_of(changefeed)
+    options, listing = changefeed.codec_options(), readable_listing(changefeed)
     names = selected_names(changefeed, listing)
-    if listing.unread and not listing.data:
-        problem = listing.unread[0]
-        hint = "the sink URI and the changefeed file have to be those of the folder"
-        raise FolderError(f"{problem.path}: {problem.what}", path=listing.uri, hint=hint)
     decoder = registry.decoder(changefeed.protocol, reading_options(listing, options, names))
     for record in records(listing, changefeed.protocol, options):
         yield from event_rows(record, decoder)

@@ -12,7 +12,7 @@ from ticdc_producer.config import Changefeed, ConfigSource, SinkKind
 from ticdc_producer.config.kafka_properties import parse_kafka_properties
 from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.engine import EngineOption
-from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine, translate_worker_errors
+from ticdc_producer.engine.choose import EngineStart, Estimate, translate_worker_errors
 from ticdc_producer.engine.dataset import Engine
 from ticdc_producer.errors import ArgumentError, ChangefeedError, FolderError
 from ticdc_producer.local_path import local_path
@@ -25,9 +25,9 @@ from ticdc_producer.runs.decode import folder_source
 from ticdc_producer.runs.options.rules import BROKER, GOLDEN, SCENARIO, STORAGE, check_options
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
-from ticdc_producer.runs.targets.golden import folder_messages, folder_size
+from ticdc_producer.runs.targets.golden import folder_messages
 from ticdc_producer.runs.targets.run_topics import topic_messages
-from ticdc_producer.runs.verify import max_rows
+from ticdc_producer.runs.verify import folder_estimate, messages_estimate
 from ticdc_producer.scenario.load import SCENARIO_ENDINGS, SCENARIO_FILE, shipped
 from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import estimate_of, simulate
@@ -35,11 +35,11 @@ from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.targets.kafka.read import file_messages, file_ranges
 from ticdc_producer.targets.kafka.schema_registry import decoder_options
-from ticdc_producer.targets.storage.read import Listing, listing_of, reading_options, storage_rows
+from ticdc_producer.targets.storage.read import Listing, readable_listing, reading_options, storage_rows
 from ticdc_producer.verifier.history.history_diff import diff_histories
 from ticdc_producer.verifier.history.outcome import HistoryDiff
 from ticdc_producer.verifier.history.sides import HistorySide, KnownDefinition
-from ticdc_producer.verifier.passes.slices import Messages
+from ticdc_producer.verifier.messages import Messages
 
 _NO_OUTPUT = "its changefeed sends none"
 
@@ -96,7 +96,7 @@ def diff(
         nbytes=sum(size.nbytes for size in sizes),
         rows=sum(size.rows for size in sizes),
     )
-    start = EngineStart(choose_engine(engine, estimate), estimate.rows, on_status)
+    start = EngineStart.of(engine, estimate, on_status)
     with ExitStack() as stack:
         first, second = (source.side(start(), stack) for source in sources)
         on_status(f"comparing {first.name} with {second.name}")
@@ -203,15 +203,10 @@ def _golden(folder: Path) -> _Source:
     manifest = golden.manifest(folder)
     changefeed = golden.changefeed(folder, manifest)
 
-    def size() -> Estimate:
-        messages = folder_size(folder)
-        nbytes = messages.nbytes // 2  # Base64, names of columns
-        return Estimate(events=messages.count, nbytes=nbytes, rows=max_rows(changefeed, messages.count))
-
     return _Source(
         name=str(folder),
         changefeed=changefeed,
-        size=size,
+        size=partial(folder_estimate, folder, changefeed),
         messages=lambda engine, _: Messages(folder_messages(engine, folder)),
         claims=golden.claims(folder),
         schemas=golden.schemas(folder),
@@ -247,11 +242,7 @@ def _scenario(name: str) -> _Source:
 
 
 def _storage(name: str, changefeed: Changefeed) -> _Source:
-    listing = listing_of(changefeed)
-    if listing.unread and not listing.data:
-        problem = listing.unread[0]
-        hint = "the sink URI and the changefeed file have to be those of the folder"
-        raise FolderError(f"{problem.path}: {problem.what}", path=listing.uri, hint=hint)
+    listing = readable_listing(changefeed)
     options = changefeed.codec_options()
     return _Source(
         name=name,
@@ -268,7 +259,7 @@ def _topic(name: str, changefeed: Changefeed) -> _Source:
     return _Source(
         name=name,
         changefeed=changefeed,
-        size=partial(_size, changefeed, sum(part.end - part.start for part in ranges)),
+        size=partial(messages_estimate, changefeed, sum(part.size for part in ranges)),
         messages=lambda engine, _: topic_messages(engine, brokers, ranges),
         claims=changefeed.claim_check_storage_uri,
     )
@@ -280,11 +271,7 @@ def _file(file: Path, changefeed: Changefeed) -> _Source:
     return _Source(
         name=str(file),
         changefeed=changefeed,
-        size=partial(_size, changefeed, sum(part.end - part.start for part in ranges)),
+        size=partial(messages_estimate, changefeed, sum(part.size for part in ranges)),
         messages=lambda engine, _: Messages(file_messages(engine, file, topic).reused()),
         claims=changefeed.claim_check_storage_uri,
     )
-
-
-def _size(changefeed: Changefeed, messages: int) -> Estimate:
-    return Estimate(events=messages, rows=max_rows(changefeed, messages))

@@ -24,8 +24,9 @@ from ticdc_producer.runs.targets.golden import GoldenTarget
 from ticdc_producer.runs.targets.target import Target
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
 from ticdc_producer.scenario.load import ScenarioSource
-from ticdc_producer.simulate.counts import Counts, uninjected_summary
+from ticdc_producer.simulate.counts import Counts
 from ticdc_producer.simulate.encode import EncodedStream, encoded
+from ticdc_producer.simulate.fault_counts import uninjected_summary
 from ticdc_producer.simulate.fitted_faults import check_times, check_times_are_known, with_fitted_faults
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.prepare import TimeStamp, prepare

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
@@ -47,7 +46,6 @@ from ticdc_producer.simulate.job import Job, with_registered_schemas
 from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import Simulation, estimate_of
 from ticdc_producer.simulate.stream import ordered_events
-from ticdc_producer.targets.kafka.topics import Offsets
 from ticdc_producer.verifier.match import ExpectedStream
 
 
@@ -141,10 +139,6 @@ def run_realtime(
 _COMMIT = ("commit_seq",)
 
 
-def _count(_part: Part, batches: Batches) -> int:
-    return sum(batch.num_rows for batch in batches)
-
-
 class _Given(TypedDict, total=False):
     sink_uri: str | None
     config: ConfigSource | None
@@ -171,7 +165,7 @@ class _Generated:
     def of(cls, simulation: Simulation, stack: ExitStack) -> _Generated:
         by_commit = simulation.log.changes(simulation.engine).shuffle(_COMMIT, Order(_COMMIT))
         changes = stack.enter_context(by_commit.cached(in_order=True))
-        return cls(simulation, stack, changes, sum(changes.results(_count)))
+        return cls(simulation, stack, changes, changes.count())
 
     def started(self, job: Job, now_ms: int) -> Job:
         """Return the job with a clock that starts now."""
@@ -290,7 +284,7 @@ class _Run:
         for slice_ in self.events.slices(job, self.wall_clock):
             summaries = topics.encode_and_write(job, self.events.of_slice(job, slice_), skip_rejected=skips)
             counts = Counts.of_partitions(summaries)
-            topics = replace(topics, starts=_next_starts(topics.starts, counts.messages))
+            topics = replace(topics, starts=counts.offsets_after(topics.starts))
             written, end = written + counts.total, slice_.end_ts
             if counts.total:
                 end_text = self.events.end_text(end)
@@ -324,10 +318,3 @@ def _progress_line(written: int, end: int, end_text: str, job: Job, wall_clock: 
     remaining = timedelta(seconds=max(0, tso.physical(last) - tso.physical(end)) // 1000)
     rate = written * 1000 // max(1, wall_clock.elapsed_ms())
     return f"written {written:,} messages, {rate:,}/s, {end_text}, {remaining} left"
-
-
-def _next_starts(starts: Offsets, messages: Counter[tuple[str, int, str]]) -> Offsets:
-    ends = dict(starts)
-    for (topic, partition, _), number in messages.items():
-        ends[topic, partition] += number
-    return ends

@@ -12,7 +12,8 @@ from ticdc_producer.faults.catalogue import EXPECTED_EVENTS, trap
 from ticdc_producer.model.fidelity import has_commit_ts
 from ticdc_producer.model.html_table import html_table
 from ticdc_producer.runs.targets.first_messages import FirstEvents
-from ticdc_producer.simulate.counts import Counts, FaultCount, FaultSummary, discarded
+from ticdc_producer.simulate.counts import Counts, discarded
+from ticdc_producer.simulate.fault_counts import FaultCount, FaultSummary
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation
 from ticdc_producer.targets.encode import Rejection

@@ -16,27 +16,66 @@ from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.event_line import DecodedRow, StateRow
-from ticdc_producer.model.shapes import MESSAGES
+from ticdc_producer.model.shapes import CARRIED, MESSAGES
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.oracle.scenario import decoded_state
 from ticdc_producer.protocols.spec import Options
 from ticdc_producer.runs.run import execute
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
-from ticdc_producer.runs.targets.memory import MemoryTarget
+from ticdc_producer.runs.targets.target import MessageTarget
 from ticdc_producer.scenario.scenario_file import ScenarioFile, SQLStep
 from ticdc_producer.scenario.sql.text.statements import split_statements
 from ticdc_producer.simulate.fitted_faults import with_fitted_faults
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation, estimate_of
 from ticdc_producer.targets.decode import event_decoder
-from ticdc_producer.targets.encode_partition import FaultRow
+from ticdc_producer.targets.encode_partition import EVENT, FaultRow
 from ticdc_producer.targets.kafka.schema_registry import decoder_options
+from ticdc_producer.verifier.messages import Messages
 
 EventPosition: TypeAlias = tuple[str, int, int, int]
 """Topic, partition, offset, index in the message."""
 _MOST_ROWS = 100_000
 _Image: TypeAlias = Sequence[bytes | None]
+
+
+class MemoryTarget(MessageTarget):
+    """The memory of this process: nothing stores the messages, and claim-check objects are not kept.
+
+    :ivar messages: the written messages (shape ``MESSAGES``), in order.
+    :ivar carried: the events that they carry (shape ``CARRIED``).
+    :ivar faults: the injected faults, in order.
+    """
+
+    holds_expected_events = True
+    name = "memory"
+    claims = ""
+
+    def __init__(self, job: Job, options: RunOptions) -> None:
+        super().__init__(job, options)
+        self.messages, self.carried = MESSAGES.empty_table(), CARRIED.empty_table()
+        self.faults: list[FaultRow] = []
+
+    def check(self) -> None:
+        """Accept every run."""
+
+    def write(self, simulation: Simulation, report: RunReport, /) -> RunReport:
+        stream = simulation.encoded
+        self.messages = pa.Table.from_batches(
+            stream.messages.select(*MESSAGES.names).batches(), MESSAGES
+        ).combine_chunks()
+        self.carried = pa.Table.from_batches(stream.stored[EVENT].merged().batches(), CARRIED)
+        if self.job.faults is not None:
+            self.faults = [row for batch in stream.faults.batches() for row in batch.to_pylist()]
+        return report
+
+    def read(self, simulation: Simulation) -> Messages:
+        return Messages(simulation.engine.of_batches(self.messages.to_batches(), MESSAGES))
+
+    @property
+    def schemas(self) -> Mapping[int, str]:
+        return self.job.known_schemas if self.job.schemas else {}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,10 +27,10 @@ from ticdc_producer.targets.record_batches import TableDescriptions, described_r
 from ticdc_producer.verifier.check import check_messages
 from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.finding import Finding
-from ticdc_producer.verifier.findings import enabled_invariants
+from ticdc_producer.verifier.invariants.registry import enabled_invariants
 from ticdc_producer.verifier.match import ExpectedState, ExpectedStream
+from ticdc_producer.verifier.messages import Messages
 from ticdc_producer.verifier.options import Strictness, VerifyOptions
-from ticdc_producer.verifier.passes.slices import Messages
 from ticdc_producer.verifier.stream_stats import StreamStats
 from ticdc_producer.verifier.table_state import StateComparison
 from ticdc_producer.verifier.verdict import Verdict

@@ -12,11 +12,11 @@ from ticdc_producer.config import Changefeed, ConfigSource, SinkKind
 from ticdc_producer.config.kafka_properties import parse_kafka_properties
 from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.engine import EngineOption
-from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine, translate_worker_errors
+from ticdc_producer.engine.choose import EngineStart, Estimate, translate_worker_errors
 from ticdc_producer.faults.trap import EXPECTED_EVENTS
 from ticdc_producer.local_path import local_path
 from ticdc_producer.oracle.folder import FolderOracle
-from ticdc_producer.oracle.folder_content import FolderContent, folder_content, uncounted_faults
+from ticdc_producer.oracle.folder_content import folder_content, uncounted_faults
 from ticdc_producer.oracle.scenario import oracle_of_scenario
 from ticdc_producer.runs.options.commands import FaultsOption
 from ticdc_producer.runs.options.rules import STORAGE, check_options
@@ -35,8 +35,8 @@ from ticdc_producer.simulate.simulate import estimate_of
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.targets.kafka.read import OffsetRange, file_messages, file_ranges
 from ticdc_producer.verifier.finding import Finding
+from ticdc_producer.verifier.messages import Messages
 from ticdc_producer.verifier.options import Strictness
-from ticdc_producer.verifier.passes.slices import Messages
 from ticdc_producer.verifier.verdict import Verdict
 
 
@@ -161,7 +161,7 @@ class _Options:
                 rows=max(estimate.rows, of_job.rows),
                 requires_spark=of_job.requires_spark,
             )
-        return EngineStart(choose_engine(self.engine, estimate), estimate.rows, self.on_status)
+        return EngineStart.of(self.engine, estimate, self.on_status)
 
 
 def for_topics(changefeed: Changefeed, ranges: Sequence[OffsetRange]) -> Changefeed:
@@ -193,8 +193,8 @@ def _verify_topics(changefeed: Changefeed, job: Job | None, file: Path | None, o
     changefeed = for_topics(changefeed, ranges)
     ranges = [part for part in ranges if part.partition < changefeed.partitions_of(part.topic)]
     job = None if job is None else replace(job, changefeed=changefeed)
-    number = sum(part.end - part.start for part in ranges)
-    start = options.started(Estimate(events=number, rows=max_rows(changefeed, number)), job)
+    number = sum(part.size for part in ranges)
+    start = options.started(messages_estimate(changefeed, number), job)
     engine = start()
     options.on_status(f"verifying {number:,} messages of {', '.join(topics) if file is None else file}")
     with oracle_of_scenario(job, engine) as oracle:
@@ -213,9 +213,13 @@ def _verify_topics(changefeed: Changefeed, job: Job | None, file: Path | None, o
     return replace(verified.verdict, engine=start.choice)
 
 
-def max_rows(changefeed: Changefeed, messages: int) -> int:
-    """Return the most rows that some messages can have; the size of tasks depends on it."""
-    return messages * changefeed.most_batch_rows if changefeed.batches_rows else messages
+def messages_estimate(changefeed: Changefeed, messages: int, nbytes: int = 0) -> Estimate:
+    """Return the amount of work of some messages, with the most rows that they can have.
+
+    :param messages: their number.
+    """
+    rows = messages * changefeed.most_batch_rows if changefeed.batches_rows else messages
+    return Estimate(events=messages, nbytes=nbytes, rows=rows)
 
 
 def _verify_folder(
@@ -243,7 +247,7 @@ def _verify_folder(
             target_ts=manifest.get("target-ts") if times[1] is None else times[1],
             state_at=state_at,
         )
-    estimate = _folder_estimate(folder, changefeed, own)
+    estimate = folder_estimate(folder, changefeed, 0 if own is None else own.size)
     start = options.started(estimate, job)
     engine = start()
     options.on_status(f"verifying the messages of {folder}")
@@ -279,10 +283,11 @@ def _with_uncounted(verdict: Verdict, manifest: Mapping[str, object]) -> Verdict
     return replace(verdict, findings=(*verdict.findings, finding))
 
 
-def _folder_estimate(folder: Path, changefeed: Changefeed, own: FolderContent | None) -> Estimate:
+def folder_estimate(folder: Path, changefeed: Changefeed, nbytes: int = 0) -> Estimate:
+    """Return the amount of work of the messages of a golden folder.
+
+    :param nbytes: bytes of other files that are read with them.
+    """
     messages = folder_size(folder)
-    return Estimate(
-        events=messages.count,
-        nbytes=max(messages.nbytes, 0 if own is None else own.size) // 2,  # Base64, names of columns
-        rows=max_rows(changefeed, messages.count),
-    )
+    largest = max(messages.nbytes, nbytes)
+    return messages_estimate(changefeed, messages.count, largest // 2)  # Base64, names of columns

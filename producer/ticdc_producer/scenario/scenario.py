@@ -11,6 +11,7 @@ from typing import Any, Literal, Self, TypedDict, Unpack
 import yaml
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.hints import shortened
 from ticdc_producer.local_path import local_path
 from ticdc_producer.model.html_table import html_table
 from ticdc_producer.scenario.frames.frame import GivenFrame, frame_of
@@ -302,5 +303,4 @@ def _kebab(keys: Mapping[str, object]) -> dict[str, object]:
 
 
 def _cell(value: object) -> str:
-    text = " ".join(str(value).split())
-    return text if len(text) <= _LONGEST_CELL else text[:_LONGEST_CELL] + "…"
+    return shortened(" ".join(str(value).split()), _LONGEST_CELL)

@@ -20,7 +20,8 @@ from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.shapes import EXPECTED_EVENTS, EXPECTED_WIRE, WIRE, CarriedBatch, ExpectedBatch
 from ticdc_producer.model.table import max_row_bytes
 from ticdc_producer.pipeline.expected_events import ExpectedEvents
-from ticdc_producer.simulate.counts import Counts, FaultSummary, PartitionFaults, stop_error, summarize_faults
+from ticdc_producer.simulate.counts import Counts, stop_error
+from ticdc_producer.simulate.fault_counts import FaultSummary, PartitionFaults, summarize_faults
 from ticdc_producer.simulate.job import Digests, Job
 from ticdc_producer.targets.encode import MAX_LISTED_REJECTED, EncodePlan, Rejection
 from ticdc_producer.targets.encode_partition import (

@@ -24,8 +24,8 @@ from ticdc_producer.pipeline.control_events import ResolvedPlan
 from ticdc_producer.pipeline.event_stream import StreamPlan, key_updates
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.avro.schemas import assign_ids, assign_uuids
-from ticdc_producer.protocols.base import Encoder
-from ticdc_producer.protocols.spec import Options, Schema, SchemaIDs
+from ticdc_producer.protocols.base import Encoder, Schema, SchemaIDs
+from ticdc_producer.protocols.spec import Options
 from ticdc_producer.protocols.wire_digests import WireDigests
 from ticdc_producer.scenario.commit_times import clock_of, commits_until
 from ticdc_producer.scenario.history import History, State

@@ -26,17 +26,18 @@ from ticdc_producer.faults.fault_plan import RecordedFaults
 from ticdc_producer.faults.traps.messages import Poison
 from ticdc_producer.faults.traps.redelivery import DuplicateDDL, DuplicateEvent, ResolvedFallback
 from ticdc_producer.model.catalog import Catalog
-from ticdc_producer.model.column_functions import first_of_groups, whole_groups, xx_hash
+from ticdc_producer.model.column_functions import first_of_groups, flat_positions, whole_groups
 from ticdc_producer.model.event import DAMAGE, ROW_ELSEWHERE, Kind, Op
 from ticdc_producer.model.shapes import EVENT_STREAM, RECORDED_FAULTS, EventBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import CommitClock
+from ticdc_producer.model.xx_hash import xx_hash
 from ticdc_producer.pipeline.delivery import TopicPartitions, event_batch
 from ticdc_producer.pipeline.mutations import eight_bytes
 from ticdc_producer.pipeline.row_images import Flags, Numbers, column_values
 from ticdc_producer.scenario.frames.frame import ParquetFrame
 from ticdc_producer.scenario.frames.image_values import map_columns
-from ticdc_producer.simulate.counts import MAX_UNMET, UnmetFaults
+from ticdc_producer.simulate.fault_counts import MAX_UNMET, UnmetFaults
 
 _EVENT_KEY = "event_key"
 _BY_EVENT_KEY = pa.field(_EVENT_KEY, pa.int64())
@@ -296,8 +297,7 @@ def _matches(events: pa.RecordBatch, faults: pa.RecordBatch) -> tuple[Numbers, N
     start, stop = (np.searchsorted(ids[order], wanted, side) for side in ("left", "right"))
     counts = stop - start
     fault_of = np.repeat(np.arange(len(wanted)), counts)
-    first = np.repeat(start - (np.cumsum(counts) - counts), counts)
-    event_of = order[first + np.arange(len(fault_of))]
+    event_of = order[flat_positions(start, counts)]
     in_partition = integers(events, "partition")[event_of] == faults.column("partition").to_numpy()[fault_of]
     topics = (
         side.column("topic").take(pa.array(of)) for side, of in ((events, event_of), (faults, fault_of))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,8 +18,8 @@ from ticdc_producer.model.shapes import EXPECTED_EVENTS
 from ticdc_producer.scenario.data_steps import DataPlan, LogPlan, PlannedChanges
 from ticdc_producer.scenario.file_steps import DumpPlan
 from ticdc_producer.simulate.change_log import UpstreamLog, UpstreamSource, change_batch
-from ticdc_producer.simulate.counts import FaultSummary, UnmetFaults
 from ticdc_producer.simulate.encode import EncodedStream, encoded, sent_events
+from ticdc_producer.simulate.fault_counts import FaultSummary, UnmetFaults
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.stream import ordered_events
 from ticdc_producer.targets.encode_partition import FaultRow, split_by_partition
@@ -70,13 +70,9 @@ class Simulation:
     unmet: UnmetFaults = field(default_factory=UnmetFaults, init=False)
 
     @classmethod
-    def of(cls, job: Job, engine: Engine, sources: Sequence[UpstreamSource] | None = None) -> Simulation:
-        """Return the simulation of a job.
-
-        :param sources: its sources besides SQL; None: those of the scenario's steps.
-        """
-        few = change_batch(job.history.changes)
-        return cls(job, engine, UpstreamLog(few, sources_of(job) if sources is None else sources))
+    def of(cls, job: Job, engine: Engine) -> Simulation:
+        """Return the simulation of a job."""
+        return cls(job, engine, UpstreamLog(change_batch(job.history.changes), sources_of(job)))
 
     def ordered_events(self, stack: ExitStack, *, illegal: bool = True) -> Dataset:
         """Return the event stream, divided by partition and in delivery order.
@@ -121,27 +117,20 @@ def simulate(
     job: Job,
     engine: Engine,
     *,
-    sources: Sequence[UpstreamSource] | None = None,
     messages: bool = True,
     expected_events: bool = True,
-    faults: bool = True,
 ) -> Iterator[Simulation]:
     """Encode the whole stream of a job without the events that TiCDC's encoder rejects.
 
     The results live as long as the block.
 
-    :param sources: its sources besides SQL; None: those of the scenario's steps.
     :param messages: whether to store the messages.
     :param expected_events: whether to store the events that follow from the messages.
-    :param faults: whether to inject illegal faults of events and faults of messages. Without them the
-        result is the stream that TiCDC would have sent.
     """
     with ExitStack() as stack:
-        simulation = Simulation.of(job, engine, sources)
-        simulation.events = simulation.ordered_events(stack, illegal=faults)
-        stream = encoded(
-            job, simulation.events, messages=messages, expected_events=expected_events, faults=faults
-        )
+        simulation = Simulation.of(job, engine)
+        simulation.events = simulation.ordered_events(stack)
+        stream = encoded(job, simulation.events, messages=messages, expected_events=expected_events)
         simulation.encoded = stack.enter_context(stream)
         yield simulation
 
@@ -216,15 +205,11 @@ class SimulatedTopic:
         return frozenset(fault["trap"] for fault in self.faults)
 
 
-def simulated_topic(job: Job, *, faults: bool = True) -> SimulatedTopic:
-    """Simulate a changefeed in this process, without the events that TiCDC's encoder rejects.
-
-    :param faults: whether to inject illegal faults of events and faults of messages. Without them the
-        result is the topic that TiCDC would have written.
-    """
-    with simulate(job, LocalEngine(), faults=faults) as simulation:
+def simulated_topic(job: Job) -> SimulatedTopic:
+    """Simulate a changefeed in this process, without the events that TiCDC's encoder rejects."""
+    with simulate(job, LocalEngine()) as simulation:
         stream = simulation.encoded
-        rows = stream.faults.batches() if faults and job.faults is not None else iter(())
+        rows = stream.faults.batches() if job.faults is not None else iter(())
         return SimulatedTopic(
             messages=pa.Table.from_batches(stream.messages.batches(), STORED_MESSAGES),
             expected_events=pa.Table.from_batches(stream.expected_events.batches(), EXPECTED_EVENTS),

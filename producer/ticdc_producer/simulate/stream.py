@@ -27,7 +27,7 @@ from ticdc_producer.pipeline.control_events import (
 from ticdc_producer.pipeline.delivery import TopicPartitions, delivery_order, rows_elsewhere
 from ticdc_producer.pipeline.event_stream import StreamPlan, single_control_events
 from ticdc_producer.simulate.change_log import UpstreamLog
-from ticdc_producer.simulate.counts import UnmetFaults
+from ticdc_producer.simulate.fault_counts import UnmetFaults
 
 _RESERVED = "fault_number"
 _WITH_NUMBER = EVENT_STREAM.append(pa.field(_RESERVED, pa.int64()))

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
@@ -27,6 +28,11 @@ def arrow_schema(columns: StructType) -> pa.Schema:
     if "timezone" in signature(to_arrow_schema).parameters:
         return to_arrow_schema(columns, timezone="UTC")
     return to_arrow_schema(columns)
+
+
+def quoted_column(name: str) -> Column:
+    """Return the column of an exact name."""
+    return sf.col(f"`{name.replace('`', '``')}`")
 
 
 _ROWS, _BYTES = "spark.sql.execution.arrow.maxRecordsPerBatch", "spark.sql.execution.arrow.maxBytesPerBatch"

@@ -11,6 +11,7 @@ from typing import Literal, Self, TypeAlias, cast
 import numpy as np
 import pyarrow as pa
 
+from ticdc_producer.model.column_functions import flat_positions
 from ticdc_producer.model.event import EventColumn, Kind, Value
 from ticdc_producer.model.shapes import DECODED, DecodedBatch, StoredMessageBatch
 from ticdc_producer.protocols.arrow_text import Numbers, lengths
@@ -196,9 +197,8 @@ def _joined_images(events: DecodedEvents, side: Literal["before", "after"]) -> p
         for numbers, image in zip(of_rows, images, strict=True)
         for index, (name, values) in enumerate((image or {}).items())
     ]
-    within = np.arange(int(widths.sum())) - np.repeat(np.cumsum(widths) - widths, widths)
-    positions = np.repeat(bounds[of_others], widths) + within
-    cells.append((positions, len(names) + np.arange(len(within)), others.items))
+    positions = flat_positions(bounds[of_others], widths)
+    cells.append((positions, len(names) + np.arange(len(positions)), others.items))
     order = _inverse(np.concatenate([positions for positions, _, _ in cells]))
     codes = np.concatenate([codes for _, codes, _ in cells])
     texts = pa.concat_arrays([pa.array([*names], pa.string()), others.keys])

@@ -26,10 +26,10 @@ from ticdc_producer.targets.encode import (
     MAX_LISTED_REJECTED,
     EncodePlan,
     PartitionEncoder,
+    PartitionEventOffsets,
     Rejection,
     rejection,
 )
-from ticdc_producer.targets.event_offsets import PartitionEventOffsets
 from ticdc_producer.targets.message_rows import (
     STORED_MESSAGES,
     Chunks,

@@ -16,6 +16,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, TypeAlias
 
 from ticdc_producer.errors import ArgumentError
+from ticdc_producer.hints import shortened
 from ticdc_producer.model.event import Value
 
 Cell: TypeAlias = str | bytes | None
@@ -235,5 +236,4 @@ def _row_text(row: Row, spell: Spelling) -> str:
 
 
 def _value(value: object, spell: Spelling) -> str:
-    text = "NULL" if value is None else spell(value)
-    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
+    return shortened("NULL" if value is None else spell(value), _LONGEST_VALUE)

@@ -30,16 +30,10 @@ from ticdc_producer.verifier.comparison import (
     Differences,
     match,
 )
-from ticdc_producer.verifier.events import EventKind, Events
+from ticdc_producer.verifier.events import EventID, EventKind, Events
 from ticdc_producer.verifier.finding import Finding
-from ticdc_producer.verifier.findings import (
-    add_stream_violations,
-    enabled_invariants,
-    events_at,
-    example_events,
-    findings,
-    kinds,
-)
+from ticdc_producer.verifier.findings import add_stream_violations, example_events, findings, kinds
+from ticdc_producer.verifier.invariants.registry import enabled_invariants
 from ticdc_producer.verifier.match import (
     ExpectedState,
     ExpectedStream,
@@ -47,6 +41,7 @@ from ticdc_producer.verifier.match import (
     compare_states,
 )
 from ticdc_producer.verifier.message_comparison import MessageComparison, comparison_of, message_comparison
+from ticdc_producer.verifier.messages import Messages, events_at
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes import batch_groups as batching
 from ticdc_producer.verifier.passes.key_groups import KeyGroups
@@ -54,15 +49,9 @@ from ticdc_producer.verifier.passes.key_pass import KeyFindings, batch_groups
 from ticdc_producer.verifier.passes.old_image import SUSPECTED, suspected, suspected_violations
 from ticdc_producer.verifier.passes.partition_marks import marks_across_slices
 from ticdc_producer.verifier.passes.row_history import KeyChecks
-from ticdc_producer.verifier.passes.slices import (
-    EVENT,
-    Messages,
-    Slices,
-    SliceStates,
-    observed_slices,
-    states_before,
-)
+from ticdc_producer.verifier.passes.slices import EVENT, Slices, SliceStates, observed_slices, states_before
 from ticdc_producer.verifier.passes.slices import KINDS as OBSERVED
+from ticdc_producer.verifier.passes.undecided_tables import undecided_tables
 from ticdc_producer.verifier.snapshot import Snapshot
 from ticdc_producer.verifier.stream_stats import StreamStats
 from ticdc_producer.verifier.table_state import (
@@ -72,8 +61,7 @@ from ticdc_producer.verifier.table_state import (
     final_rows,
     followed_state,
 )
-from ticdc_producer.verifier.undecided_tables import undecided_tables
-from ticdc_producer.verifier.violations import EventID, ViolationCounts
+from ticdc_producer.verifier.violations import ViolationCounts
 from ticdc_producer.verifier.wire import WireDecoder
 
 SUSPECTED_ROW, FLAGS, MATCH, STATE_ROW = "suspected", "mark", "matched", "state"
@@ -372,11 +360,8 @@ class _Run:
         """
         positions = set(events)
         early = {position for position in positions if position[2] < 0}
-        rows = {} if self.snapshot is None or not early else events_at(self.snapshot.events, early)
-        if positions == early:
-            return rows
-        messages = self.messages.of_events(positions - early)
-        return rows | events_at(messages.map(self.decode, self.decoded.schema), positions - early)
+        rows = {} if self.snapshot is None else events_at(self.snapshot.events, early)
+        return rows | self.messages.decoded_at(positions - early, self.decode, self.decoded.schema)
 
 
 _NO_STATE_ROWS = empty(StateRows.arrow_schema())

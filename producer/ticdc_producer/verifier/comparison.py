@@ -17,11 +17,12 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.engine.shuffle_codec import byte_strings
-from ticdc_producer.model.column_functions import first_of_groups, highest_before, starts_of
+from ticdc_producer.model.column_functions import first_of_groups, highest_before, sorted_groups
 from ticdc_producer.model.event_line import DecodedRow, event_location, event_text
 from ticdc_producer.verifier.events import (
     INDEX_BITS,
     NOTHING,
+    EventID,
     EventKind,
     Events,
     FlagColumn,
@@ -31,7 +32,6 @@ from ticdc_producer.verifier.events import (
     offset_and_index,
 )
 from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined
-from ticdc_producer.verifier.violations import EventID
 
 MAX_EXAMPLES = 5
 """Maximum number of examples of each kind of difference."""
@@ -198,8 +198,7 @@ def match(events: ComparedEvents) -> tuple[Differences, pa.RecordBatch]:
     compared = events.take((events.kind != EventKind.ERROR) & (events.kind != EventKind.OLD_KEY))
     codes, topics = compared.topics
     keys = (codes, compared.partition, compared.key, compared.key_check, compared.identity, compared.shape)
-    order = np.lexsort((compared.position, compared.expected, *reversed(keys)))
-    starts = starts_of(*(key[order] for key in keys))
+    order, starts = sorted_groups(keys, compared.expected, compared.position)
     at = np.flatnonzero(starts)
     if not len(at):
         return Differences(), pa.RecordBatch.from_pylist([], schema=MATCHED)
@@ -273,15 +272,14 @@ def _windows(
     (1, [4, 5, 5, 6])
     """
     window = expected >> _WINDOW_BITS
-    order = np.lexsort((window, partition, topic))
+    order, starts = sorted_groups((topic, partition, window))
     topic, partition, window = topic[order], partition[order], window[order]
     positions = np.stack([expected[order], delivered[order]], axis=1)
-    starts = np.flatnonzero(starts_of(topic, partition, window))
     columns = (
         pa.array([topics[code] for code in topic[starts].tolist()], pa.string()),
         pa.array(partition[starts]),
         pa.array(window[starts]),
-        byte_strings(positions, starts),
+        byte_strings(positions, np.flatnonzero(starts)),
     )
     return pa.record_batch([*columns], schema=MATCHED)
 

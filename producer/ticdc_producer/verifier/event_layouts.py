@@ -13,21 +13,27 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.column import ColumnFlag
+from ticdc_producer.model.column_functions import coded
+from ticdc_producer.model.event import Op
 from ticdc_producer.model.fidelity import Fidelity
-from ticdc_producer.model.shapes import DecodedBatch
-from ticdc_producer.verifier.events import positions
+from ticdc_producer.verifier.events import EventKind, positions
 from ticdc_producer.verifier.fingerprint import (
-    MULTIPLIER,
     Flags,
     Hashes,
+    Lists,
     Numbers,
     combined,
     mixed,
     not_zero,
-    sums,
+    null_pair,
+    pair_hashes,
     text_hashes,
     value_hashes,
 )
+
+_KINDS = {kind.name.lower(): int(kind) for kind in EventKind}
+_OPS = {op.label: int(op) for op in Op}
 
 
 @dataclass(frozen=True)
@@ -37,34 +43,6 @@ class DescribedColumn:
     name: str
     type: str
     flag: int
-
-
-class Lists:
-    """The lists of a column; NULL is an empty list."""
-
-    def __init__(self, lists: pa.Array) -> None:
-        offsets = lists.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
-        self.present: Flags = lists.is_valid().to_numpy(zero_copy_only=False)
-        self.starts: Numbers = offsets[:-1]
-        self.ends: Numbers = np.where(self.present, offsets[1:], self.starts)
-
-    def sums(self, parts: Hashes) -> Hashes:
-        """Return the sum of the parts of each list, whatever their order."""
-        return sums(parts, self.starts, self.ends)
-
-    def ordered(self, parts: Hashes) -> Hashes:
-        """Return the sum of the parts of each list, each combined with its index: the order counts.
-
-        >>> lists = Lists(pa.array([["a", "b"], ["b", "a"]]))
-        >>> first, second = lists.ordered(np.array([1, 2, 2, 1], np.uint64)).tolist()
-        >>> first == second
-        False
-        """
-        lengths = self.ends - self.starts
-        numbers = np.zeros(len(parts), np.int64)
-        flat = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        numbers[np.repeat(self.starts, lengths) + flat] = flat
-        return sums(combined(parts, numbers), self.starts, self.ends)
 
 
 class Images:
@@ -92,7 +70,7 @@ class Images:
     @cached_property
     def pairs(self) -> Hashes:
         """A hash of each name with its value."""
-        return _pairs(self.name_hashes, self.value_hashes)
+        return pair_hashes(self.name_hashes, self.value_hashes)
 
     @cached_property
     def sums(self) -> Hashes:
@@ -163,6 +141,11 @@ class EventLayout:
     new_images: Images
 
     @property
+    def handle_names(self) -> list[str]:
+        """Names of the columns that are marked as those of the handle key."""
+        return [column.name for column in self.columns if column.flag & ColumnFlag.HANDLE_KEY]
+
+    @property
     def key_image(self) -> dict[str, int]:
         """Names of the image with the row's key: the old image of a delete, otherwise the new image."""
         return self.before if self.deletes else self.after
@@ -190,9 +173,13 @@ class EventLayout:
 
     def key_pair(self, name: str) -> Hashes:
         """Return the hashes of a name with its value in the image with the row's key; NULL if absent."""
-        if name not in self.key_image:
+        return self.pair(name, old=self.deletes)
+
+    def pair(self, name: str, *, old: bool) -> Hashes:
+        """Return the hashes of a name with its old or new value; NULL if the image lacks it."""
+        if name not in (self.before if old else self.after):
             return np.broadcast_to(null_pair(name), len(self.rows))
-        return self.old_pair(name) if self.deletes else self.new_pair(name)
+        return self.old_pair(name) if old else self.new_pair(name)
 
     def completed_old_images(self, fidelity: Fidelity) -> Numbers:
         """Return the fingerprints of old images, with the unchanged columns if only updated ones are sent."""
@@ -228,6 +215,16 @@ class LayoutBatch:
         return Descriptions(self.decoded.column("columns"))
 
     @cached_property
+    def kind(self) -> Numbers:
+        """The numbers of ``EventKind``."""
+        return coded(self.decoded.column("kind"), _KINDS)
+
+    @cached_property
+    def op(self) -> Numbers:
+        """The numbers of ``Op``; 0 without one."""
+        return coded(self.decoded.column("op"), _OPS)
+
+    @cached_property
     def commit_ts(self) -> Numbers:
         return self.integers("commit_ts")
 
@@ -242,8 +239,32 @@ class LayoutBatch:
         return flags
 
     def layouts(self) -> Iterator[EventLayout]:
-        """Yield the layouts of the rows."""
-        return group_by_layout(self.decoded, self.old, self.new, self.described)
+        """Yield the layouts of the rows.
+
+        Inserts of one table with the columns ``(id, a)``, ``(id)``, ``(id, a)`` give two layouts, with the
+        rows ``[0, 2]`` and ``[1]``.
+        """
+        batch, columns = self.decoded, self.described
+        rows = np.flatnonzero(self.kind == EventKind.ROW)
+        if not len(rows):
+            return
+        deletes = self.op == Op.DELETE
+        tables = combined(text_hashes(batch.column("schema")), text_hashes(batch.column("table")))
+        hashes = combined(columns.sequence, self.old.sequence, self.new.sequence, deletes, tables)[rows]
+        _, first, codes = np.unique(hashes, return_index=True, return_inverse=True)
+        for code, number in enumerate(first.tolist()):
+            row = int(rows[number])
+            yield EventLayout(
+                rows=rows[codes == code],
+                schema=batch.column("schema")[row].as_py() or "",
+                table=batch.column("table")[row].as_py() or "",
+                deletes=bool(deletes[row]),
+                columns=columns.of(row),
+                before=_numbered(self.old.names_of(row)),
+                after=_numbered(self.new.names_of(row)),
+                old_images=self.old,
+                new_images=self.new,
+            )
 
     def integers(self, name: str) -> Numbers:
         """Return a column of integers, NULL as 0; zeros if the batch has no such column."""
@@ -252,54 +273,6 @@ class LayoutBatch:
         column = pc.fill_null(self.decoded.column(name), 0)
         numbers: Numbers = column.to_numpy(zero_copy_only=False).astype(np.int64)
         return numbers
-
-
-def null_pair(name: str) -> Hashes:
-    """Return the hash of a name whose value is NULL."""
-    return _pairs(text_hashes(pa.array([name])), value_hashes(pa.array([None], pa.binary())))
-
-
-def _pairs(names: Hashes, values: Hashes) -> Hashes:
-    """Return a hash of each name with its value; the hashes of the names are spread already."""
-    with np.errstate(over="ignore"):
-        return mixed(names * MULTIPLIER + values)
-
-
-def group_by_layout(
-    batch: DecodedBatch, old: Images, new: Images, columns: Descriptions
-) -> Iterator[EventLayout]:
-    """Yield the row events of a batch by layout.
-
-    Inserts of one table with the columns ``(id, a)``, ``(id)``, ``(id, a)`` give two layouts, with the rows
-    ``[0, 2]`` and ``[1]``.
-
-    :param batch: decoded events (shape ``DECODED``).
-    """
-    rows = np.flatnonzero(_equals(batch.column("kind"), "row"))
-    if not len(rows):
-        return
-    deletes = _equals(batch.column("op"), "delete")
-    tables = combined(text_hashes(batch.column("schema")), text_hashes(batch.column("table")))
-    hashes = combined(columns.sequence, old.sequence, new.sequence, deletes, tables)[rows]
-    _, first, codes = np.unique(hashes, return_index=True, return_inverse=True)
-    for code, number in enumerate(first.tolist()):
-        row = int(rows[number])
-        yield EventLayout(
-            rows=rows[codes == code],
-            schema=batch.column("schema")[row].as_py() or "",
-            table=batch.column("table")[row].as_py() or "",
-            deletes=bool(deletes[row]),
-            columns=columns.of(row),
-            before=_numbered(old.names_of(row)),
-            after=_numbered(new.names_of(row)),
-            old_images=old,
-            new_images=new,
-        )
-
-
-def _equals(texts: pa.Array, text: str) -> Flags:
-    equal: Flags = pc.fill_null(pc.equal(texts, text), False).to_numpy(zero_copy_only=False)
-    return equal
 
 
 def _numbered(names: Sequence[str]) -> dict[str, int]:

@@ -10,6 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.column_functions import flat_positions
+
 Numbers: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 Hashes: TypeAlias = npt.NDArray[np.uint64]
@@ -134,22 +136,56 @@ def text_hashes(texts: pa.Array) -> Hashes:
     return hashes
 
 
-def sums(parts: Hashes, starts: Numbers, ends: Numbers) -> Hashes:
-    """Return the sum of the parts of each row, whatever their order.
-
-    >>> sums(np.array([1, 2, 4, 8], np.uint64), np.array([0, 2]), np.array([2, 3])).tolist()
-    [3, 4]
-
-    :param starts, ends: the parts of a row are those from its start up to its end.
-    """
-    with np.errstate(over="ignore"):
-        totals = np.concatenate([np.zeros(1, np.uint64), np.cumsum(parts, dtype=np.uint64)])
-        row_sums: Hashes = totals[ends] - totals[starts]
-        return row_sums
-
-
 def not_zero(hashes: Hashes) -> Numbers:
     """Return the hashes as signed numbers, with 1 instead of 0, which means that there is nothing."""
     numbers: Numbers = hashes.view(np.int64).copy()
     numbers[numbers == 0] = 1
     return numbers
+
+
+class Lists:
+    """The lists of a column; NULL is an empty list."""
+
+    def __init__(self, lists: pa.Array) -> None:
+        offsets = lists.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
+        self.present: Flags = lists.is_valid().to_numpy(zero_copy_only=False)
+        self.starts: Numbers = offsets[:-1]
+        self.ends: Numbers = np.where(self.present, offsets[1:], self.starts)
+
+    def sums(self, parts: Hashes) -> Hashes:
+        """Return the sum of the parts of each list, whatever their order.
+
+        >>> Lists(pa.array([["a", "b"], ["c"]])).sums(np.array([1, 2, 4], np.uint64)).tolist()
+        [3, 4]
+        """
+        with np.errstate(over="ignore"):
+            totals = np.concatenate([np.zeros(1, np.uint64), np.cumsum(parts, dtype=np.uint64)])
+            list_sums: Hashes = totals[self.ends] - totals[self.starts]
+            return list_sums
+
+    def ordered(self, parts: Hashes) -> Hashes:
+        """Return the sum of the parts of each list, each combined with its index: the order counts.
+
+        >>> lists = Lists(pa.array([["a", "b"], ["b", "a"]]))
+        >>> first, second = lists.ordered(np.array([1, 2, 2, 1], np.uint64)).tolist()
+        >>> first == second
+        False
+        """
+        lengths = self.ends - self.starts
+        numbers = np.zeros(len(parts), np.int64)
+        numbers[flat_positions(self.starts, lengths)] = flat_positions(np.zeros_like(lengths), lengths)
+        return self.sums(combined(parts, numbers))
+
+
+def null_pair(name: str) -> Hashes:
+    """Return the hash of a name whose value is NULL."""
+    return pair_hashes(text_hashes(pa.array([name])), value_hashes(pa.array([None], pa.binary())))
+
+
+def pair_hashes(names: Hashes, values: Hashes) -> Hashes:
+    """Return a hash of each name with its value.
+
+    :param names, values: their hashes; those of names are spread already.
+    """
+    with np.errstate(over="ignore"):
+        return mixed(names * MULTIPLIER + values)

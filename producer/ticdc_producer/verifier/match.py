@@ -6,6 +6,9 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+import pyarrow as pa
+
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, Part, Sides, Tagged, union
 from ticdc_producer.model.column_functions import whole_groups
 from ticdc_producer.model.event_line import DecodedRow, StateRow
@@ -17,11 +20,12 @@ from ticdc_producer.verifier.comparison import (
     Differences,
     match,
 )
-from ticdc_producer.verifier.events import without_tombstones
-from ticdc_producer.verifier.findings import events_at, rows_with
+from ticdc_producer.verifier.events import EventID, without_tombstones
+from ticdc_producer.verifier.messages import MOST_EVENTS, events_at
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.observe import Observer
 from ticdc_producer.verifier.table_state import (
+    MAX_EXAMPLES,
     RowDifferences,
     StateComparison,
     StateRows,
@@ -30,7 +34,6 @@ from ticdc_producer.verifier.table_state import (
     expected_state,
     state_comparison,
 )
-from ticdc_producer.verifier.violations import EventID
 from ticdc_producer.verifier.wire import ExpectedMessages
 
 
@@ -167,7 +170,7 @@ def _lacking(state: ExpectedState, differences: RowDifferences) -> list[StateRow
     """Return the missing rows that are examples; the rows of their tables are made again."""
     missing = differences.first_missing
     tables = {(schema, table) for schema, table, *_ in missing}
-    return rows_with(state.rows(tables), {content for *_, content in missing}) if tables else []
+    return _rows_with(state.rows(tables), {content for *_, content in missing}) if tables else []
 
 
 def _numbered(state: ExpectedState, number: int) -> Dataset:
@@ -190,3 +193,21 @@ def _differences(sides: Iterator[Sides]) -> dict[int, RowDifferences]:
 def _add(by_state: dict[int, RowDifferences], others: dict[int, RowDifferences]) -> None:
     for number, differences in others.items():
         by_state.setdefault(number, RowDifferences()).merge(differences)
+
+
+def _rows_with(state: Dataset, contents: Collection[int]) -> list[StateRow]:
+    """Return rows of a state (shape ``STATE``) with some contents, at most as many as are listed.
+
+    :param state: all its rows.
+    """
+    if not contents:
+        return []
+    hashes = np.array(sorted(contents))
+
+    def matching(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            rows = expected_state(batch, 0)
+            yield batch.take(pa.array(rows.position[np.isin(rows.content, hashes)])).slice(0, MAX_EXAMPLES)
+
+    matches = state.map(matching, state.schema).small(MOST_EVENTS).slice(0, MAX_EXAMPLES)
+    return [*matches.to_pylist()]

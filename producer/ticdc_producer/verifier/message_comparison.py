@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ticdc_producer.engine.dataset import Dataset, Engine
+from ticdc_producer.hints import shortened
 from ticdc_producer.model.event_line import DecodedRow
 from ticdc_producer.model.shapes import DECODED_WIRE
 from ticdc_producer.verifier.comparison import (
@@ -16,11 +17,10 @@ from ticdc_producer.verifier.comparison import (
     Comparison,
     Differences,
 )
-from ticdc_producer.verifier.findings import events_at, rows_at
+from ticdc_producer.verifier.events import EventID, Offset
 from ticdc_producer.verifier.match import ExpectedStream, event_differences
+from ticdc_producer.verifier.messages import Messages, events_at, rows_at
 from ticdc_producer.verifier.options import VerifyOptions
-from ticdc_producer.verifier.passes.slices import Messages, Offset
-from ticdc_producer.verifier.violations import EventID
 from ticdc_producer.verifier.wire import (
     EventlessMessages,
     ExpectedMessages,
@@ -199,5 +199,4 @@ def _location(event: EventID) -> str:
 
 
 def _text(form: bytes) -> str:
-    text = form.decode()
-    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
+    return shortened(form.decode(), _MAX_TEXT)

@@ -168,7 +168,7 @@ class RowDigests:
 
     @cached_property
     def _handle(self) -> list[str]:
-        return [column.name for column in self.layout.columns if column.flag & ColumnFlag.HANDLE_KEY]
+        return self.layout.handle_names
 
     @cached_property
     def keyed(self) -> Flags:

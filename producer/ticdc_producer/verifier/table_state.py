@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.model.column_functions import starts_of
+from ticdc_producer.model.column_functions import sorted_groups
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.event_line import DecodedRow, RowImage, StateRow
 from ticdc_producer.model.shapes import StateBatch
@@ -25,6 +25,7 @@ from ticdc_producer.verifier.events import (
     NOTHING,
     Effect,
     EventColumns,
+    EventID,
     EventKind,
     Events,
     FlagColumn,
@@ -36,7 +37,6 @@ from ticdc_producer.verifier.finding import image_of, readable_pairs
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.table_epochs import TableDDL
-from ticdc_producer.verifier.violations import EventID
 
 MAX_EXAMPLES = 5
 
@@ -79,14 +79,13 @@ def final_rows(
     """
     changes = events.keyed & ((events.kind == EventKind.ROW) | (events.kind == EventKind.OLD_KEY))
     rows = events.take(changes if until is None else changes & (events.commit_ts <= until))
-    order = np.lexsort((*_order(rows, options), rows.key_check, rows.key))
-    last = np.roll(starts_of(rows.key[order], rows.key_check[order]), -1)
-    final = rows.take(order[last])
+    order, starts = sorted_groups((rows.key, rows.key_check), *_order(rows, options))
+    final = rows.take(order[np.roll(starts, -1)])
     return final.take((final.content != 0) & ~_cleared(final, ddls, until))
 
 
 def _order(rows: Events, options: VerifyOptions) -> tuple[Numbers, ...]:
-    """Return the keys that order a row's events, the least important first.
+    """Return the columns that order a row's events, the most important first.
 
     If transactions of one millisecond cannot be distinguished, the position in the partition decides; if rows
     have no commit-ts, only the position.
@@ -94,8 +93,8 @@ def _order(rows: Events, options: VerifyOptions) -> tuple[Numbers, ...]:
     if not options.rows_have_commit_ts:
         return (rows.position,)
     if options.fidelity.commit_ts != "exact":
-        return rows.position, rows.commit_ts
-    return rows.position, (rows.op != Op.DELETE).astype(np.int64), rows.commit_ts
+        return rows.commit_ts, rows.position
+    return rows.commit_ts, (rows.op != Op.DELETE).astype(np.int64), rows.position
 
 
 def _cleared(rows: Events, ddls: Iterable[TableDDL], until: int | None) -> Flags:
@@ -226,8 +225,8 @@ def _differing(keys: tuple[Numbers, ...], position: Numbers, expected: Flags) ->
 
     :param keys: equal rows have equal keys.
     """
-    order = np.lexsort((position, expected, *reversed(keys)))
-    at = np.flatnonzero(starts_of(*(key[order] for key in keys)))
+    order, starts = sorted_groups(keys, expected, position)
+    at = np.flatnonzero(starts)
     if not len(at):
         return order
     sizes = np.diff(at, append=len(order))

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from ticdc_producer.verifier.events import EventColumns, offset_and_index
-from ticdc_producer.verifier.finding import Severity
+from ticdc_producer.verifier.events import EventColumns, EventID, offset_and_index
+from ticdc_producer.verifier.finding import Example, Finding, Severity
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.invariants.preconditions import Preconditions, Unmet
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.batch_groups import BatchGroups
 from ticdc_producer.verifier.passes.partition_marks import MarkedEvents
-from ticdc_producer.verifier.passes.row_history import KeyChecks
+from ticdc_producer.verifier.passes.row_history import BroadcastViolation, KeyChecks
 from ticdc_producer.verifier.stream_stats import StreamStats
 
-EventID: TypeAlias = tuple[str, int, int, int]
-"""Topic, partition, offset of the message, and index in it."""
 DescribedEvents: TypeAlias = tuple[tuple[EventID, ...], str]
 """The events of a violation, and its description."""
+PositionOfEvent: TypeAlias = tuple[int, int]
+"""Partition and position of an event; position -1 for none."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,43 @@ class Violations:
             events.topics[1],
             (*earlier, own),
             lambda number: detail(int(rows[number])),
+        )
+
+    @classmethod
+    def of_positions(
+        cls,
+        severity: str | Sequence[str],
+        topics: Sequence[str],
+        concerned: Sequence[Sequence[PositionOfEvent]],
+        detail: Callable[[int], str],
+    ) -> Violations:
+        """Return violations whose events are given one by one.
+
+        :param topics: the topic of each violation.
+        :param concerned: of each violation its events; all have as many.
+        """
+        if not topics:
+            return cls.none()
+        names, positions = sorted(set(topics)), np.array(concerned, np.int64)
+        return cls(
+            severity if isinstance(severity, str) else np.array(severity, str),
+            np.array([names.index(topic) for topic in topics], np.int64),
+            names,
+            tuple(EventPositions(*columns.T) for columns in positions.swapaxes(0, 1)),
+            detail,
+        )
+
+    @classmethod
+    def of_broadcasts(cls, violations: Sequence[BroadcastViolation]) -> Violations:
+        """Return the violations of events that belong in certain partitions.
+
+        Their examples are the first copy, and the event that shows that a partition continued.
+        """
+        return cls.of_positions(
+            [violation.severity for violation in violations],
+            [violation.event.topic for violation in violations],
+            [(violation.event.first, (violation.partition, violation.later)) for violation in violations],
+            lambda number: violations[number].detail,
         )
 
     def __len__(self) -> int:
@@ -178,6 +215,22 @@ class Invariant:
             yield Unmet("the rows carry no commit-ts")
         else:
             yield from self.preconditions(stats)
+
+    def finding(
+        self, severity: Severity, count: int, examples: Iterable[Example] = (), hint: str = ""
+    ) -> Finding:
+        """Return the violations of one severity as they are reported.
+
+        :param hint: instead of the usual one.
+        """
+        return Finding(
+            id=self.id,
+            severity=severity,
+            count=count,
+            statement=self.statement,
+            hint=hint or self.hint,
+            examples=tuple(examples),
+        )
 
     def is_checked(self, stats: StreamStats) -> bool:
         """Return whether it is enabled and can be checked, at least for some rows."""

@@ -16,16 +16,16 @@ import msgspec
 import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Part
+from ticdc_producer.hints import shortened
 from ticdc_producer.model.shapes import BatchFunction, StoredMessageBatch
-from ticdc_producer.verifier.violations import EventID
+from ticdc_producer.verifier.events import EventID, Offset
+from ticdc_producer.verifier.messages import LOCATION
 
 Forms: TypeAlias = Callable[[pa.RecordBatch], Mapping[EventID, bytes]]
 """Returns the canonical forms of the events of some messages (shape ``MESSAGES``), as JSON."""
 Eventless: TypeAlias = Callable[[pa.RecordBatch], Sequence[tuple[int, int]]]
 """Returns row and digest of the messages without events among some messages (shape ``MESSAGES``)."""
-Offset: TypeAlias = tuple[str, int, int]
 _Group: TypeAlias = tuple[str, int]
-_MESSAGE = ("topic", "partition", "offset")
 _MAX_MEMBERS, _MAX_TEXT = 3, 80
 _MAX_EVENTLESS = 10_000
 """Different messages without events that a part of a stream may have."""
@@ -118,8 +118,7 @@ def _element(values: Sequence[Any], index: int) -> Any:
 def _text(value: Any) -> str:
     if value is _ABSENT:
         return _NOTHING
-    text = _TEXT.encode(value).decode()
-    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
+    return shortened(_TEXT.encode(value).decode(), _MAX_TEXT)
 
 
 @dataclass
@@ -139,7 +138,7 @@ class EventlessMessages:
     def add(self, messages: StoredMessageBatch, eventless: Eventless) -> None:
         """Add those of some messages (shape ``MESSAGES``; its time stamp and counts are not read)."""
         for row, digest in eventless(messages):
-            topic, partition, offset = (messages.column(name)[row].as_py() for name in _MESSAGE)
+            topic, partition, offset = (messages.column(name)[row].as_py() for name in LOCATION[:3])
             self._add(digest, (topic, partition, offset))
 
     def merge(self, others: Iterable[EventlessMessages]) -> None:
@@ -175,7 +174,7 @@ def eventless_messages(
         return own
 
     total = EventlessMessages(by_partition)
-    total.merge(messages.select(*_MESSAGE, "key", "value", "headers").results(of_part))
+    total.merge(messages.select(*LOCATION[:3], "key", "value", "headers").results(of_part))
     return total
 
 

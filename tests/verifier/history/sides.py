@@ -22,7 +22,7 @@ from ticdc_producer.targets.record_batches import with_table_schemas
 from ticdc_producer.verifier.history.history_diff import diff_histories
 from ticdc_producer.verifier.history.outcome import HistoryDiff
 from ticdc_producer.verifier.history.sides import HistorySide
-from ticdc_producer.verifier.passes.slices import Messages
+from ticdc_producer.verifier.messages import Messages
 
 ENGINE = LocalEngine()
 OPTIONS = {

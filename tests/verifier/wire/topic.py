@@ -19,7 +19,7 @@ from ticdc_producer.runs.verification import verify_messages
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import simulated_topic
-from ticdc_producer.verifier.passes.slices import Messages
+from ticdc_producer.verifier.messages import Messages
 from ticdc_producer.verifier.verdict import Verdict
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"

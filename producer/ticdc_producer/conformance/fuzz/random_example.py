@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import cache
 from random import Random
 from typing import Any
 
 from ticdc_producer.conformance.case_spec import LEVELS_OF_HISTORIES, Level
 from ticdc_producer.conformance.delivery import ORDERS, Order
-from ticdc_producer.conformance.fuzz.example import MAX_COMMIT, FuzzExample, TopicRequest
+from ticdc_producer.conformance.fuzz.example import (
+    BASE_OPTIONS,
+    MAX_COMMIT,
+    FuzzExample,
+    TopicRequest,
+    drawn_traps,
+)
 from ticdc_producer.conformance.fuzz.random_ddl import (
     add_column,
     change_definitions,
@@ -31,10 +36,9 @@ from ticdc_producer.conformance.fuzz.random_rows import (
 )
 from ticdc_producer.conformance.fuzz.random_tables import Draft, RandomTable
 from ticdc_producer.conformance.wire import ProtocolName
-from ticdc_producer.faults.catalogue import Trap, catalogue
+from ticdc_producer.faults.catalogue import catalogue
 from ticdc_producer.faults.event_traps import SegmentTrap
-from ticdc_producer.model.parameter import PROTOCOLS as PROTOCOL_NAMES
-from ticdc_producer.protocols.registry import BUILT_IN, fidelity
+from ticdc_producer.protocols.registry import BUILT_IN
 
 _TRANSACTIONS = 0.3
 """Share of transactions of several statements."""
@@ -105,11 +109,6 @@ _LAST: Mapping[str, Callable[[Draft], None]] = {
 
 
 _Options = Mapping[str, object]
-_BASE: Mapping[ProtocolName, _Options] = {
-    name: options for name in PROTOCOL_NAMES if (options := BUILT_IN[name].conformance.histories) is not None
-}
-PROTOCOLS = tuple(_BASE)
-"""Protocols of random histories."""
 _ZONES = ("Asia/Shanghai", "Europe/Berlin", "America/New_York")
 _RULES = ("", "table", "index-value", "ts")
 _BY_VALUE = ("delete-dispatch", "regrouped-batches", "batch-boundaries", "replay-partial", "key-update")
@@ -139,30 +138,8 @@ _DDL_SHARES = (0, 0.1, 0.1, 0.3)
 _OF_DDLS = frozenset({"ddl-zoo", "duplicate-ddl", "ddl-at-resolved-ts"})
 _LONG_WINDOWS = (4, 5, 8)
 """Commits of a segment in which a table is behind: a resolved-ts has to be below two swapped rows."""
-_OF_SOFT_DELETES = ("update-after-delete",)
-"""Traps of tables with SOFTDELETE, which random histories do not have."""
 _RAW = 0.12
 """Share of examples in which updates of keys are not split."""
-
-
-def drawn_traps(protocol: ProtocolName) -> list[str]:
-    """Return the legal traps that random histories of a protocol may have, in the order of the catalogue."""
-    return [name for name, trap in catalogue().items() if _may_have(trap, protocol)]
-
-
-def _may_have(trap: Trap, protocol: ProtocolName) -> bool:
-    supports = {*trap.profiles} & {*BUILT_IN[protocol].profiles}
-    if not trap.legal or protocol not in trap.protocols or not supports or trap.id in _OF_SOFT_DELETES:
-        return False
-    # A trap lists protocols that have resolved events under some options, or never.
-    of_resolved = trap.coverage is not None and "resolved" in trap.coverage.needs
-    return not of_resolved or _has_resolved(protocol)
-
-
-@cache
-def _has_resolved(protocol: ProtocolName) -> bool:
-    options = {name.replace("-", "_"): value for name, value in _BASE[protocol].items()}
-    return fidelity(protocol, options).resolved
 
 
 def random_example(
@@ -240,7 +217,7 @@ def _random_deliveries(random: Random, partitions: int) -> tuple[TopicRequest, .
 def _random_options(
     random: Random, protocol: ProtocolName, focus: frozenset[str], history: RandomHistory
 ) -> dict[str, Any]:
-    options = dict(_BASE[protocol])
+    options = dict(BASE_OPTIONS[protocol])
     if random.random() < 0.35:
         options |= random.choice(BUILT_IN[protocol].conformance.variants)
     if random.random() < 0.2:
@@ -256,7 +233,7 @@ def _random_options(
         trap for trap in sorted(_LARGE) if random.random() < _OVER_LIMIT
     ]
     if large and large[0] in drawn_traps(protocol):
-        options |= {**_BASE[protocol], **_LARGE[large[0]]}
+        options |= {**BASE_OPTIONS[protocol], **_LARGE[large[0]]}
     elif "new" in BUILT_IN[protocol].profiles and not focus & {"resolved-fallback"} and random.random() < 0.1:
         options["profile"] = "new"
     return options

@@ -14,6 +14,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TypeAlias
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.hints import shortened
 
 
 class Unsigned(int):
@@ -321,4 +322,4 @@ def display_value(value: object) -> str:
         value = int(value)
     text = value.hex() if isinstance(value, bytes) else str(getattr(value, "text", lambda: value)())
     text = text.encode("utf-8", "backslashreplace").decode()
-    return text if len(text) <= _MAX_DISPLAY_LENGTH else text[:_MAX_DISPLAY_LENGTH] + "…"
+    return shortened(text, _MAX_DISPLAY_LENGTH)

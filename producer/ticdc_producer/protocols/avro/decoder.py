@@ -33,7 +33,7 @@ from ticdc_producer.protocols.avro.names import (
     schema_id_of,
 )
 from ticdc_producer.protocols.avro.records import RecordReader, RecordRow, record_reader
-from ticdc_producer.protocols.spec import schema_id_text
+from ticdc_producer.protocols.base import schema_id_text
 from ticdc_producer.protocols.wire import json_form
 
 

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, STRINGS, MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.spec import MAX_SCHEMA_NUMBER
+from ticdc_producer.protocols.base import MAX_SCHEMA_NUMBER
 
 _MAGIC, DDL, WATERMARK, DELETE = 0, 1, 2, 3
 """First byte of a message part: a record, and what only TiCDC's own tests have: DDL and watermark messages,

@@ -39,10 +39,10 @@ from ticdc_producer.protocols.avro.names import (
     subject,
     tidb_type,
 )
+from ticdc_producer.protocols.base import Schema, SchemaIDs
 from ticdc_producer.protocols.go_json import STRINGS
 from ticdc_producer.protocols.member_text import escaped, member_text, stored_bits
 from ticdc_producer.protocols.row_options import AvroOptions, DebeziumAvroOptions
-from ticdc_producer.protocols.spec import Schema, SchemaIDs
 
 T = MySQLType
 

@@ -10,8 +10,8 @@ from ticdc_producer.protocols.avro.decoder import SchemaOf
 from ticdc_producer.protocols.avro.field_reader import AvroCursor, BadSchema
 from ticdc_producer.protocols.avro.names import BEFORE, head_size, schema_id_of
 from ticdc_producer.protocols.avro.records import RecordReader, record_reader
+from ticdc_producer.protocols.base import schema_id_text
 from ticdc_producer.protocols.spans import ByteSpan, ImageName
-from ticdc_producer.protocols.spec import schema_id_text
 
 _Part = Literal["key", "value"]
 

@@ -22,7 +22,7 @@ from ticdc_producer.protocols.spec import ConformanceOptions, Inputs, Options, P
 from ticdc_producer.protocols.wire import WireFormat
 
 if TYPE_CHECKING:
-    from ticdc_producer.protocols.spec import Schema
+    from ticdc_producer.protocols.base import Schema
 
 _SCHEMES = ("http", "https", "mock")
 

@@ -18,8 +18,8 @@ from ticdc_producer.model.values.temporal_text import zone_of
 from ticdc_producer.protocols.avro.decoder import SchemaOf
 from ticdc_producer.protocols.avro.field_reader import AvroCursor, BadSchema
 from ticdc_producer.protocols.avro.names import Part, head_size, schema_id_of
+from ticdc_producer.protocols.base import schema_id_text
 from ticdc_producer.protocols.debezium_avro.records import JSON, Image, MessageReader, message_reader
-from ticdc_producer.protocols.spec import schema_id_text
 
 _OPS = {"c": Op.INSERT, "u": Op.UPDATE, "d": Op.DELETE}
 _PROTOCOL = "DEBEZIUM-AVRO"

@@ -22,7 +22,7 @@ from ticdc_producer.model.tso import LOGICAL_BITS, physical
 from ticdc_producer.protocols.arrow_text import Fragment, as_int64, concat
 from ticdc_producer.protocols.avro import plan as binary
 from ticdc_producer.protocols.avro.names import Part, head
-from ticdc_producer.protocols.base import RowBatch
+from ticdc_producer.protocols.base import RowBatch, SchemaIDs
 from ticdc_producer.protocols.debezium.ddl import ddl_message
 from ticdc_producer.protocols.debezium.schemas import DDL_KEY_SCHEMA
 from ticdc_producer.protocols.debezium_avro import schemas
@@ -40,7 +40,6 @@ from ticdc_producer.protocols.debezium_avro.plan import RowPlan, row_plan
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
 from ticdc_producer.protocols.message_batch import MessageBatch, one_message_per_row
 from ticdc_producer.protocols.row_options import DebeziumAvroOptions
-from ticdc_producer.protocols.spec import SchemaIDs
 
 T = MySQLType
 _OPS = {Op.INSERT: b"c", Op.UPDATE: b"u", Op.DELETE: b"d"}

@@ -14,13 +14,13 @@ from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.avro.names import Part, sanitized
 from ticdc_producer.protocols.avro.schemas import is_decimal
+from ticdc_producer.protocols.base import Schema
 from ticdc_producer.protocols.debezium.plan import connect_type, logical_name, tidb_type
 from ticdc_producer.protocols.debezium.schemas import DDL_FIELDS, DDL_KEY_SCHEMA, DDL_NAME, TRANSACTION_SCHEMA
 from ticdc_producer.protocols.debezium.schemas import fields as scalars
 from ticdc_producer.protocols.debezium_avro.connect import DECIMAL, ConnectSchema, avro_schema
 from ticdc_producer.protocols.member_text import allowed
 from ticdc_producer.protocols.row_options import DebeziumAvroOptions
-from ticdc_producer.protocols.spec import Schema
 
 T = MySQLType
 _WATERMARK = "watermark"

@@ -27,7 +27,7 @@ from ticdc_producer.protocols.spec import ConformanceOptions, Inputs, ProtocolSp
 from ticdc_producer.protocols.wire import WireFormat
 
 if TYPE_CHECKING:
-    from ticdc_producer.protocols.spec import Schema
+    from ticdc_producer.protocols.base import Schema
 
 
 def _encoder(options: DebeziumAvroOptions, inputs: Inputs) -> Encoder:

@@ -1,21 +1,25 @@
-"""The tables and the row histories of a stream whose events are in memory."""
+"""The tables and the row histories of a stream whose events are in memory, and its tables for a report."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.engine.dataset import Batches, Part
+from ticdc_producer.engine.local import LocalEngine, local
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.model.catalog import CLEARS_TABLES
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event_line import DecodedRow
+from ticdc_producer.model.shapes import DECODED, MESSAGES
 from ticdc_producer.rows.changes import ChangeReader, sends_base64
 from ticdc_producer.rows.origin import Origin
 from ticdc_producer.rows.state import DDLWithoutRowEventsError, StateReader
+from ticdc_producer.runs.verification import VerifiedStream
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,12 +141,15 @@ def _without_other_ddls(events: pa.Table) -> pa.Table:
     return events.filter((pc.field("kind") == "row") | clears)
 
 
+def _rows(events: pa.Table, schema: str, table: str) -> pa.Table:
+    """Return the row events of a table."""
+    is_row, in_schema = pc.field("kind") == "row", pc.field("schema") == schema
+    return events.filter(is_row & in_schema & (pc.field("table") == table))
+
+
 def _columns(events: pa.Table, schema: str, table: str) -> tuple[list[str], list[str]]:
     """Return the names of a table's columns in all its events, and those of its handle key."""
-    rows = events.filter(
-        (pc.field("kind") == "row") & (pc.field("schema") == schema) & (pc.field("table") == table)
-    )
-    described = rows.column("columns").combine_chunks().flatten()
+    described = _rows(events, schema, table).column("columns").combine_chunks().flatten()
     names, flags = (described.field(name) for name in ("name", "flag"))
     is_key = np.bitwise_and(flags.to_numpy(zero_copy_only=False), int(ColumnFlag.HANDLE_KEY)) != 0
     return names.unique().to_pylist(), names.filter(pa.array(is_key)).unique().to_pylist()
@@ -182,9 +189,7 @@ def row_changes(
     _, names = _columns(events, schema, table)
     if len(names) != len(key):
         return []
-    events = events.filter(
-        (pc.field("kind") == "row") & (pc.field("schema") == schema) & (pc.field("table") == table)
-    )
+    events = _rows(events, schema, table)
     matches = np.zeros(events.num_rows, bool)
     for image in ("before", "after"):
         same = np.ones(events.num_rows, bool)
@@ -196,3 +201,53 @@ def row_changes(
         matches |= same & pc.is_valid(values).to_numpy(zero_copy_only=False)
     changes: list[DecodedRow] = events.filter(pa.array(matches)).sort_by("commit_ts")[:most].to_pylist()
     return changes
+
+
+MOST_EVENTS = 20_000
+"""Events of a stream whose tables are computed for a report, which holds them in memory."""
+MOST_BYTES = 64 << 20
+"""Bytes of its messages."""
+_MOST_TIMES, _MOST_TABLES, _MOST_ROWS = 50, 50, 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifiedTables:
+    """The tables of a stream at some of its times.
+
+    :param times: TSOs: the resolved-ts, without any the commit-ts of the rows; an even selection of many.
+    :param resolved: whether they are resolved-ts.
+    :param all_times: how many the stream has.
+    :param tables: by ``SCHEMA.TABLE``, the first rows at each of the times; the first tables of many.
+    :param all_tables: how many the stream has.
+    """
+
+    times: Sequence[int] = ()
+    resolved: bool = False
+    all_times: int = 0
+    tables: Mapping[str, Sequence[CopiedTable]] = field(default_factory=dict)
+    all_tables: int = 0
+
+
+def verified_tables(verified: VerifiedStream) -> VerifiedTables:
+    """Return the tables of a stream of at most ``MOST_EVENTS`` events; they are in memory meanwhile."""
+    events = pa.concat_tables([DECODED.empty_table(), *verified.events.results(_whole)])
+    times, resolved = times_of(events, _MOST_TIMES)
+    kind = "resolved" if resolved else "row"
+    of_kind = events.filter((pc.field("kind") == kind) & (pc.field("commit_ts") > 0))
+    names = table_names(events)
+    origin = Origin(
+        changefeed=verified.changefeed,
+        messages=local(LocalEngine().of_batches([], MESSAGES)),
+        options=verified.options,
+    )
+    return VerifiedTables(
+        times=times,
+        resolved=resolved,
+        all_times=len(of_kind.column("commit_ts").unique()),
+        tables=tables_at(events, names[:_MOST_TABLES], origin, times, _MOST_ROWS),
+        all_tables=len(names),
+    )
+
+
+def _whole(_part: Part, batches: Batches) -> pa.Table:
+    return pa.Table.from_batches(batches, DECODED)

@@ -11,7 +11,7 @@ from ticdc_producer.runs.copies.stream_location import StreamLocation
 from ticdc_producer.runs.verification import verify_messages
 from ticdc_producer.runs.verify import for_topics, verify
 from ticdc_producer.targets.kafka.read import OffsetRange
-from ticdc_producer.verifier.passes.slices import Messages
+from ticdc_producer.verifier.messages import Messages
 from ticdc_producer.verifier.verdict import Verdict
 
 

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches
 from ticdc_producer.errors import TopicError
+from ticdc_producer.model.column_functions import flat_positions
 from ticdc_producer.model.event_line import DecodedRow
 from ticdc_producer.model.shapes import DECODED, MESSAGES
 from ticdc_producer.runs.copies.stream_location import StreamLocation, detected, messages_of, origin_of
@@ -232,8 +233,7 @@ class StreamCopy:
         chosen = np.asarray(numbers, np.int64)
         firsts = self.messages.column(_FIRST.name).to_numpy()[chosen]
         counts = np.minimum(self.messages.column(_COUNT.name).to_numpy()[chosen], most)
-        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        rows: list[DecodedRow] = self.events.take(pa.array(np.repeat(firsts, counts) + within)).to_pylist()
+        rows: list[DecodedRow] = self.events.take(pa.array(flat_positions(firsts, counts))).to_pylist()
         return rows
 
     def _equal(self, column: str, value: object) -> npt.NDArray[np.bool_]:

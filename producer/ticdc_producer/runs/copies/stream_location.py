@@ -19,13 +19,12 @@ from ticdc_producer.errors import FolderError
 from ticdc_producer.model.event import Record
 from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.protocols.registry import BUILT_IN
-from ticdc_producer.rows.origin import Origin, golden_folder, messages_of_topics, storage_folder
+from ticdc_producer.rows.origin import Origin, broker_messages, golden_folder, storage_folder
 from ticdc_producer.runs.decode import folder_source, names_protocol
 from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
 from ticdc_producer.targets.decode import protocol_of
 from ticdc_producer.targets.dump import file_lines
 from ticdc_producer.targets.kafka.read import OffsetRange, range_rows
-from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
 from ticdc_producer.targets.record_batches import record_batches
 
 SourceKind: TypeAlias = Literal["topic", "storage", "golden folder", "file"]
@@ -145,7 +144,7 @@ def messages_of(source: StreamLocation, most: int) -> SourceMessages:
     brokers = brokers_of(changefeed)
     ranges = whole_topics(brokers, [changefeed.sink_uri.topic])
     newest = [*_newest(ranges, most)]
-    left = sum(part.end - part.start for part in ranges) - sum(part.end - part.start for part in newest)
+    left = sum(part.size for part in ranges) - sum(part.size for part in newest)
     return SourceMessages(rows=local(range_rows(LocalEngine(), brokers, newest)), left=left)
 
 
@@ -161,8 +160,8 @@ def _file_messages(path: Path, topic: str) -> LocalDataset:
 def _newest(ranges: Sequence[OffsetRange], most: int) -> Iterator[OffsetRange]:
     """Yield the ends of the ranges: all of short ones, and equal shares of the others."""
     left = most
-    for number, part in enumerate(sorted(ranges, key=lambda part: part.end - part.start)):
-        size = min(part.end - part.start, left // (len(ranges) - number))
+    for number, part in enumerate(sorted(ranges, key=lambda part: part.size)):
+        size = min(part.size, left // (len(ranges) - number))
         left -= size
         yield replace(part, start=part.end - size)
 
@@ -196,12 +195,4 @@ def origin_of(source: StreamLocation, messages: Sequence[pa.RecordBatch] = ()) -
             return replace(golden_folder(Path(source.path)), messages=rows)
         case "storage":
             return replace(storage_folder(source.changefeed), messages=rows)
-        case "topic":
-            changefeed = source.changefeed
-            return replace(messages_of_topics(changefeed, brokers_of(changefeed), ()), messages=rows)
-    changefeed = source.changefeed
-    options = changefeed.codec_options()
-    if changefeed.spec.schemas is not None:
-        options["schema_of"] = schemas_of_registry(changefeed)
-    claims = changefeed.claim_check_storage_uri
-    return Origin(changefeed=changefeed, messages=rows, options=options, claims=claims)
+    return broker_messages(source.changefeed, rows)

@@ -8,16 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from time import monotonic, time_ns
 
-from ticdc_producer.config import ConfigSource, SinkKind
+from ticdc_producer.config import ConfigSource
 from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import translate_worker_errors
 from ticdc_producer.engine.dataset import Dataset
-from ticdc_producer.errors import ArgumentError, ChangefeedError
+from ticdc_producer.errors import ArgumentError
 from ticdc_producer.local_path import local_path
 from ticdc_producer.protocols import registry
 from ticdc_producer.runs.following.follower import Follower
-from ticdc_producer.runs.following.growing_messages import engine_choice, growing_messages
+from ticdc_producer.runs.following.growing_messages import check_followable, engine_choice, growing_messages
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
 from ticdc_producer.runs.verify import for_topics
@@ -73,9 +73,7 @@ def follow(
     properties = tuple(kafka_properties)
     choice = engine_choice(engine)
     changefeed = changefeed_of(sink_uri, config, kafka_properties=properties)
-    if changefeed.sink_uri.kind is SinkKind.STORAGE or changefeed.sink_uri.embedded:
-        what = "only a topic of a broker can be followed"
-        raise ChangefeedError(what, parameter="sink-uri", hint="kafka://HOST:PORT/TOPIC?protocol=…")
+    check_followable(changefeed)
     brokers, topic = brokers_of(changefeed), changefeed.sink_uri.topic
     on_status(f"connecting to {brokers}")
     ranges = whole_topics(brokers, [topic])

@@ -11,7 +11,7 @@ from pathlib import Path
 from ticdc_producer.config import Changefeed
 from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.errors import ArgumentError
-from ticdc_producer.local_path import usable
+from ticdc_producer.local_path import replace_file, usable
 from ticdc_producer.runs.following.growing_messages import GrowingDecoder
 from ticdc_producer.runs.verification import verdict
 from ticdc_producer.verifier.finding import Finding
@@ -135,10 +135,8 @@ class Follower:
             findings_file="" if self.findings is None else str(self.findings.resolve()),
             descriptions=self._decoder.descriptions,
         )
-        partial = self.checkpoint.with_name(f"{self.checkpoint.name}.partial")
         with usable(self.checkpoint, "checkpoint"):
-            partial.write_bytes(checkpoint_bytes(self.stream, source))
-            partial.replace(self.checkpoint)
+            replace_file(self.checkpoint, checkpoint_bytes(self.stream, source))
 
     def verdict(self) -> Verdict:
         """Return the verdict so far."""

@@ -11,12 +11,12 @@ from tempfile import TemporaryDirectory
 from threading import Semaphore
 from typing import TYPE_CHECKING, cast
 
-from ticdc_producer.config import Changefeed
+from ticdc_producer.config import Changefeed, SinkKind
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineChoice, Estimate, choose_engine
 from ticdc_producer.engine.dataset import Dataset, EngineName
 from ticdc_producer.engine.local import LocalEngine
-from ticdc_producer.errors import SparkError
+from ticdc_producer.errors import ChangefeedError, SparkError
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.model.shapes import BatchFunction
 from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS
@@ -25,7 +25,7 @@ from ticdc_producer.runs.targets.existing_topics import brokers_of
 from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.kafka.follow import growing_topics
 from ticdc_producer.targets.kafka.read import OffsetRange, topic_rows
-from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
+from ticdc_producer.targets.kafka.schema_registry import registry_options
 from ticdc_producer.targets.kafka.topics import Offsets
 from ticdc_producer.targets.record_batches import TableDescriptions, with_table_schemas
 
@@ -64,12 +64,20 @@ class GrowingDecoder:
             self.decode = self._decoder()
 
     def _decoder(self) -> BatchFunction:
-        options = self._changefeed.codec_options()
-        if self._changefeed.spec.schemas is not None:
-            options["schema_of"] = schemas_of_registry(self._changefeed)
+        options = registry_options(self._changefeed)
         if self.descriptions:
             options[TABLE_DESCRIPTIONS] = tuple(self.descriptions)
         return event_decoder(self._changefeed.protocol, options, self._changefeed.claim_check_storage_uri)
+
+
+def check_followable(changefeed: Changefeed) -> None:
+    """Refuse a stream that cannot be followed.
+
+    :raises ChangefeedError: for another sink than a topic of a broker.
+    """
+    if changefeed.sink_uri.kind is SinkKind.STORAGE or changefeed.sink_uri.embedded:
+        what = "only a topic of a broker can be followed"
+        raise ChangefeedError(what, parameter="sink-uri", hint="kafka://HOST:PORT/TOPIC?protocol=…")
 
 
 def engine_choice(option: EngineOption) -> EngineChoice:

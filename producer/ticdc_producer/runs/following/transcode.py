@@ -16,15 +16,16 @@ from ticdc_producer.local_path import local_path
 from ticdc_producer.protocols.registry import fidelity
 from ticdc_producer.recording.topic_history import is_exact
 from ticdc_producer.runs.following import transcoding_state
-from ticdc_producer.runs.following.growing_messages import engine_choice, growing_messages
+from ticdc_producer.runs.following.growing_messages import check_followable, engine_choice, growing_messages
 from ticdc_producer.runs.following.transcoder import STEP_MESSAGES, GrowingTranscoding, Transcoder
 from ticdc_producer.runs.following.transcoding_state import TranscodingState
 from ticdc_producer.runs.options.rules import check_options
 from ticdc_producer.runs.recordings.record import definitions_dump
-from ticdc_producer.runs.recordings.selection_options import selection_of
+from ticdc_producer.runs.recordings.record_source import selection_of
 from ticdc_producer.runs.recordings.transcode import check_apart, errors_of_target, recording_job
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
+from ticdc_producer.runs.targets.run_topics import sorted_options
 
 
 @translate_worker_errors()
@@ -113,9 +114,7 @@ def _check_source(changefeed: Changefeed) -> None:
 
     :raises ChangefeedError: for another sink than a topic, and for a protocol that lacks what steps need.
     """
-    if changefeed.sink_uri.kind is SinkKind.STORAGE or changefeed.sink_uri.embedded:
-        what = "only a topic of a broker can be followed"
-        raise ChangefeedError(what, parameter="sink-uri", hint="kafka://HOST:PORT/TOPIC?protocol=…")
+    check_followable(changefeed)
     carried = fidelity(changefeed.protocol, changefeed.codec_options())
     lacks = {
         "exact time stamps": not is_exact(carried) or carried.commit_ts != "exact",
@@ -131,10 +130,6 @@ def _check_source(changefeed: Changefeed) -> None:
 
 def _identity(source: Changefeed, target: Changefeed, partitions: Sequence[int], table: Sequence[str]) -> str:
     """Return a digest of what two calls that continue each other share; brokers may have other names."""
-    options = [
-        {key: value for key, value in changefeed.as_manifest().items() if key != "sink-uri"}
-        for changefeed in (source, target)
-    ]
     topics = source.sink_uri.topic, target.sink_uri.topic
-    parts = *map(sorted, (content.items() for content in options)), topics, partitions, tuple(table)
+    parts = sorted_options(source), sorted_options(target), topics, partitions, tuple(table)
     return sha256(repr(parts).encode()).hexdigest()

@@ -39,7 +39,6 @@ from ticdc_producer.runs.run_options import OnStatus
 from ticdc_producer.runs.targets.batches import check_ends
 from ticdc_producer.runs.targets.existing_topics import brokers_of
 from ticdc_producer.runs.targets.run_topics import RunTopics, for_existing_topics
-from ticdc_producer.simulate.counts import Counts
 from ticdc_producer.simulate.encode import encoded
 from ticdc_producer.simulate.job import Job, with_registered_schemas
 from ticdc_producer.simulate.simulate import Simulation
@@ -167,7 +166,7 @@ class Transcoder:
             else:
                 topics.write(stream.messages, job.encode_plan(skip_rejected=True).claim_storage)
             counts = stream.counts
-        ends = {**self.state.end_offsets, **_ends(starts, counts)}
+        ends = {**self.state.end_offsets, **counts.offsets_after(starts)}
         self.messages += counts.total
         self._save(
             steps=self.state.steps + 1,
@@ -244,10 +243,3 @@ def _statements(folder: Path) -> Iterator[tuple[int, str, str, str]]:
             ddls = batch.filter(batch.column("statement").is_valid())
             for row in ddls.to_pylist():
                 yield row["commit_ts"], row["schema"] or "", row["table"] or "", row["statement"]
-
-
-def _ends(starts: Offsets, counts: Counts) -> dict[tuple[str, int], int]:
-    ends: dict[tuple[str, int], int] = dict(starts)
-    for (topic, partition, _), number in counts.messages.items():
-        ends[topic, partition] += number
-    return ends

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from ticdc_producer.errors import ArgumentError
-from ticdc_producer.local_path import usable
+from ticdc_producer.local_path import replace_file, usable
 from ticdc_producer.targets.kafka.topics import Offsets
 
 
@@ -104,10 +104,8 @@ def save(checkpoint: Path, state: TranscodingState) -> None:
 
     :raises ArgumentError: if it cannot be written.
     """
-    partial = checkpoint.with_name(f"{checkpoint.name}.partial")
     with usable(checkpoint, "checkpoint"):
-        partial.write_bytes(msgspec.json.encode(state))
-        partial.replace(checkpoint)
+        replace_file(checkpoint, msgspec.json.encode(state))
 
 
 def _refused(checkpoint: Path, what: str, hint: str) -> ArgumentError:

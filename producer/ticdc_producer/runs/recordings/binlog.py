@@ -32,6 +32,7 @@ from ticdc_producer.recording.binlog_rows import (
 )
 from ticdc_producer.recording.folder import write_rows, write_scenario
 from ticdc_producer.recording.selection import Selection
+from ticdc_producer.runs.recordings.database_schema import TIMEOUTS
 from ticdc_producer.runs.recordings.recording_report import Recording
 from ticdc_producer.runs.run_options import OnStatus
 from ticdc_producer.scenario.load import load_scenario
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
 
 _ROWS = 10_000
 """Rows of a batch."""
-_TIMEOUTS = {"connect_timeout": 10, "read_timeout": 60, "write_timeout": 60}
-"""Seconds."""
 _SETTINGS = {
     "log_bin": "ON",
     "binlog_format": "ROW",
@@ -171,7 +170,7 @@ class _Server:
                 "binlog"
             )
         account = {"user": unquote(parts.username or ""), "password": unquote(parts.password or "")}
-        connection = {"host": parts.hostname, "port": port, **account, **_TIMEOUTS}
+        connection = {"host": parts.hostname, "port": port, **account, **TIMEOUTS}
         return cls(f"{parts.hostname}:{port}", connection, (MySQLError, OSError))
 
     def error(self, what: str, error: Exception) -> ArgumentError:

@@ -11,12 +11,13 @@ from ticdc_producer.masking import masked
 from ticdc_producer.recording.binlog_rows import SYSTEM_DATABASES
 from ticdc_producer.recording.definitions import DatabaseSchema
 from ticdc_producer.recording.selection import Accepts
+from ticdc_producer.scenario.sql.text.spelling import quoted_name
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
 _DRIVERS = {"mysql": "mysql+pymysql", "mariadb": "mysql+pymysql", "tidb": "mysql+pymysql"}
-_TIMEOUTS = {"connect_timeout": 10, "read_timeout": 60, "write_timeout": 60}
+TIMEOUTS = {"connect_timeout": 10, "read_timeout": 60, "write_timeout": 60}
 """Seconds, unless the URL has others. PyMySQL waits without end for an answer."""
 _OF_PARAMETERS = (TypeError, AttributeError, ValueError, LookupError, OSError)
 """What the driver raises for parameters of the URL that it does not know, or whose value it cannot use."""
@@ -46,7 +47,7 @@ def database_schema(url: str, accepts: Accepts) -> DatabaseSchema:
     if parsed.drivername not in _DRIVERS:
         raise _error(f"`schema` is a URL of {parsed.drivername}, not of MySQL or TiDB", hint)
     label = masked(url)
-    timeouts = {name: seconds for name, seconds in _TIMEOUTS.items() if name not in parsed.query}
+    timeouts = {name: seconds for name, seconds in TIMEOUTS.items() if name not in parsed.query}
     try:
         engine = sa.create_engine(
             parsed.set(drivername=_DRIVERS[parsed.drivername]),
@@ -71,15 +72,11 @@ def _statements(connection: Connection, database: str, accepts: Accepts) -> Iter
         if others or not accepts(schema, table):
             continue
         if schema != last:
-            yield f"CREATE DATABASE IF NOT EXISTS {_quoted(schema)}; USE {_quoted(schema)};"
+            yield f"CREATE DATABASE IF NOT EXISTS {quoted_name(schema)}; USE {quoted_name(schema)};"
             last = schema
-        name = f"{_quoted(schema)}.{_quoted(table)}".replace("%", "%%")
+        name = f"{quoted_name(schema)}.{quoted_name(table)}".replace("%", "%%")
         for _, create in connection.exec_driver_sql(f"SHOW CREATE TABLE {name}"):
             yield f"{create};"
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
 
 
 def _error(what: str, hint: str) -> ArgumentError:

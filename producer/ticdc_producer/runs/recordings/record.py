@@ -38,9 +38,13 @@ from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS
 from ticdc_producer.runs.options.rules import check_options
 from ticdc_producer.runs.recordings.binlog import record_binlog
 from ticdc_producer.runs.recordings.database_schema import database_schema
-from ticdc_producer.runs.recordings.record_source import MessageSource, check_protocol, message_source
+from ticdc_producer.runs.recordings.record_source import (
+    MessageSource,
+    check_protocol,
+    message_source,
+    selection_of,
+)
 from ticdc_producer.runs.recordings.recording_report import KINDS, Recording, history_notes
-from ticdc_producer.runs.recordings.selection_options import selection_of
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.wrong_protocol import likely_protocol, protocol_hint
 from ticdc_producer.scenario.load import load_scenario

@@ -1,7 +1,8 @@
-"""The messages that are recorded: of a topic, a golden folder or a file."""
+"""The recorded messages: those of a topic, a golden folder or a file, and the events that options select."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,17 +12,26 @@ from ticdc_producer.config import Changefeed, ConfigSource, SinkKind
 from ticdc_producer.config.kafka_properties import parse_kafka_properties
 from ticdc_producer.config.parameters import BY_NAME, OF_COMMIT_TS, has_parameter
 from ticdc_producer.config.resolve import changefeed_of
+from ticdc_producer.dispatch.matcher import Matcher
 from ticdc_producer.engine.local import LocalEngine, local
-from ticdc_producer.errors import ChangefeedError, FolderError
+from ticdc_producer.errors import ArgumentError, ChangefeedError, FolderError
 from ticdc_producer.local_path import local_path
+from ticdc_producer.model import tso
 from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
 from ticdc_producer.protocols.storage_files import SchemaFile
-from ticdc_producer.rows.origin import Origin, golden_folder, messages_of_topics, storage_folder
+from ticdc_producer.recording.selection import Accepts, Selection
+from ticdc_producer.rows.origin import (
+    Origin,
+    broker_messages,
+    golden_folder,
+    messages_of_topics,
+    storage_folder,
+)
 from ticdc_producer.runs.decode import folder_source
 from ticdc_producer.runs.run_options import OnStatus
 from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
+from ticdc_producer.simulate.prepare import TimeStamp, read_ts
 from ticdc_producer.targets.kafka.read import OffsetRange, file_messages, file_ranges
-from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
 from ticdc_producer.targets.storage.read import listing_of
 
 
@@ -84,12 +94,7 @@ def message_source(
     path = local_path(messages)
     ranges = file_ranges(path, topic, named)
     rows = local(file_messages(LocalEngine(), path, topic))
-    options = changefeed.codec_options()
-    if changefeed.spec.schemas is not None:
-        options["schema_of"] = schemas_of_registry(changefeed)
-    claims = changefeed.claim_check_storage_uri
-    origin = Origin(changefeed=changefeed, messages=rows, options=options, claims=claims)
-    return MessageSource(origin, _partitions(ranges))
+    return MessageSource(broker_messages(changefeed, rows), _partitions(ranges))
 
 
 def _storage(changefeed: Changefeed) -> MessageSource:
@@ -104,3 +109,60 @@ def _storage(changefeed: Changefeed) -> MessageSource:
 
 def _partitions(ranges: Sequence[OffsetRange]) -> dict[str, int]:
     return dict(Counter(part.topic for part in ranges))
+
+
+_OFFSET = re.compile(r"([0-9]{1,9}):([0-9]{1,18})")
+_OFFSETS = re.compile(rf"{_OFFSET.pattern}(,{_OFFSET.pattern})*")
+
+
+def selection_of(
+    table: Sequence[str], key: Sequence[str], since: TimeStamp | None, until: TimeStamp | None
+) -> Selection:
+    """Return the selection that the options of ``record`` make.
+
+    :raises ArgumentError: for a value that cannot be read.
+    """
+    offsets, ends = _offsets(since, "since"), _offsets(until, "until")
+    return Selection(
+        accepts=_accepts(table),
+        keys=[_key(text) for text in key],
+        after=0 if since is None or offsets else read_ts(since, "since"),
+        offsets=offsets,
+        until=tso.MAX_TS if until is None or ends else read_ts(until, "until"),
+        ends=ends,
+    )
+
+
+def _offsets(value: TimeStamp | None, option: str) -> dict[int, int]:
+    """Return the offset of each partition; none if the value has no offsets."""
+    text = value.replace(" ", "") if isinstance(value, str) else ""
+    if _OFFSETS.fullmatch(text) is None:
+        return {}
+    offsets: dict[int, int] = {}
+    for partition, offset in _OFFSET.findall(text):
+        if int(partition) in offsets:
+            what = f"{text!r} names partition {int(partition)} twice"
+            raise ArgumentError(what, argument=option).about(option)
+        offsets[int(partition)] = int(offset)
+    return offsets
+
+
+def _key(text: str) -> dict[str, bytes]:
+    """Return the values of a handle key by column."""
+    cells = [cell.partition("=") for cell in text.split(",")]
+    if not all(name.strip() and equals for name, equals, _ in cells):
+        hint = "COLUMN=VALUE of each column of the handle key, such as id=5 or a=1,b=x"
+        raise ArgumentError(f"{text!r} is no key", argument="key", hint=hint).about("key")
+    return {name.strip(): value.encode() for name, _, value in cells}
+
+
+def _accepts(rules: Sequence[str]) -> Accepts:
+    """Return the test of TiCDC's filter rules.
+
+    :raises ArgumentError: for a rule that cannot be parsed.
+    """
+    try:
+        matcher = Matcher(rules or ("*.*",), case_sensitive=False)
+    except ChangefeedError as error:
+        raise ArgumentError(error.what, argument="table", hint=error.hint) from None
+    return lambda schema, table: matcher.accepts(schema, table) if table else matcher.accepts_schema(schema)

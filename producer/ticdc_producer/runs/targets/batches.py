@@ -18,7 +18,7 @@ from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.targets.kafka import KafkaTarget
-from ticdc_producer.runs.targets.run_topics import RunTopics
+from ticdc_producer.runs.targets.run_topics import RunTopics, sorted_options
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation
 from ticdc_producer.targets.kafka.resume import StartOffsets
@@ -112,9 +112,8 @@ def changefeed_identity(job: Job, catalog: Catalog) -> str:
     :param job: any of its batches.
     :param catalog: with the DDLs of the changefeed.
     """
-    changefeed = {key: value for key, value in job.changefeed.as_manifest().items() if key != "sink-uri"}
     parts = (
-        sorted(changefeed.items()),
+        sorted_options(job.changefeed),
         job.changefeed.sink_uri.topic,
         job.scenario.start,
         job.scenario.every,

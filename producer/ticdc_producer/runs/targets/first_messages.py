@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,7 +19,7 @@ from ticdc_producer.engine.spool import empty
 from ticdc_producer.model.column_functions import first_of_groups
 from ticdc_producer.model.event_line import DecodedRow, event_text
 from ticdc_producer.model.shapes import DECODED, MESSAGES, BatchFunction
-from ticdc_producer.verifier.passes.slices import Messages
+from ticdc_producer.verifier.messages import Messages
 
 MAX_LINES = 14
 """Number of lines, that of the documentation sample."""
@@ -90,7 +92,8 @@ class FirstMessages:
         timed = [
             [(times[name], row) for row in head for name in [_name(row)] if name in times] for head in heads
         ]
-        lines = [line for row in _merged(timed) for line in log_lines(row["partition"], *_bytes(row))]
+        rows = heapq.merge(*timed, key=itemgetter(0))  # each partition keeps its order
+        lines = [line for _, row in rows for line in log_lines(row["partition"], *_bytes(row))]
         return [f"{number}. {line}" for number, line in enumerate(lines[:MAX_LINES], start=1)]
 
     def _times(self) -> dict[tuple[str, int, int], int]:
@@ -161,19 +164,6 @@ def _partitions(messages: pa.Table) -> list[pa.Table]:
     (batch,) = messages.select(_PARTITION).combine_chunks().to_batches() or [empty(messages.schema)]
     starts = np.flatnonzero(first_of_groups(batch, _PARTITION)).tolist()
     return [messages.slice(start, end - start) for start, end in pairwise([*starts, len(batch)])]
-
-
-def _merged(partitions: list[list[tuple[int, Mapping[str, Any]]]]) -> Iterator[Mapping[str, Any]]:
-    """Merge the partitions: each keeps its order, and the head with the lowest commit-ts comes next.
-
-    :param partitions: for each partition pairs of the commit-ts of a message's first event and the message.
-    """
-    queues = [deque(partition) for partition in partitions if partition]
-    while queues:
-        number = min(range(len(queues)), key=lambda number: (queues[number][0][0], number))
-        yield queues[number].popleft()[1]
-        if not queues[number]:
-            del queues[number]
 
 
 def _name(row: Mapping[str, Any]) -> tuple[str, int, int]:

@@ -35,7 +35,7 @@ from ticdc_producer.targets.golden import write as sink
 from ticdc_producer.targets.golden.parquet import message_groups, parquet_parts, read_group, write_part
 from ticdc_producer.targets.golden.write import check_replaceable, is_empty
 from ticdc_producer.targets.record_batches import claim_objects, record_batches
-from ticdc_producer.verifier.passes.slices import Messages
+from ticdc_producer.verifier.messages import Messages
 
 _SHORTEST_LINE = 100
 """Bytes of a line of ``messages.jsonl``, at least."""

@@ -25,7 +25,7 @@ from ticdc_producer.targets.decode import event_rows
 from ticdc_producer.targets.encode import Rejection
 from ticdc_producer.targets.kafka.read import OffsetRange, read
 from ticdc_producer.targets.kafka.topics import Offsets, Topics
-from ticdc_producer.verifier.passes.slices import Messages
+from ticdc_producer.verifier.messages import Messages
 
 INTERVAL_S = 1.0
 """Seconds between two measurements."""

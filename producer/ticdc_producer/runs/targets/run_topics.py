@@ -24,7 +24,7 @@ from ticdc_producer.targets.kafka.resume import StartOffsets
 from ticdc_producer.targets.kafka.topics import Offsets, Topics
 from ticdc_producer.targets.kafka.write import Delivery
 from ticdc_producer.targets.record_batches import SENT_COLUMNS
-from ticdc_producer.verifier.passes.slices import Messages
+from ticdc_producer.verifier.messages import Messages
 
 
 def for_existing_topics(job: Job, on_status: Callable[[str], None] | None = None) -> Job:
@@ -104,14 +104,18 @@ def check_resumable(job: Job) -> None:
         raise ScenarioError(what, file=job.scenario.file, hint=hint).about("resume")
 
 
+def sorted_options(changefeed: Changefeed) -> list[tuple[str, object]]:
+    """Return the options of a changefeed but for its sink URI, whose brokers may have other names later."""
+    return sorted(item for item in changefeed.as_manifest().items() if item[0] != "sink-uri")
+
+
 def identity(job: Job) -> str:
     """Return a digest of everything that determines the messages, independent of target and time."""
-    changefeed = {key: value for key, value in job.changefeed.as_manifest().items() if key != "sink-uri"}
     scenario = replace(job.scenario, file="", changefeed={})  # `changefeed` below has the resolved options
     parts = (
         own_version(),
         scenario,
-        sorted(changefeed.items()),
+        sorted_options(job.changefeed),
         job.changefeed.sink_uri.topic,
         job.history.commits,
         [(ddl.commit_seq, ddl.query) for ddl in job.history.catalog.ddls],

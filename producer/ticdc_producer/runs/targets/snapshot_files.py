@@ -88,7 +88,7 @@ def regrouped(batches: Batches, size: int) -> Batches:
 def _write_events(folder: Path, creates: pa.RecordBatch, rows: Dataset) -> None:
     """Write ``events.jsonl``, or ``events.parquet`` for many rows; this process numbers them."""
     numbered = _numbered(regrouped(rows.batches(), _ROWS_AT_ONCE))
-    if sum(rows.results(_count)) <= MAX_JSON_LINES:
+    if rows.count() <= MAX_JSON_LINES:
         with (folder / FOLDER / EVENTS).open("wb") as file:
             file.writelines(event_lines(batch) for batch in chain([creates], numbered))
         return
@@ -108,10 +108,6 @@ def _numbered(batches: Batches) -> Batches:
             for field in EXPECTED_EVENTS
         ]
         yield pa.record_batch(arrays, schema=EXPECTED_EVENTS)
-
-
-def _count(_part: Part, batches: Batches) -> int:
-    return sum(batch.num_rows for batch in batches)
 
 
 def _creates(job: Job) -> ExpectedBatch:

@@ -24,8 +24,7 @@ from ticdc_producer.simulate.simulate import Simulation
 from ticdc_producer.simulate.state import TableSnapshot, commits_at, sql_tables, state_at_start
 from ticdc_producer.targets.golden.json_lines import state_lines
 from ticdc_producer.targets.golden.write import write_state
-from ticdc_producer.verifier.consumer_state.expected_sums import sums_json, sums_of_images
-from ticdc_producer.verifier.consumer_state.row_sums import RowSums, total
+from ticdc_producer.verifier.consumer_state.row_sums import RowSums, sums_json, sums_of_images, total
 
 TableBatches: TypeAlias = tuple[TableInfo, Iterable[pa.RecordBatch]]
 """A table, and its rows in the shape ``STATE_LINES``."""

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.engine import EngineOption
-from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine
+from ticdc_producer.engine.choose import EngineStart, Estimate
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.shapes import DECODED, DECODED_WIRE
@@ -52,7 +52,7 @@ from ticdc_producer.verifier.comparison import OUT_OF_ORDER, Comparison
 from ticdc_producer.verifier.finding import Example, Finding
 from ticdc_producer.verifier.match import ExpectedStream
 from ticdc_producer.verifier.message_comparison import compare_events
-from ticdc_producer.verifier.passes.slices import Messages
+from ticdc_producer.verifier.messages import Messages
 from ticdc_producer.verifier.verdict import Verdict
 from ticdc_producer.verifier.wire import WireDecoder
 
@@ -101,7 +101,7 @@ def storage_verdict(
         verdict = Verdict(
             findings=tuple(findings),
             checked=(LAYOUT, DECODE),
-            kinds={"row": kinds.get("row", 0), "ddl": listing.files},
+            kinds={"row": kinds.get("row", 0), "ddl": len(listing.tables)},
             comparison=None
             if expected is None
             else _comparison(engine, listing, expected, stream, Messages(rows), wire),
@@ -312,7 +312,7 @@ def verify_storage(
     """
     listing = listing_of(changefeed)
     estimate = Estimate(events=0, nbytes=listing.nbytes) if job is None else estimate_of(job)
-    start = EngineStart(choose_engine(engine, estimate), estimate.rows, on_status)
+    start = EngineStart.of(engine, estimate, on_status)
     verdict = _verdict(start(), changefeed, listing, job, on_status, on_verdict)
     return replace(verdict, engine=start.choice)
 

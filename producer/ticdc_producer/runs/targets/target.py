@@ -19,8 +19,8 @@ from ticdc_producer.simulate.counts import Counts
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation
 from ticdc_producer.targets.encode import Rejection
+from ticdc_producer.verifier.messages import Messages
 from ticdc_producer.verifier.options import Strictness
-from ticdc_producer.verifier.passes.slices import Messages
 
 
 class Target(ABC):

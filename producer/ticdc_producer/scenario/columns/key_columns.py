@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
-from ticdc_producer.model.column_functions import fixed_bytes
+from ticdc_producer.model.column_functions import fixed_bytes, flat_positions
 from ticdc_producer.model.mysql_type import CHARSET_BEARING, INTEGERS, NUMBERED, TYPES
 from ticdc_producer.model.row_key import encode_part
 from ticdc_producer.model.table import TableInfo
@@ -161,9 +161,8 @@ def _ascii_weights(collation: str, texts: pa.Array) -> pa.Array:
     codes = data[starts[0] : starts[-1] + lengths[-1]] if len(starts) else data
     width = widths[codes]
     ends = np.concatenate([[0], np.cumsum(width)])
-    within = np.arange(int(ends[-1])) - np.repeat(ends[:-1], width)
     table = np.frombuffer(b"".join(weights), np.uint8)
-    keys = table[np.repeat((np.cumsum(widths) - widths)[codes], width) + within]
+    keys = table[flat_positions((np.cumsum(widths) - widths)[codes], width)]
     offsets = ends[np.concatenate([[0], np.cumsum(lengths)])].astype(np.int32)
     return pa.Array.from_buffers(pa.binary(), len(texts), [None, pa.py_buffer(offsets), pa.py_buffer(keys)])
 

@@ -10,7 +10,6 @@ from weakref import WeakKeyDictionary
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as sf
 
 from ticdc_producer.engine.dataset import Batches, Dataset
 from ticdc_producer.engine.spark import SparkDataset, on_spark
@@ -21,7 +20,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.dataframe.change_columns import partial_changes
 from ticdc_producer.scenario.dataframe.change_form import ChangeForm
 from ticdc_producer.scenario.dataframe.row_histories import RowHistories
-from ticdc_producer.spark.storage import arrow_schema
+from ticdc_producer.spark.storage import arrow_schema, quoted_column
 
 Location: TypeAlias = tuple[str, int]
 """Scenario file and line of the step whose changes are read; empty and 0 if there is none."""
@@ -89,7 +88,7 @@ class FrameChanges:
     @property
     def numbers(self) -> DataFrame:
         """The column ``commit_seq`` of the log, before the values are converted and checked."""
-        return self.rows.select(_quoted(self.form.number).alias("commit_seq"))
+        return self.rows.select(quoted_column(self.form.number).alias("commit_seq"))
 
 
 _MADE: WeakKeyDictionary[DataFrame, FrameChanges] = WeakKeyDictionary()
@@ -148,7 +147,7 @@ def _with_form(
     else:
         label = _free_name("op", df)
         used = _columns_of(df, op, {*numbers, before or "", *(column.name for column in table.columns)})
-        frame = df.withColumn(label, op).drop(*map(_quoted, used))
+        frame = df.withColumn(label, op).drop(*map(quoted_column, used))
     form = ChangeForm(
         table=table,
         schema=frame.schema,
@@ -188,12 +187,7 @@ def _columns_of(df: DataFrame, op: Column, others: set[str]) -> list[str]:
 
 def _resolves_without(df: DataFrame, name: str, op: Column) -> bool:
     try:
-        _ = df.drop(_quoted(name)).select(op).schema
+        _ = df.drop(quoted_column(name)).select(op).schema
     except AnalysisException:
         return False
     return True
-
-
-def _quoted(name: str) -> Column:
-    """Return a column by its exact name."""
-    return sf.col("`" + name.replace("`", "``") + "`")

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Batches
 from ticdc_producer.model.column import IndexInfo
-from ticdc_producer.model.column_functions import xx_hash
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.xx_hash import xx_hash
 from ticdc_producer.scenario.columns.key_columns import StoredKey, row_keys, stored_key
 from ticdc_producer.scenario.columns.row_images import columns_of
 from ticdc_producer.scenario.frames.frame_plan import FramePlan

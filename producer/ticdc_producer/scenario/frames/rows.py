@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.hints import shortened
 from ticdc_producer.model import tso
 from ticdc_producer.model.event import OP_OF_LABEL, Op
 from ticdc_producer.scenario.data_steps import Changes
@@ -92,7 +93,7 @@ def text_of(values: Values, others: Collection[str] = ()) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST_CONTENT else text[:_LONGEST_CONTENT] + "…"
+    return shortened(text, _LONGEST_CONTENT)
 
 
 def transactions_of(spec: Changes, table: pa.Table) -> Iterator[FrameTransaction]:

@@ -26,8 +26,8 @@ from ticdc_producer.protocols.arrow_text import (
     quoted,
     surrounded,
 )
+from ticdc_producer.protocols.base import MAX_SCHEMA_NUMBER, schema_id_text
 from ticdc_producer.protocols.go_json import JSONStrings
-from ticdc_producer.protocols.spec import MAX_SCHEMA_NUMBER, schema_id_text
 
 _SHORT = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 _LONG = {chr(code): f"\\u{code:04x}" for code in (*range(0x20), 0x85, 0x2028, 0x2029)}

@@ -42,13 +42,18 @@ class OffsetRange:
     start: int
     end: int
 
+    @property
+    def size(self) -> int:
+        """Most messages that it has."""
+        return self.end - self.start
+
 
 def slices(ranges: Sequence[OffsetRange], tasks: int = 32) -> list[OffsetRange]:
     """Cut large ranges, so that several tasks can read one partition.
 
     :param tasks: number of tasks that run at the same time; the default suits most Spark sessions.
     """
-    total = sum(part.end - part.start for part in ranges)
+    total = sum(part.size for part in ranges)
     size = max(_SLICE, -(-total // (2 * tasks)))
     return [
         OffsetRange(topic=part.topic, partition=part.partition, start=start, end=min(start + size, part.end))

@@ -11,7 +11,8 @@ from ticdc_producer.config import Changefeed
 from ticdc_producer.engine.dataset import Batches, Dataset, Part
 from ticdc_producer.errors import ChangefeedError, RegistryError
 from ticdc_producer.installation import install_command
-from ticdc_producer.protocols.spec import Options, Schema, SchemaIDs
+from ticdc_producer.protocols.base import Schema, SchemaIDs
+from ticdc_producer.protocols.spec import Options
 from ticdc_producer.targets.record_batches import with_table_schemas
 
 if TYPE_CHECKING:
@@ -117,6 +118,17 @@ def schemas_of_registry(changefeed: Changefeed) -> Callable[[int], str | None]:
             hint = "AWS Glue is not reached: verify with the scenario, or decode the golden folder"
         raise ChangefeedError(what, parameter="schema-registry", hint=hint)
     return partial(_schema, changefeed.schema_registry)
+
+
+def registry_options(changefeed: Changefeed) -> dict[str, object]:
+    """Return the options of a changefeed's decoder, which looks up schemas in its registry.
+
+    :raises ChangefeedError: for a protocol with schemas, if the changefeed names no registry.
+    """
+    options = changefeed.codec_options()
+    if changefeed.spec.schemas is not None:
+        options["schema_of"] = schemas_of_registry(changefeed)
+    return options
 
 
 def _schema(url: str, number: int) -> str | None:

@@ -124,11 +124,6 @@ class PartitionMessages:
                 self._reader = _reader(client, name, self._last)
                 self._read_ahead()
 
-    @property
-    def has_more(self) -> bool:
-        """Whether the partition has messages that were not skipped yet."""
-        return self._ahead is not None
-
     def skip(self, key: str | None, value: bytes) -> bool:
         """Return whether the partition has the next message of the run.
 

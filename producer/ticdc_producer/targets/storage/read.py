@@ -80,8 +80,6 @@ class Listing:
     :param uri: URI without parameters.
     :param data: data files in replay order.
     :param tables: the schema files, by version folder.
-    :param checkpoint_ts: the checkpoint of ``metadata``; 0 if there is none.
-    :param files: number of schema files.
     :param unread: those of ``problems`` that concern data files that cannot be read.
     :param nbytes: bytes of all files.
     """
@@ -89,8 +87,6 @@ class Listing:
     uri: str
     data: tuple[DataFile, ...]
     tables: Mapping[str, SchemaFile]
-    checkpoint_ts: int
-    files: int
     problems: tuple[Problem, ...]
     unread: tuple[Problem, ...]
     nbytes: int
@@ -129,6 +125,19 @@ def listing_of(changefeed: Changefeed) -> Listing:
     return list_storage(changefeed.sink_uri.path, changefeed.protocol, by_table_id=by_table_id)
 
 
+def readable_listing(changefeed: Changefeed) -> Listing:
+    """List the folder of a changefeed whose files are those of its options.
+
+    :raises FolderError: if files cannot be read, and no other ones have rows.
+    """
+    listing = listing_of(changefeed)
+    if listing.unread and not listing.data:
+        problem = listing.unread[0]
+        hint = "the sink URI and the changefeed file have to be those of the folder"
+        raise FolderError(f"{problem.path}: {problem.what}", path=listing.uri, hint=hint)
+    return listing
+
+
 class _Reader:
     def __init__(
         self,
@@ -153,12 +162,11 @@ class _Reader:
         for folder in dict.fromkeys(file.version_folder for file in data):
             if folder not in tables:
                 self._wrong(folder, "no schema file describes the rows of this version")
+        self._check_metadata()
         return Listing(
             uri=self._uri,
             data=data,
             tables=tables,
-            checkpoint_ts=self._checkpoint(),
-            files=len(tables),
             problems=tuple(self._problems),
             unread=tuple(self._unread),
             nbytes=sum(self._sizes.values()),
@@ -222,18 +230,16 @@ class _Reader:
         elif self._content(index) != f"{files[-1].name}\n".encode():
             self._wrong(index, f"it does not name the last file, {files[-1].name}")
 
-    def _checkpoint(self) -> int:
+    def _check_metadata(self) -> None:
         if METADATA not in self._sizes:
             self._wrong(METADATA, "it is missing")
-            return 0
+            return
         try:
             ts = json.loads(self._content(METADATA))["checkpoint-ts"]
         except (ValueError, KeyError, TypeError, RecursionError):
             ts = None
         if not isinstance(ts, int) or not 0 <= ts <= MAX_TS:
             self._wrong(METADATA, 'it is not {"checkpoint-ts":TSO}')
-            return 0
-        return ts
 
 
 def _ordered(files: Iterable[DataFile]) -> Iterator[DataFile]:

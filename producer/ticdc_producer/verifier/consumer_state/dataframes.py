@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as sf
 
 from ticdc_producer.engine.dataset import Dataset, Engine
 from ticdc_producer.engine.spark import SparkEngine
 from ticdc_producer.errors import StateError
 from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
-from ticdc_producer.spark.storage import arrow_schema
+from ticdc_producer.spark.storage import arrow_schema, quoted_column
 from ticdc_producer.verifier.consumer_state.comparable_columns import actual_batches
 from ticdc_producer.verifier.consumer_state.compare import COMPARABLE_ROWS
 from ticdc_producer.verifier.consumer_state.plan import ActualTable, BatchReader, ExpectedTable, TablePlan
@@ -41,7 +40,7 @@ def dataframe_rows(frame: DataFrame, plan: TablePlan) -> DataFrame:
 
 
 def _compared(frame: DataFrame, plan: TablePlan) -> DataFrame:
-    return frame.select(*(sf.col(f"`{name.replace('`', '``')}`") for name in plan.actual_columns))
+    return frame.select(*map(quoted_column, plan.actual_columns))
 
 
 def _read(plan: TablePlan) -> BatchReader:
@@ -55,6 +54,7 @@ def _read(plan: TablePlan) -> BatchReader:
 class SparkTables:
     """Tables by a pattern: ``spark:FORMAT:PATH`` or ``spark:table:NAME``.
 
+    :ivar label: the pattern.
     :raises StateError: for a malformed pattern.
     """
 
@@ -62,12 +62,7 @@ class SparkTables:
         kind, _, template = pattern.removeprefix(PREFIX).partition(":")
         if not kind or not template:
             raise StateError("not a pattern of Spark tables", source=pattern, hint=_PATTERN)
-        self._pattern, self._kind, self._template, self._spark = pattern, kind, template, spark
-
-    @property
-    def label(self) -> str:
-        """The pattern."""
-        return self._pattern
+        self.label, self._kind, self._template, self._spark = pattern, kind, template, spark
 
     def find(self, table: ExpectedTable, name: str | None, _unique_name: bool, /) -> ActualTable | None:
         schema, _, relation = (name or table.qualified_name).rpartition(".")

@@ -22,7 +22,7 @@ from ticdc_producer.verifier.consumer_state.canonical_value import UNREADABLE
 from ticdc_producer.verifier.consumer_state.comparable_columns import json_lines
 from ticdc_producer.verifier.consumer_state.compare import COMPARABLE_ROWS, row_batches
 from ticdc_producer.verifier.consumer_state.dataframes import dataframe_dataset, dataframe_rows
-from ticdc_producer.verifier.consumer_state.parquet_files import TableFiles, parquet_files
+from ticdc_producer.verifier.consumer_state.parquet_files import TableFiles, parquet_files, visible_files
 from ticdc_producer.verifier.consumer_state.plan import (
     ActualTable,
     BatchReader,
@@ -95,6 +95,7 @@ class Files:
 
     :param start: starts the Spark session.
     :param tables: number of tables to compare.
+    :ivar label: the path.
     :raises StateError: if the path does not exist, or holds one table although several are expected.
     """
 
@@ -103,17 +104,13 @@ class Files:
             hint = "a folder of SCHEMA.TABLE.jsonl, .csv or .parquet, one of these files, or a database URL"
             raise StateError("no such file or folder", source=str(path), hint=hint)
         self._root, self._start = path.absolute(), start
+        self.label = str(self._root)
         self._without_spark: dict[Path, TableFiles] = {}
         self._single_table = path.is_file() or bool(_parts(path))
         if self._single_table and tables != 1:
             what = f"this holds one table, but {tables} tables are to be compared"
             hint = "select one with `tables`"
             raise StateError(what, source=str(path), hint=hint).about("tables")
-
-    @property
-    def label(self) -> str:
-        """The path."""
-        return str(self._root)
 
     def find(self, table: ExpectedTable, name: str | None, unique_name: bool, /) -> ActualTable | None:
         path = self._path(table, name, unique_name=unique_name)
@@ -178,8 +175,7 @@ def _format(path: Path) -> str:
 def _parts(path: Path) -> list[Path]:
     if not path.is_dir():
         return []
-    visible = sorted(part for part in path.iterdir() if not part.name.startswith(("_", ".")))
-    return [part for part in visible if part.name.startswith("part-") and part.suffix in FORMATS]
+    return [part for part in visible_files(path) if part.name.startswith("part-") and part.suffix in FORMATS]
 
 
 def _files(path: Path) -> list[Path]:

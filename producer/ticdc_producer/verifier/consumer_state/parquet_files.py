@@ -60,7 +60,7 @@ def parquet_files(path: Path) -> TableFiles | None:
 
     :param path: a file or folder.
     """
-    files = [path] if path.is_file() else _visible(path)
+    files = [path] if path.is_file() else visible_files(path)
     if not files or any(not file.is_file() or file.suffix != ".parquet" for file in files):
         return None
     try:
@@ -69,7 +69,8 @@ def parquet_files(path: Path) -> TableFiles | None:
         return None
 
 
-def _visible(folder: Path) -> list[Path]:
+def visible_files(folder: Path) -> list[Path]:
+    """Return what Spark reads of a folder, in the order of the names."""
     return sorted(path for path in folder.iterdir() if not path.name.startswith(("_", ".")))
 
 

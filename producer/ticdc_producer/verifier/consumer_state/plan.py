@@ -20,8 +20,7 @@ from ticdc_producer.model.event_line import from_json
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.table import column_from_json
 from ticdc_producer.verifier.consumer_state.canonical_value import actual_reader, expected_reader
-from ticdc_producer.verifier.consumer_state.expected_sums import sums_of_folder
-from ticdc_producer.verifier.consumer_state.row_sums import RowSums
+from ticdc_producer.verifier.consumer_state.row_sums import RowSums, sums_of_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

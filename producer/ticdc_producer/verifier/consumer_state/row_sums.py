@@ -1,12 +1,13 @@
 """Sums of row digests: equal rows in any order have equal sums.
 
 A row that occurs twice counts twice, so a repeated row is noticed. The digest of a row has two independent
-halves of 64 bits, and each is summed modulo 2⁶⁴.
+halves of 64 bits, and each is summed modulo 2⁶⁴. The manifest of a golden folder has the sums of the expected
+rows of each table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -15,13 +16,15 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.verifier.consumer_state.typed_columns import MAX_DECIMAL, typed_texts
 from ticdc_producer.verifier.fingerprint import MULTIPLIER, Hashes, mixed, value_hashes
 
+FORM = 1
+"""Increases if equal rows have other sums than before."""
 _ROWS = 1 << 14
 """Rows whose digests are computed at once, in the caches of a processor."""
 _WORD = 1 << 64
-MAX_DECIMAL = 18
-"""Digits of a DECIMAL that 64 bits can hold."""
 _SHIFT = np.uint64(32)
 _FACTORS = (MULTIPLIER, np.uint64(0xBF58476D1CE4E5B9))
 _STARTS = (np.uint64(0x5851F42D4C957F2D), np.uint64(0x14057B7EF767814F))
@@ -82,6 +85,44 @@ def row_sums(columns: Sequence[pa.Array], rows: int) -> RowSums:
     """
     starts = range(0, rows, _ROWS)
     return total(_sums_of([column.slice(start, _ROWS) for column in columns]) for start in starts)
+
+
+def sums_of_images(columns: Sequence[ColumnInfo], images: pa.Array) -> RowSums | None:
+    """Return the sums of row images; None if a value has no typed form, such as a zero date.
+
+    :param images: shape ``IMAGE``.
+    """
+    values, width = images.flatten(), len(columns)
+    try:
+        typed = [
+            typed_texts(column, values.take(pa.array(np.arange(at, len(values), width))))
+            for at, column in enumerate(columns)
+        ]
+    except pa.ArrowInvalid:
+        return None
+    return row_sums(typed, len(images))
+
+
+def sums_json(sums: RowSums) -> dict[str, object]:
+    """Return the sums of a file as the manifest has them, but for the sha256 of the file."""
+    return {"form": FORM, "sums": sums.to_text()}
+
+
+def sums_of_folder(file: str, manifest: Mapping[str, object]) -> RowSums | None:
+    """Return the sums of the rows of a file; None if the manifest has none of its content.
+
+    :param file: path of the file in the folder.
+    """
+    of_files, files = manifest.get("row_sums"), manifest.get("files")
+    entry = of_files.get(file) if isinstance(of_files, Mapping) else None
+    if not isinstance(entry, Mapping) or not isinstance(files, Mapping):
+        return None
+    if entry.get("form") != FORM or entry.get("sha256") != files.get(file):
+        return None
+    try:
+        return RowSums.of_text(str(entry.get("sums")))
+    except ValueError:
+        return None
 
 
 def _sums_of(columns: Sequence[pa.Array]) -> RowSums:

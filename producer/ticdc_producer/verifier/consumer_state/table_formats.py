@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine
@@ -22,6 +22,7 @@ from ticdc_producer.errors import StateError
 from ticdc_producer.hints import nearest
 from ticdc_producer.installation import missing_part
 from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
+from ticdc_producer.spark.storage import quoted_column
 from ticdc_producer.verifier.consumer_state.comparable_columns import actual_batches
 from ticdc_producer.verifier.consumer_state.compare import COMPARABLE_ROWS
 from ticdc_producer.verifier.consumer_state.dataframes import dataframe_dataset, dataframe_rows
@@ -160,19 +161,15 @@ class _Tables(ABC):
     """Tables by a pattern ``FORMAT:PATH?OPTION=VALUE``.
 
     :param tables: number of tables to compare.
+    :ivar label: the pattern.
     :raises StateError: for a malformed pattern, or for one of a single table if there are several.
     """
 
     def __init__(self, pattern: str, *, tables: int) -> None:
-        self._pattern, self._location = pattern, _location(pattern)
+        self.label, self._location = pattern, _location(pattern)
         if tables != 1 and "{table}" not in pattern:
             what = f"this is one table, but {tables} tables are to be compared"
             raise StateError(what, source=pattern, hint=_PATTERN)
-
-    @property
-    def label(self) -> str:
-        """The pattern."""
-        return self._pattern
 
     def find(self, table: ExpectedTable, name: str | None, _unique_name: bool, /) -> ActualTable | None:
         schema, _, relation = (name or table.qualified_name).rpartition(".")
@@ -276,11 +273,11 @@ class VersionTables(_Tables):
         """Return the newest row of each handle key, unless it is deleted."""
         frame = spark.read.parquet(plan.actual)
         version, deleted = (self._location.options.get(option) for option in (VERSION, DELETED))
-        exists = sf.lit(True) if deleted is None else ~sf.coalesce(_column(deleted), sf.lit(False))
+        exists = sf.lit(True) if deleted is None else ~sf.coalesce(quoted_column(deleted), sf.lit(False))
         if version is not None:
             # At one commit-ts a delete comes before an insert.
-            newest = sf.max_by(sf.struct("*"), sf.struct(_column(version), exists)).alias("newest")
-            keys = [_column(plan.names[column.name]) for column in plan.key]
+            newest = sf.max_by(sf.struct("*"), sf.struct(quoted_column(version), exists)).alias("newest")
+            keys = [quoted_column(plan.names[column.name]) for column in plan.key]
             frame = frame.groupBy(*keys).agg(newest).select("newest.*")
         return frame.where(exists)
 
@@ -295,7 +292,3 @@ def table_source(actual: str, start: Callable[[], SparkSession], *, tables: int)
     if _location(actual).format == PARQUET:
         return VersionTables(actual, start(), tables=tables)
     return FormatTables(actual, tables=tables)
-
-
-def _column(name: str) -> Column:
-    return sf.col(f"`{name.replace('`', '``')}`")

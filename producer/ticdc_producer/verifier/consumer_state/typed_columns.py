@@ -22,9 +22,10 @@ from ticdc_producer.verifier.consumer_state.canonical_value import (
     is_text,
     is_trimmed,
 )
-from ticdc_producer.verifier.consumer_state.row_sums import MAX_DECIMAL
 
 _T = MySQLType
+MAX_DECIMAL = 18
+"""Most digits of a DECIMAL of 64 bits."""
 _DIGITS = 38
 """Most digits of a DECIMAL of 128 bits."""
 _UNSIGNED = (_T.YEAR, _T.BIT, _T.ENUM, _T.SET)

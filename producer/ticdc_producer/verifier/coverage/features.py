@@ -36,7 +36,7 @@ from ticdc_producer.verifier.coverage.occurrences import (
     trap_occurrences,
 )
 from ticdc_producer.verifier.coverage.ordered_events import DeliveredEvents, delivered
-from ticdc_producer.verifier.event_layouts import Descriptions, Images, group_by_layout
+from ticdc_producer.verifier.event_layouts import LayoutBatch
 from ticdc_producer.verifier.events import EventKind, without_tombstones
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.key_groups import first_deliveries
@@ -161,13 +161,13 @@ class _Observed:
     ) -> Iterator[Tagged]:
         """Add the row events of a batch, and yield those with handle key."""
         events = observation.events
-        old, new = Images(decoded.column("before")), Images(decoded.column("after"))
-        described = Descriptions(decoded.column("columns"))
+        batch = LayoutBatch(decoded)
         positions, plain = ViewEvents.of_events(events), decoded.select(["op", "handle_key_only"])
-        cells, key_rows = ColumnCells(old, new), keys.KeyRows(events, old, self.counts)
-        for layout in group_by_layout(decoded, old, new, described):
+        cells, key_rows = ColumnCells(batch.old, batch.new), keys.KeyRows(events, batch.old, self.counts)
+        for layout in batch.layouts():
             of_layout = positions.take(layout.rows)
-            key_size = len(keys.handle_names(layout)) if described.lists.present[layout.rows[0]] else None
+            is_described = batch.described.lists.present[layout.rows[0]]
+            key_size = len(layout.handle_names) if is_described else None
             row = plain.take(pa.array(layout.rows))
             self.counts.add("row", of_layout, row, {"key_size": key_size, "claim_check": claims})
             cells.add(layout)

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Sides, Tagged
-from ticdc_producer.model.column import ColumnFlag
-from ticdc_producer.model.column_functions import starts_of
+from ticdc_producer.model.column_functions import sorted_groups, starts_of
 from ticdc_producer.model.event import Op
 from ticdc_producer.verifier.coverage.occurrences import FeatureCounts, ViewEvents
-from ticdc_producer.verifier.event_layouts import EventLayout, Images, null_pair
+from ticdc_producer.verifier.event_layouts import EventLayout, Images
 from ticdc_producer.verifier.events import (
     EventColumns,
     Events,
@@ -94,11 +93,6 @@ KEY_ROWS: Mapping[str, type[KeyedEvents]] = {
 }
 
 
-def handle_names(layout: EventLayout) -> list[str]:
-    """Return the names of the columns that belong to the handle key."""
-    return [column.name for column in layout.columns if column.flag & ColumnFlag.HANDLE_KEY]
-
-
 class KeyRows:
     """The rows with handle key of a batch, with the keys of the groups that the views need.
 
@@ -117,10 +111,10 @@ class KeyRows:
 
     def add(self, layout: EventLayout) -> None:
         """Add the rows of a layout."""
-        handle, events = handle_names(layout), self._events.take(layout.rows)
+        handle, events = layout.handle_names, self._events.take(layout.rows)
         if not handle:
             return
-        key, op = _pairs(layout, layout.deletes, handle), self._op[layout.rows]
+        key, op = [layout.key_pair(name) for name in handle], self._op[layout.rows]
         if self._counts.needs("row-commit"):
             group = _group(key, self._transactions[layout.rows])
             self._rows[ROW_COMMIT].append(RowCommits.part_of(events, **group, op=op))
@@ -145,12 +139,16 @@ class KeyRows:
         images = {True: layout.old_images, False: layout.new_images}
         present = [before for before, of in images.items() if of.lists.present[layout.rows[0]]]
         tables, transactions = self._tables[layout.rows], self._transactions[layout.rows]
-        row = {before: row_key(_pairs(layout, before, handle), tables)[0] for before in present}
+        row = {
+            before: row_key([layout.pair(name, old=before) for name in handle], tables)[0]
+            for before in present
+        }
         moved_away = np.full(len(events), layout.deletes) | (len(row) == 2 and row[True] != row[False])
         for before in present:
-            others = [name for name in _names(layout, before) if name not in handle]
+            names = layout.before if before else layout.after
+            others = [layout.pair(name, old=before) for name in names if name not in handle]
             if others:  # without other columns a row cannot be recognised
-                group = _group(_pairs(layout, before, others), transactions)
+                group = _group(others, transactions)
                 of_image = np.full(len(events), before)
                 yield RowImages.part_of(
                     events, **group, row=row[before], before=of_image, moved_away=moved_away
@@ -173,19 +171,6 @@ def _transactions(events: EventColumns) -> Hashes:
     )
 
 
-def _names(layout: EventLayout, before: bool) -> Mapping[str, int]:
-    return layout.before if before else layout.after
-
-
-def _pairs(layout: EventLayout, before: bool, names: Iterable[str]) -> list[Hashes]:
-    """Return the hashes of names with their values in an image; a column that it lacks counts as NULL."""
-    pair, present = layout.old_pair if before else layout.new_pair, _names(layout, before)
-    return [
-        pair(name) if name in present else np.broadcast_to(null_pair(name), len(layout.rows))
-        for name in names
-    ]
-
-
 def _group(pairs: list[Hashes], of: Hashes) -> dict[str, Numbers]:
     return dict(zip(("key", "key_check"), row_key(pairs, of), strict=True))
 
@@ -197,8 +182,8 @@ def _grouped(rows: KeyedEvents, *order_by: Numbers) -> tuple[Numbers, Numbers]:
 
     :param order_by: the order within a group.
     """
-    order = np.lexsort((*reversed(order_by), rows.key_check, rows.key))
-    return order, np.flatnonzero(starts_of(rows.key[order], rows.key_check[order]))
+    order, starts = sorted_groups((rows.key, rows.key_check), *order_by)
+    return order, np.flatnonzero(starts)
 
 
 def add_groups(counts: FeatureCounts, groups: Sides) -> Iterator[Tagged]:
@@ -259,8 +244,8 @@ def _moved_rows(counts: FeatureCounts, images: RowImages) -> MovedRows:
     """
     order, starts = _grouped(images, images.partition, images.position)
     moved_away = np.logical_or.reduceat(images.moved_away[order], starts)
-    by_row = images.take(_grouped(images, images.row)[0])
-    of_row = np.flatnonzero(starts_of(by_row.key, by_row.key_check, by_row.row))
+    row_order, row_starts = sorted_groups((images.key, images.key_check, images.row))
+    by_row, of_row = images.take(row_order), np.flatnonzero(row_starts)
     rows = by_row.take(of_row)
     groups = np.flatnonzero(starts_of(rows.key, rows.key_check))
     only_old = np.logical_and.reduceat(by_row.before, of_row)

@@ -16,18 +16,17 @@ from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.model.shapes import BatchFunction
 from ticdc_producer.verifier.events import NOTHING, EventKind, Events, offset_and_index
 from ticdc_producer.verifier.finding import Finding
-from ticdc_producer.verifier.findings import enabled_invariants
 from ticdc_producer.verifier.fingerprint import Flags
-from ticdc_producer.verifier.follow.event_refs import EventRefs
 from ticdc_producer.verifier.follow.observed_messages import Offsets, observed_messages
 from ticdc_producer.verifier.follow.stream_violations import (
     BROADCAST,
     IN_PARTITION,
     LATER,
+    EventRefs,
     NewViolations,
     StreamViolations,
-    finding,
 )
+from ticdc_producer.verifier.invariants.registry import enabled_invariants
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.key_groups import KeyGroups
 from ticdc_producer.verifier.passes.key_pass import batch_groups, batch_suspected
@@ -158,7 +157,7 @@ class FollowedStream:
         """Return all findings so far, and what was not checked."""
         by_id = {invariant.id: invariant for invariant in enabled_invariants(self.options)}
         violated = [
-            finding(by_id[name], severity, count, self.violations.examples.get((name, severity), []))
+            by_id[name].finding(severity, count, self.violations.examples.get((name, severity), []))
             for (name, severity), count in sorted(self.violations.counts.items())
         ]
         return [*violated, *self._not_checked()]
@@ -180,7 +179,7 @@ class FollowedStream:
                 what = "late, or repeated: earlier copies may have left the window"
                 reasons += [(self.violations.late[invariant.id], what)]
             for rows, reason in reasons:
-                yield finding(invariant, "not checked", rows, [], reason)
+                yield invariant.finding("not checked", rows, hint=reason)
 
 
 def _first_positions(events: Events) -> Iterator[tuple[tuple[str, int], tuple[int, int]]]:

@@ -12,20 +12,11 @@ from ticdc_producer.engine.spool import empty
 from ticdc_producer.model.column_functions import of_partitions
 from ticdc_producer.model.event_line import DecodedRow
 from ticdc_producer.model.shapes import DECODED, BatchFunction
-from ticdc_producer.verifier.events import Events, offset_and_index
-from ticdc_producer.verifier.findings import events_at
+from ticdc_producer.verifier.events import EventID, Events, offset_and_index
+from ticdc_producer.verifier.messages import Messages
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.partition_marks import marks_across_slices
-from ticdc_producer.verifier.passes.slices import (
-    EVENT,
-    KINDS,
-    Messages,
-    Slices,
-    States,
-    observed_slices,
-    states_before,
-)
-from ticdc_producer.verifier.violations import EventID
+from ticdc_producer.verifier.passes.slices import EVENT, KINDS, Slices, States, observed_slices, states_before
 
 Offsets: TypeAlias = Mapping[tuple[str, int], int]
 """By topic and partition the offset after the last message."""
@@ -51,10 +42,8 @@ class ObservedMessages:
 
     def decoded_at(self, events: Iterable[EventID]) -> dict[EventID, DecodedRow]:
         """Return the decoded events at some positions; those of earlier messages are left out."""
-        own = [event for event in events if self._has(event)]
-        if not own:
-            return {}
-        return events_at(Messages(self.messages).of_events(own).map(self.decode, DECODED), own)
+        own = filter(self._has, events)
+        return Messages(self.messages).decoded_at(own, self.decode, DECODED)
 
     def _has(self, event: EventID) -> bool:
         firsts = [part.states[event[:2]].first for part in self.slices if event[:2] in part.states]

@@ -7,18 +7,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 
-from ticdc_producer.verifier.events import NOTHING
-from ticdc_producer.verifier.finding import Example, Finding, Severity
-from ticdc_producer.verifier.findings import enabled_invariants
-from ticdc_producer.verifier.follow.event_refs import EventRefs
+import numpy as np
+
+from ticdc_producer.model.event import Op
+from ticdc_producer.model.event_line import DecodedRow
+from ticdc_producer.verifier.events import NOTHING, EventID, EventKind, Events, positions
+from ticdc_producer.verifier.finding import EventRef, Example, Finding, Severity
+from ticdc_producer.verifier.findings import event_ref
+from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.follow.observed_messages import ObservedMessages
 from ticdc_producer.verifier.invariants import ddl, order, resolved, row_state
 from ticdc_producer.verifier.invariants.events import KEY_UPDATE_SPLIT
+from ticdc_producer.verifier.invariants.registry import enabled_invariants
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.stream_stats import StreamStats
 from ticdc_producer.verifier.violations import (
     DescribedEvents,
-    EventID,
     Invariant,
     ViolationCounts,
     Violations,
@@ -59,6 +63,58 @@ class StreamViolations:
     counts: Counter[tuple[str, Severity]] = field(default_factory=Counter)
     late: Counter[str] = field(default_factory=Counter)
     examples: dict[tuple[str, Severity], list[Example]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class EventRefs:
+    """The events of the window and of a batch, by their positions.
+
+    :param events: both.
+    """
+
+    events: Events
+
+    def commit_ts(self, event: EventID) -> int | None:
+        """Return the commit-ts of an event; None: it has left the window."""
+        row = self._row(event)
+        return int(self.events.commit_ts[row]) if row >= 0 else None
+
+    def ref(self, event: EventID, decoded: Mapping[EventID, DecodedRow]) -> EventRef:
+        """Return an event as it is reported. One of an earlier batch has no keys: their hashes are left.
+
+        :param decoded: events of the batch.
+        """
+        if event in decoded:
+            return event_ref(event, decoded[event])
+        topic, partition, offset, index = event
+        row, events = self._row(event), self.events
+        op = int(events.op[row]) if row >= 0 else 0
+        return EventRef(
+            topic=topic,
+            partition=partition,
+            offset=offset,
+            index=index,
+            kind=(EventKind(int(events.kind[row])) if row >= 0 else EventKind.RESOLVED).name.lower(),
+            commit_ts=int(events.commit_ts[row]) if row >= 0 else None,
+            schema=str(events.schema[row].as_py()) if row >= 0 else "",
+            table=str(events.table[row].as_py()) if row >= 0 else "",
+            op=Op(op).label if op else "",
+            text="",
+        )
+
+    def _row(self, event: EventID) -> int:
+        topic, partition, offset, index = event
+        codes, topics = self.events.topics
+        (position,) = positions(np.array([offset]), np.array([index]))
+        if topic not in topics:
+            return NOTHING
+        own = (codes == topics.index(topic)) & (self.events.partition == partition)
+        return _first(own & (self.events.position == position))
+
+
+def _first(flags: Flags) -> int:
+    at = np.flatnonzero(flags)
+    return int(at[0]) if len(at) else NOTHING
 
 
 @dataclass
@@ -153,24 +209,10 @@ class NewViolations:
             so_far = known.examples.setdefault(name, [])
             so_far += of_batch[: known.options.examples - len(so_far)]
         return [
-            finding(by_id[name], severity, count, examples[name, severity])
+            by_id[name].finding(severity, count, examples[name, severity])
             for (name, severity), count in sorted(self.counts.items())
         ]
 
     def _commit_ts(self, event: EventID) -> int:
         newest = self.events.commit_ts(event)
         return self.horizon if newest is None else newest
-
-
-def finding(
-    invariant: Invariant, severity: Severity, count: int, examples: list[Example], hint: str = ""
-) -> Finding:
-    """Return the violations of an invariant as they are reported."""
-    return Finding(
-        id=invariant.id,
-        severity=severity,
-        count=count,
-        statement=invariant.statement,
-        hint=hint or invariant.hint,
-        examples=tuple(examples),
-    )

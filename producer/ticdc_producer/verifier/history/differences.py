@@ -9,17 +9,18 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ticdc_producer.hints import shortened
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.event_line import DecodedRow, RowImage, event_content, to_json
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.verifier.event_layouts import DescribedColumn
+from ticdc_producer.verifier.events import EventID
 from ticdc_producer.verifier.history.common_form import CommonForm
 from ticdc_producer.verifier.history.history_comparison import DifferenceKind, FirstDifference
 from ticdc_producer.verifier.history.history_rows import HistoryDDL, TableName
 from ticdc_producer.verifier.history.outcome import HistoryDifference
 from ticdc_producer.verifier.history.sides import ColumnProjections, KnownSide, readable
-from ticdc_producer.verifier.violations import EventID
 
 DDLs = Mapping[HistoryDDL, EventID | None]
 _DATABASE = re.compile(r"\s*(create|alter|drop)\s+(?:database|schema)\b", re.IGNORECASE)
@@ -285,7 +286,7 @@ def _event_text(row: DecodedRow | None) -> str:
         return ""
     text = event_content(row)
     text = f"{row['commit_ts']} {text}" if row["commit_ts"] else text
-    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
+    return shortened(text, _MAX_TEXT)
 
 
 def _value_text(value: Value) -> str:
@@ -293,5 +294,5 @@ def _value_text(value: Value) -> str:
     if value is None:
         return "NULL"
     text = to_json(bytes(value))
-    shortened = text if isinstance(text, str) else f"x'{bytes(value).hex()}'"
-    return shortened if len(shortened) <= _MAX_TEXT else f"{shortened[:_MAX_TEXT]}…({len(value)} bytes)"
+    whole = text if isinstance(text, str) else f"x'{bytes(value).hex()}'"
+    return whole if len(whole) <= _MAX_TEXT else f"{shortened(whole, _MAX_TEXT)}({len(value)} bytes)"

@@ -10,13 +10,12 @@ from typing import TypeAlias
 import numpy as np
 
 from ticdc_producer.engine.dataset import Sides
-from ticdc_producer.model.column_functions import highest_before, starts_of
+from ticdc_producer.model.column_functions import highest_before, sorted_groups, starts_of
 from ticdc_producer.model.event import Op
-from ticdc_producer.verifier.events import offset_and_index
+from ticdc_producer.verifier.events import EventID, offset_and_index
 from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined
 from ticdc_producer.verifier.history.history_rows import HistoryRows, TableName
 from ticdc_producer.verifier.passes.key_groups import op_rank
-from ticdc_producer.verifier.violations import EventID
 
 A, B = "a", "b"
 """The names of the two sides."""
@@ -87,6 +86,24 @@ class KeyCounts:
 
 
 @dataclass(frozen=True)
+class _Pairs:
+    """The changes of both sides, by key; those of equal number within key and side are a pair.
+
+    :param turn: the number of each change.
+    :param first, other: of each pair the change of A and that of B; the same one if there is no other.
+    :param kind: of each pair the number of its difference; -1 if it is equal.
+    """
+
+    rows: HistoryRows
+    side: Numbers
+    key: Numbers
+    turn: Numbers
+    first: Numbers
+    other: Numbers
+    kind: Numbers
+
+
+@dataclass(frozen=True)
 class HistoryComparison:
     """The comparison of whole groups of changes of equal row key.
 
@@ -114,13 +131,13 @@ class HistoryComparison:
     def _counts(self, rows: HistoryRows, side: Numbers) -> dict[TableName, KeyCounts]:
         rows, side, key, late = self._sequences(rows, side)
         turn = _numbers_in_groups(key, side)
-        order = np.lexsort((side, turn, key))
+        order, starts = sorted_groups((key, turn), side)
         rows, side, key, late, turn = rows.take(order), side[order], key[order], late[order], turn[order]
-        first = np.flatnonzero(starts_of(key, turn))  # of each pair of changes with equal numbers
+        first = np.flatnonzero(starts)  # of each pair of changes with equal numbers
         paired = np.diff(first, append=len(key)) == 2
         other = np.where(paired, np.minimum(first + 1, len(key) - 1), first)
         kind = _kinds(rows, side, late, first, other)
-        return self._by_table(rows, side, key, turn, first, other, kind)
+        return self._by_table(_Pairs(rows, side, key, turn, first, other, kind))
 
     def _sequences(self, rows: HistoryRows, side: Numbers) -> tuple[HistoryRows, Numbers, Numbers, Flags]:
         """Return the changes by key and side in their order, each once, with the number of their key."""
@@ -160,35 +177,21 @@ class HistoryComparison:
         late = np.zeros(len(rows), bool)
         timed = rows.keyed[chosen] & (rows.commit_ts[chosen] > 0) & np.array(self.ordered)[side[chosen]]
         own = chosen[timed]
-        keys = (side[own], key[own], spot[own])
-        order = own[np.lexsort((rows.position[own], *reversed(keys)))]
-        if len(order):
-            starts = starts_of(side[order], key[order], spot[order])
-            late[order] = rows.commit_ts[order] < highest_before(rows.commit_ts[order], starts)[0]
+        order, starts = sorted_groups((side[own], key[own], spot[own]), rows.position[own])
+        commit_ts = rows.commit_ts[own[order]]
+        late[own[order]] = commit_ts < highest_before(commit_ts, starts)[0]
         return late[chosen]
 
-    def _by_table(
-        self,
-        rows: HistoryRows,
-        side: Numbers,
-        key: Numbers,
-        turn: Numbers,
-        first: Numbers,
-        other: Numbers,
-        kind: Numbers,
-    ) -> dict[TableName, KeyCounts]:
-        """Return the counts of each table.
-
-        :param first, other: of each pair the change of A and that of B; the same one if there is no other.
-        :param kind: of each pair the number of its difference; -1 if it is equal.
-        """
-        begins = np.flatnonzero(starts_of(key[first]))
-        faces = np.where(kind < 0, len(first), np.arange(len(first)))
-        difference = np.minimum.reduceat(faces, begins)
-        row_begins = np.flatnonzero(starts_of(key))
-        in_b = np.add.reduceat(side, row_begins)
-        in_a = np.diff(row_begins, append=len(key)) - in_b
-        differs = difference < len(first)
+    def _by_table(self, pairs: _Pairs) -> dict[TableName, KeyCounts]:
+        """Return the counts of each table."""
+        rows, number = pairs.rows, len(pairs.first)
+        begins = np.flatnonzero(starts_of(pairs.key[pairs.first]))
+        different = np.where(pairs.kind < 0, number, np.arange(number))
+        difference = np.minimum.reduceat(different, begins)  # the first one of each key
+        row_begins = np.flatnonzero(starts_of(pairs.key))
+        in_b = np.add.reduceat(pairs.side, row_begins)
+        in_a = np.diff(row_begins, append=len(rows)) - in_b
+        differs = difference < number
         both = (in_a > 0) & (in_b > 0)
         codes, tables = rows.tables
         of_key, counts = codes[row_begins], dict[TableName, KeyCounts]()
@@ -204,26 +207,22 @@ class HistoryComparison:
                     changes_a=int(in_a[own].sum()),
                     changes_b=int(in_b[own].sum()),
                     keyed=bool(rows.keyed[row_begins[own]].all()),
-                    examples=self._examples(rows, side, turn, first, other, kind, difference[own & differs]),
+                    examples=self._examples(pairs, difference[own & differs]),
                 )
         return counts
 
-    def _examples(
-        self,
-        rows: HistoryRows,
-        side: Numbers,
-        turn: Numbers,
-        first: Numbers,
-        other: Numbers,
-        kind: Numbers,
-        pairs: Numbers,
-    ) -> list[FirstDifference]:
-        time = np.minimum(rows.time[first[pairs]], rows.time[other[pairs]])
-        earliest = pairs[np.lexsort((rows.key[first[pairs]], time))][: self.limit]
+    def _examples(self, pairs: _Pairs, numbers: Numbers) -> list[FirstDifference]:
+        """Return the earliest ones of some pairs.
+
+        :param numbers: those of the pairs.
+        """
+        rows, first, other = pairs.rows, pairs.first, pairs.other
+        time = np.minimum(rows.time[first[numbers]], rows.time[other[numbers]])
+        earliest = numbers[np.lexsort((rows.key[first[numbers]], time))][: self.limit]
         examples = []
         for pair in earliest.tolist():
-            of_kind = _KINDS[kind[pair]]
-            events = {int(side[row]): int(row) for row in (other[pair], first[pair])}
+            of_kind = _KINDS[pairs.kind[pair]]
+            events = {int(pairs.side[row]): int(row) for row in (other[pair], first[pair])}
             if of_kind in _ALONE:
                 events = {number: row for number, row in events.items() if _ALONE[of_kind] == number}
             some = events[min(events)]
@@ -232,7 +231,7 @@ class HistoryComparison:
                     time=int(min(rows.time[first[pair]], rows.time[other[pair]])),
                     key=int(rows.key[some]),
                     kind=of_kind,
-                    number=int(turn[some]),
+                    number=int(pairs.turn[some]),
                     deletes=bool(rows.op[some] == Op.DELETE),
                     a=_event(rows, events[0]) if 0 in events else None,
                     b=_event(rows, events[1]) if 1 in events else None,
@@ -268,9 +267,9 @@ def _codes(*columns: Numbers) -> Numbers:
     >>> _codes(np.array([5, 3, 5]), np.array([1, 1, 1])).tolist()
     [1, 0, 1]
     """
-    order = np.lexsort([*reversed(columns)])
+    order, starts = sorted_groups(columns)
     codes = np.empty(len(order), np.int64)
-    codes[order] = np.cumsum(starts_of(*(column[order] for column in columns))) - 1
+    codes[order] = np.cumsum(starts) - 1
     return codes
 
 
@@ -280,9 +279,9 @@ def _first_of_each(*keys: Numbers) -> Flags:
     >>> _first_of_each(np.array([7, 8, 7])).tolist()
     [True, True, False]
     """
-    order = np.lexsort((np.arange(len(keys[0])), *reversed(keys)))
-    first = np.zeros(len(order), bool)
-    first[order] = starts_of(*(key[order] for key in keys))
+    order, starts = sorted_groups(keys)
+    first = np.empty(len(order), bool)
+    first[order] = starts
     return first
 
 

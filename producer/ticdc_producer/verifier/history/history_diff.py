@@ -17,6 +17,7 @@ from fnmatch import fnmatchcase
 from ticdc_producer.engine.choose import EngineChoice
 from ticdc_producer.engine.dataset import Engine
 from ticdc_producer.errors import ArgumentError
+from ticdc_producer.verifier.events import EventID
 from ticdc_producer.verifier.history.common_form import CommonForm
 from ticdc_producer.verifier.history.differences import DDLDifferences, DifferenceTexts, compare_ddls
 from ticdc_producer.verifier.history.history_comparison import (
@@ -36,7 +37,6 @@ from ticdc_producer.verifier.history.outcome import (
 )
 from ticdc_producer.verifier.history.readings import Reading, readings
 from ticdc_producer.verifier.history.sides import HistorySide
-from ticdc_producer.verifier.violations import EventID
 
 _NO_COUNTS = KeyCounts(limit=0)
 _SIDE = ("A", "B")

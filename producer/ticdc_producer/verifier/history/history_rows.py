@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ticdc_producer.verifier.event_layouts import DescribedColumn
-from ticdc_producer.verifier.events import EventColumns, FlagColumn, Int8Column, Int64Column
+from ticdc_producer.verifier.events import EventColumns, EventID, FlagColumn, Int8Column, Int64Column
 from ticdc_producer.verifier.history.common_form import CommonForm
-from ticdc_producer.verifier.violations import EventID
 
 TableName: TypeAlias = tuple[str, str]
 ROW = "row"

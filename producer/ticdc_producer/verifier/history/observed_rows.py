@@ -4,30 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import Op
-from ticdc_producer.verifier.event_layouts import (
-    DescribedColumn,
-    EventLayout,
-    LayoutBatch,
-    null_pair,
-)
-from ticdc_producer.verifier.events import (
-    offset_and_index,
-)
+from ticdc_producer.verifier.event_layouts import DescribedColumn, EventLayout, LayoutBatch
+from ticdc_producer.verifier.events import EventID, offset_and_index
 from ticdc_producer.verifier.fingerprint import (
-    MULTIPLIER,
     Flags,
     Hashes,
     Numbers,
     combined,
-    mixed,
+    null_pair,
+    pair_hashes,
     text_hashes,
     value_hashes,
 )
@@ -35,9 +26,7 @@ from ticdc_producer.verifier.history.common_form import Projection, repaired
 from ticdc_producer.verifier.history.history_rows import HistoryRows, HistoryStats, TableName, ddl_of
 from ticdc_producer.verifier.history.sides import ColumnProjections, KnownDefinition, KnownSide, readable
 from ticdc_producer.verifier.row_digests import row_key
-from ticdc_producer.verifier.violations import EventID
 
-_OPS = pa.array([op.label for op in Op], pa.string())
 _CONTENT_SALT = (np.array([salt], np.uint64) for salt in (0x6B65, 0x796C))
 _KEY_SALT, _CHECK_SALT = _CONTENT_SALT
 
@@ -59,12 +48,6 @@ class HistoryBatch(LayoutBatch):
         for layout in layouts:
             self._project(layout)
         return HistoryRows.joined([part for layout in layouts for part in self._of_layout(layout)])
-
-    @cached_property
-    def _op(self) -> Numbers:
-        codes = pc.fill_null(pc.index_in(self.decoded.column("op"), _OPS), -1)
-        numbers: Numbers = np.array([*map(int, Op), 0], np.int64)[codes.to_numpy(zero_copy_only=False)]
-        return numbers
 
     def _event(self, row: int) -> EventID:
         topic, partition = (self.decoded.column(name)[row].as_py() for name in ("topic", "partition"))
@@ -121,8 +104,7 @@ class HistoryBatch(LayoutBatch):
             yield from self._with_key(layout, self.known.keys[table])
 
     def _own_key(self, layout: EventLayout, definition: KnownDefinition) -> tuple[str, ...]:
-        marked = [column.name for column in layout.columns if column.flag & ColumnFlag.HANDLE_KEY]
-        key = tuple(sorted(marked))
+        key = tuple(sorted(layout.handle_names))
         if not key and not self.known.fidelity.marks_handle_keys:
             key = tuple(sorted(map(self.known.form.name, definition.key or ())))
         return key
@@ -143,7 +125,7 @@ class HistoryBatch(LayoutBatch):
         if table in self.known.keyless:
             key = ()
         whole = ~self.reduced[rows]
-        op, commit_ts = self._op[rows], self.commit_ts[rows]
+        op, commit_ts = self.op[rows], self.commit_ts[rows]
         hashes = combined(*(text_hashes(pa.array([name])) for name in table))
         tables = np.repeat(hashes, count)
         new = np.where(whole & ~layout.deletes, self.new.hashes[rows], 0)
@@ -234,11 +216,7 @@ def _pairs(
     if not is_compared:
         return np.broadcast_to(null_pair(name), len(at))
     distinct = values.take(pa.array(at)).dictionary_encode()
-    common = pa.array([readable(projection, value) for value in distinct.dictionary.to_pylist()], pa.binary())
-    own = common.take(distinct.indices) if not distinct.indices.null_count else None
-    if own is None:
-        null = pa.array([readable(projection, None)], pa.binary())
-        indices = pc.fill_null(distinct.indices, len(common))
-        own = pa.concat_arrays([common, null]).take(indices)
-    with np.errstate(over="ignore"):
-        return mixed(text_hashes(pa.array([name])) * MULTIPLIER + value_hashes(own))
+    every = [*distinct.dictionary.to_pylist(), None]
+    common = pa.array([readable(projection, value) for value in every], pa.binary())
+    own = common.take(pc.fill_null(distinct.indices, len(common) - 1))
+    return pair_hashes(text_hashes(pa.array([name])), value_hashes(own))

@@ -18,7 +18,7 @@ from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.shapes import DECODED, BatchFunction
 from ticdc_producer.replica.versions import Version
 from ticdc_producer.verifier.event_layouts import DescribedColumn
-from ticdc_producer.verifier.findings import events_at
+from ticdc_producer.verifier.events import EventID
 from ticdc_producer.verifier.fingerprint import Numbers
 from ticdc_producer.verifier.history.common_form import (
     CONVERSION_ERRORS,
@@ -28,8 +28,7 @@ from ticdc_producer.verifier.history.common_form import (
     applied,
 )
 from ticdc_producer.verifier.history.history_rows import TableName
-from ticdc_producer.verifier.passes.slices import Messages
-from ticdc_producer.verifier.violations import EventID
+from ticdc_producer.verifier.messages import Messages
 
 _NAME = re.compile(r"(\w+)(?:\(.*\))?((?: \w+)*)", re.DOTALL)
 _MEMBER = re.compile(r"'((?:[^']|'')*)'")
@@ -173,11 +172,7 @@ class HistorySide:
 
     def at(self, positions: Iterable[EventID]) -> dict[EventID, DecodedRow]:
         """Return the events at some positions; only their messages are decoded."""
-        events = sorted(set(positions))
-        if not events:
-            return {}
-        offsets = sorted({event[:3] for event in events})
-        return events_at(self.messages.at(offsets).map(self.decode, DECODED), events)
+        return self.messages.decoded_at(positions, self.decode, DECODED)
 
 
 @dataclass(frozen=True, kw_only=True)

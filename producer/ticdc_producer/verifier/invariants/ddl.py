@@ -6,16 +6,16 @@ from itertools import pairwise
 
 import numpy as np
 
+from ticdc_producer.model.column_functions import sorted_groups
 from ticdc_producer.verifier.events import NOTHING, EventKind
 from ticdc_producer.verifier.invariants import preconditions
-from ticdc_producer.verifier.invariants.resolved import (
+from ticdc_producer.verifier.passes.row_history import (
     BroadcastViolation,
-    broadcast_violations,
-    in_partition,
+    KeyChecks,
+    missing_in,
     violation_text,
 )
-from ticdc_producer.verifier.passes.row_history import KeyChecks, sorted_copies
-from ticdc_producer.verifier.violations import EventPositions, Invariant, Violations
+from ticdc_producer.verifier.violations import Invariant, Violations
 
 
 def _check_ddl_broadcast(checks: KeyChecks) -> Violations:
@@ -27,13 +27,13 @@ def _check_ddl_broadcast(checks: KeyChecks) -> Violations:
     for event in checks.incomplete(EventKind.DDL, to_all=checks.groups.options.ddl_broadcast):
         newest = checks.groups.stats.newest(event.topic, EventKind.ROW, EventKind.DDL, EventKind.RESOLVED)
         violations += [
-            in_partition(event, missing, newest, "DDL with ts", unless="warning") for missing in event.missing
+            missing_in(event, missing, newest, "DDL with ts", unless="warning") for missing in event.missing
         ]
         for partition in event.unexpected:
             what = f"DDL with ts {event.commit_ts} does not belong in"
             detail = violation_text(event, what, partition)
             violations.append(BroadcastViolation(event, partition, "error", NOTHING, detail))
-    return broadcast_violations(violations)
+    return Violations.of_broadcasts(violations)
 
 
 DDL_BROADCAST = Invariant(
@@ -52,10 +52,10 @@ def _check_ddl_same(checks: KeyChecks) -> Violations:
     groups = checks.groups
     ddls = groups.events.take(groups.first_of(EventKind.DDL))
     codes, topics = ddls.topics
-    order, starts = sorted_copies(ddls, (codes, ddls.commit_ts, ddls.partition))
+    order, starts = sorted_groups((codes, ddls.commit_ts, ddls.partition), ddls.position)
     # By topic, ts and number of DDLs: the contents of the partitions, each with its first DDL.
     versions: dict[tuple[int, int, int], dict[tuple[int, ...], tuple[int, int]]] = {}
-    for start, end in pairwise([*starts.tolist(), len(order)]):
+    for start, end in pairwise([*np.flatnonzero(starts).tolist(), len(order)]):
         rows = order[start:end]
         name = int(codes[rows[0]]), int(ddls.commit_ts[rows[0]]), len(rows)
         content = tuple(ddls.identity[rows].tolist())
@@ -63,16 +63,10 @@ def _check_ddl_same(checks: KeyChecks) -> Violations:
         copies = versions.setdefault(name, {})
         copies[content] = min(example, copies.get(content, example))
     differing = [(name, sorted(copies.values())) for name, copies in versions.items() if len(copies) > 1]
-    return Violations(
+    return Violations.of_positions(
         "error",
-        np.array([name[0] for name, _ in differing], np.int64),
-        topics,
-        tuple(
-            EventPositions(
-                *(np.array([refs[which][part] for _, refs in differing], np.int64) for part in (0, 1))
-            )
-            for which in (0, 1)
-        ),
+        [topics[name[0]] for name, _ in differing],
+        [copies[:2] for _, copies in differing],
         lambda number: f"copies of the DDL with ts {differing[number][0][1]} differ between partitions",
     )
 

@@ -9,6 +9,7 @@ from ticdc_producer.errors import ProducerError
 from ticdc_producer.installation import INVARIANTS as POINTS
 from ticdc_producer.installation import installed
 from ticdc_producer.verifier.invariants import ddl, events, order, resolved, row_state
+from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.violations import Invariant
 
 INVARIANTS: tuple[Invariant, ...] = (
@@ -57,6 +58,11 @@ def invariants() -> tuple[Invariant, ...]:
     """
     points = (point for of_name in installed(POINTS).values() for point in of_name)
     return (*INVARIANTS, *map(_loaded, points))
+
+
+def enabled_invariants(options: VerifyOptions) -> list[Invariant]:
+    """Return the invariants that the options enable."""
+    return [invariant for invariant in invariants() if invariant.enabled(options)]
 
 
 def _loaded(point: EntryPoint) -> Invariant:

@@ -5,75 +5,13 @@ Source: docs/stream-semantics.md §7.1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-
 import numpy as np
 
 from ticdc_producer.verifier.events import NOTHING, EventKind, Events
 from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.invariants import preconditions
-from ticdc_producer.verifier.passes.row_history import KeyChecks, Occurrences
-from ticdc_producer.verifier.violations import EventPositions, Invariant, Violations
-
-
-@dataclass(frozen=True)
-class BroadcastViolation:
-    """An event that a partition lacks, or has although it should not.
-
-    :param later: position of an event that shows that the partition continued; -1 for none.
-    """
-
-    event: Occurrences
-    partition: int
-    severity: str
-    later: int
-    detail: str
-
-
-def in_partition(
-    event: Occurrences, partition: int, newest: Mapping[int, tuple[int, int]], what: str, *, unless: str
-) -> BroadcastViolation:
-    """Return the violation of a partition that lacks an event; an error if the partition continued.
-
-    :param newest: commit-ts and position of the newest event by partition.
-    :param what: names the event.
-    :param unless: the severity if the partition may be truncated.
-    """
-    ts, position = newest.get(partition, (NOTHING, NOTHING))
-    continues = ts > event.commit_ts
-    detail = violation_text(event, f"{what} {event.commit_ts} is missing in", partition)
-    severity, later = ("error", position) if continues else (unless, NOTHING)
-    return BroadcastViolation(event, partition, severity, later, detail)
-
-
-def violation_text(event: Occurrences, what: str, partition: int) -> str:
-    """Return what is wrong in a partition, and where the event is."""
-    return f"{what} partition {partition}; found in partitions {', '.join(map(str, event.partitions))}"
-
-
-def broadcast_violations(violations: Sequence[BroadcastViolation]) -> Violations:
-    """Return the violations as columns.
-
-    Their examples are the first copy, and the event that shows that a partition continued.
-    """
-    topics = sorted({violation.event.topic for violation in violations})
-    return Violations(
-        np.array([violation.severity for violation in violations], str),
-        np.array([topics.index(violation.event.topic) for violation in violations], np.int64),
-        topics,
-        (
-            EventPositions(
-                np.array([violation.event.first[0] for violation in violations], np.int64),
-                np.array([violation.event.first[1] for violation in violations], np.int64),
-            ),
-            EventPositions(
-                np.array([violation.partition for violation in violations], np.int64),
-                np.array([violation.later for violation in violations], np.int64),
-            ),
-        ),
-        lambda number: violations[number].detail,
-    )
+from ticdc_producer.verifier.passes.row_history import KeyChecks, missing_in
+from ticdc_producer.verifier.violations import Invariant, Violations
 
 
 def _check_resolved(checks: KeyChecks) -> Violations:
@@ -173,10 +111,9 @@ def _check_resolved_broadcast(checks: KeyChecks) -> Violations:
         newest = checks.groups.stats.newest(event.topic, EventKind.RESOLVED)
         if event.commit_ts < max(ts for ts, _ in newest.values()):
             violations += [
-                in_partition(event, missing, newest, "resolved-ts", unless="info")
-                for missing in event.missing
+                missing_in(event, missing, newest, "resolved-ts", unless="info") for missing in event.missing
             ]
-    return broadcast_violations(violations)
+    return Violations.of_broadcasts(violations)
 
 
 RESOLVED_BROADCAST = Invariant(

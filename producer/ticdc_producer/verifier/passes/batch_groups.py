@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ticdc_producer.model.column_functions import highest_before, starts_of
+from ticdc_producer.model.column_functions import highest_before, sorted_groups, starts_of
 from ticdc_producer.verifier.events import INDEX_BITS, NOTHING, EventColumns, Int8Column, Int64Column
 from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined, text_hashes
 from ticdc_producer.verifier.options import VerifyOptions
@@ -113,9 +113,8 @@ class BatchGroups:
     def transactions(self) -> tuple[GroupedRows, Numbers]:
         """First deliveries by transaction, in their order, and where each transaction starts."""
         rows = self.rows
-        keys = (*_group_columns(rows), rows.commit_ts)
-        order = np.lexsort((rows.position, *reversed(keys)))
-        return rows.take(order), np.flatnonzero(starts_of(*(key[order] for key in keys)))
+        order, starts = sorted_groups((*_group_columns(rows), rows.commit_ts), rows.position)
+        return rows.take(order), np.flatnonzero(starts)
 
     @cached_property
     def runs_after_replay(self) -> StepRuns:
@@ -201,8 +200,8 @@ def _flags_of_rows(groups: Numbers, positions: Numbers, flags: pa.RecordBatch) -
     group = np.append(groups, flags.column("batch_group").to_numpy())
     position = np.append(positions, flags.column("batch_position").to_numpy())
     flag = np.append(np.full(len(groups), _UNFLAGGED, np.int8), flags.column("batch_mark").to_numpy())
-    order = np.lexsort((flag, position, group))  # the flags of a position follow its rows
-    number = np.cumsum(starts_of(group[order], position[order])) - 1
+    order, starts = sorted_groups((group, position), flag)  # the flags of a position follow its rows
+    number = np.cumsum(starts) - 1
     of_flag = np.flatnonzero(order >= len(groups))
     row = of_flag - np.bincount(number[of_flag])[number[of_flag]]
     known = (row >= 0) & (number[row] == number[of_flag])
@@ -239,8 +238,7 @@ def _ordinals(commit_ts: Numbers, columns: tuple[Numbers, ...]) -> tuple[Numbers
 
     :param columns: the columns that the rows of a group share.
     """
-    by_ts = np.lexsort((commit_ts, *reversed(columns)))
-    starts = starts_of(*(column[by_ts] for column in columns))
+    by_ts, starts = sorted_groups(columns, commit_ts)
     group, step = np.empty((2, len(commit_ts)), np.int64)
     group[by_ts] = np.cumsum(starts)
     distinct = np.cumsum(starts | starts_of(commit_ts[by_ts]))

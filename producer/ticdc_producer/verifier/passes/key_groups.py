@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ticdc_producer.model.column_functions import highest_before, starts_of
+from ticdc_producer.model.column_functions import highest_before, sorted_groups
 from ticdc_producer.verifier.events import NOTHING, EventKind, Events, KeyedEvents
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.options import VerifyOptions
@@ -73,11 +73,11 @@ class KeyGroups:
         """Return the first deliveries of rows with handle key by row and commit-ts, and the group starts."""
         events = self.events
         rows = np.flatnonzero(self.first_rows & events.keyed)
-        keys = [events.topics[0], events.key, events.key_check, events.commit_ts]
-        order = rows[
-            np.lexsort([column[rows] for column in (events.position, events.partition, *reversed(keys))])
-        ]
-        return order, np.flatnonzero(starts_of(*(key[order] for key in keys))) if len(order) else order
+        keys = (events.topics[0], events.key, events.key_check, events.commit_ts)
+        order, starts = sorted_groups(
+            [key[rows] for key in keys], events.partition[rows], events.position[rows]
+        )
+        return rows[order], np.flatnonzero(starts)
 
 
 def first_deliveries(events: KeyedEvents, kind: Numbers, identity: Numbers, options: VerifyOptions) -> Flags:
@@ -90,9 +90,9 @@ def first_deliveries(events: KeyedEvents, kind: Numbers, identity: Numbers, opti
     :param kind, identity: see ``Events``.
     """
     keys = (events.key, events.key_check, events.topics[0], events.partition, identity)
-    order = np.lexsort((events.position, *reversed(keys)))
+    order, starts = sorted_groups(keys, events.position)
     first = np.empty(len(events), bool)
-    first[order] = starts_of(*(key[order] for key in keys))
+    first[order] = starts
     if not options.rows_have_commit_ts:  # a row deleted and inserted again reads as the same event
         first |= (kind == EventKind.ROW) & (events.commit_ts == 0)
     return first
@@ -111,8 +111,8 @@ def late_in_groups(
     :param keys: the columns that the rows of a group share, among them topic and partition.
     :return: which ones, and commit-ts and position of the newest row before each one.
     """
-    order = np.lexsort((position, *reversed(keys)))
-    before, numbers = highest_before(commit_ts[order], starts_of(*(key[order] for key in keys)))
+    order, starts = sorted_groups(keys, position)
+    before, numbers = highest_before(commit_ts[order], starts)
     late, newest_ts, newest_position = np.zeros(len(order), bool), *np.full((2, len(order)), NOTHING)
     late[order], newest_ts[order] = commit_ts[order] < before, before
     newest_position[order] = np.where(numbers < 0, NOTHING, position[order][numbers])

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ticdc_producer.model.column_functions import starts_of
+from ticdc_producer.model.column_functions import sorted_groups
 from ticdc_producer.model.event import Op
 from ticdc_producer.verifier.events import EventKind
 from ticdc_producer.verifier.fingerprint import Flags
@@ -18,7 +18,7 @@ from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.batch_groups import BatchGroups, GroupedRows, SuspectedGroups
 from ticdc_producer.verifier.passes.key_groups import KeyGroups
 from ticdc_producer.verifier.passes.row_history import KeyChecks
-from ticdc_producer.verifier.violations import EventPositions, Invariant, ViolationCounts, Violations
+from ticdc_producer.verifier.violations import Invariant, ViolationCounts, Violations
 
 _Row: TypeAlias = tuple[int, int, int]
 """Commit-ts, partition and position."""
@@ -63,7 +63,6 @@ class UncoveredRows:
         """Return one violation per topic."""
         topics = sorted(self.rows)
         uncovered = [self.rows[topic] for topic in topics]
-        ends = [(oldest, newest) for _, oldest, newest, _ in uncovered]
 
         def detail(number: int) -> str:
             count, oldest, newest, covered = uncovered[number]
@@ -72,30 +71,20 @@ class UncoveredRows:
                 f"{count} rows in {span} ms after resolved-ts {covered}, the highest that all partitions have"
             )
 
-        return Violations(
-            "info",
-            np.arange(len(topics)),
-            topics,
-            tuple(
-                EventPositions(*(np.array([rows[end][part] for rows in ends], np.int64) for part in (1, 2)))
-                for end in (0, 1)
-            ),
-            detail,
-        )
+        ends = [(oldest[1:], newest[1:]) for _, oldest, newest, _ in uncovered]
+        return Violations.of_positions("info", topics, ends, detail)
 
 
 Epoch: TypeAlias = tuple[str, str, str, int, int]
 """Topic, schema, table, physical table id (0 unless partitions have flags of their own), and commit-ts of the
 DDL before."""
-_First: TypeAlias = tuple[int, int, int]
-"""Commit-ts, partition and position of an event."""
 
 
 @dataclass
 class TableShapes:
     """For each table and epoch the shapes of its rows, each with its first event."""
 
-    seen: dict[Epoch, dict[int, _First]] = field(default_factory=dict)
+    seen: dict[Epoch, dict[int, _Row]] = field(default_factory=dict)
 
     def merge(self, others: Iterable[TableShapes]) -> None:
         """Add the shapes of other events."""
@@ -117,18 +106,15 @@ class TableShapes:
         by_partition = groups.options.fidelity.caches_flags
         table_ids = whole_rows.table_id if by_partition else np.zeros(len(whole_rows), np.int64)
         keys = (topic_codes, table_codes, table_ids, epoch_ts, whole_rows.shape)
-        order = np.lexsort((whole_rows.position, whole_rows.partition, whole_rows.commit_ts, *reversed(keys)))
-        for row in order[starts_of(*(key[order] for key in keys))].tolist():
+        order_by = (whole_rows.commit_ts, whole_rows.partition, whole_rows.position)
+        order, starts = sorted_groups(keys, *order_by)
+        for row in order[starts].tolist():
             table = topics[topic_codes[row]], *tables[table_codes[row]]
             epoch = *table, int(table_ids[row]), int(epoch_ts[row])
-            first = (
-                int(whole_rows.commit_ts[row]),
-                int(whole_rows.partition[row]),
-                int(whole_rows.position[row]),
-            )
-            self._see(epoch, int(whole_rows.shape[row]), first)
+            commit_ts, partition, position = (int(column[row]) for column in order_by)
+            self._see(epoch, int(whole_rows.shape[row]), (commit_ts, partition, position))
 
-    def _see(self, epoch: Epoch, shape: int, first: _First) -> None:
+    def _see(self, epoch: Epoch, shape: int, first: _Row) -> None:
         shapes = self.seen.setdefault(epoch, {})
         shapes[shape] = min(first, shapes.get(shape, first))
 
@@ -140,7 +126,6 @@ class TableShapes:
             for in_turn in [sorted(shapes.values())]
             for before, first in pairwise(in_turn)
         ]
-        topics = sorted({epoch[0] for epoch, *_ in changes})
 
         def detail(number: int) -> str:
             _, schema, table, *_ = changes[number][0]
@@ -148,18 +133,9 @@ class TableShapes:
                 f"columns of {schema}.{table} differ from those of its earlier rows, in names, types or flags"
             )
 
-        return Violations(
-            history_severity(options),
-            np.array([topics.index(epoch[0]) for epoch, *_ in changes], np.int64),
-            topics,
-            tuple(
-                EventPositions(
-                    *(np.array([change[event][part] for change in changes], np.int64) for part in (1, 2))
-                )
-                for event in (1, 2)
-            ),
-            detail,
-        )
+        topics = [epoch[0] for epoch, *_ in changes]
+        rows = [(before[1:], first[1:]) for _, before, first in changes]
+        return Violations.of_positions(history_severity(options), topics, rows, detail)
 
 
 @dataclass

@@ -19,8 +19,6 @@ from ticdc_producer.verifier.options import ExpectedDispatch, VerifyOptions
 from ticdc_producer.verifier.row_digests import RULES, RowDigests, TableRules
 from ticdc_producer.verifier.table_epochs import ddl_effect
 
-_KINDS = {kind.name.lower(): int(kind) for kind in EventKind}
-_OPS = {op.label: int(op) for op in Op}
 _KEY_SALT, _CHECK_SALT = (np.array([salt], np.uint64) for salt in (0x5449, 0x4443))
 
 
@@ -113,14 +111,6 @@ class _Batch(LayoutBatch):
         return RowDigests(
             layout, self.tables[rows], self.commit_ts[rows], self.reduced[rows], rule, self.options
         )
-
-    @cached_property
-    def kind(self) -> Numbers:
-        return _coded(self.decoded.column("kind"), _KINDS)
-
-    @cached_property
-    def op(self) -> Numbers:
-        return _coded(self.decoded.column("op"), _OPS)
 
     @cached_property
     def schema(self) -> pa.Array:
@@ -230,15 +220,3 @@ def with_old_keys(events: Events, observation: Observation) -> Events:
 
 def _code(rule: ExpectedDispatch | None) -> int:
     return int(Rule.UNKNOWN if rule is None else RULES[rule.rule])
-
-
-def _coded(texts: pa.Array, codes: dict[str, int]) -> Numbers:
-    """Return the number of each text; 0 for NULL.
-
-    >>> _coded(pa.array(["ddl", None, "row"]), {"row": 1, "ddl": 2}).tolist()
-    [2, 0, 1]
-    """
-    numbers = pc.index_in(texts, pa.array(list(codes), pa.string()))
-    values = np.array([0, *codes.values()], np.int64)
-    coded: Numbers = values[pc.fill_null(numbers, -1).to_numpy(zero_copy_only=False) + 1]
-    return coded

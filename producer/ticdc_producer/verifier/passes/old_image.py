@@ -18,13 +18,14 @@ import pyarrow.compute as pc
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part, Sides
 from ticdc_producer.model.event_line import ColumnDescription, DecodedRow, RowImage
 from ticdc_producer.model.shapes import DECODED, BatchFunction
-from ticdc_producer.verifier.events import INDEX_BITS
+from ticdc_producer.verifier.events import INDEX_BITS, EventID
 from ticdc_producer.verifier.finding import image_of, readable
 from ticdc_producer.verifier.fingerprint import Numbers, combined, text_hashes
 from ticdc_producer.verifier.invariants.row_state import OLD_IMAGE, history_severity
+from ticdc_producer.verifier.messages import LOCATION
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.row_history import RowHistory
-from ticdc_producer.verifier.violations import EventID, EventPositions, ViolationCounts, Violations
+from ticdc_producer.verifier.violations import ViolationCounts, Violations
 
 SUSPECTED = pa.schema(
     [
@@ -119,20 +120,13 @@ def old_image_violations(rows: Iterable[ImagePair], options: VerifyOptions) -> V
         ``previous_after``.
     """
     differing = [(event_pair(row), detail) for row in rows if (detail := difference(row, options))]
-    topics = sorted({event[0] for (_, event), _ in differing})
-    return Violations(
+    return Violations.of_positions(
         history_severity(options),
-        np.array([topics.index(event[0]) for (_, event), _ in differing], np.int64),
-        topics,
-        tuple(
-            EventPositions(
-                np.array([pair[which][1] for pair, _ in differing], np.int64),
-                np.array(
-                    [(pair[which][2] << INDEX_BITS) + pair[which][3] for pair, _ in differing], np.int64
-                ),
-            )
-            for which in (0, 1)
-        ),
+        [event[0] for (_, event), _ in differing],
+        [
+            [(partition, (offset << INDEX_BITS) + index) for _, partition, offset, index in pair]
+            for pair, _ in differing
+        ],
         lambda number: differing[number][1],
     )
 
@@ -165,11 +159,10 @@ FEW_SUSPECTED = 1000
 """Up to this many suspected events, their messages are read one by one."""
 _BUCKET = "bucket"
 _BUCKETS = 1 << 20
-_LOCATION = ("topic", "partition", "offset", "index")
 _PREVIOUS = ("topic", "previous_partition", "previous_offset", "previous_index")
 _IMAGES = pa.schema(
     [
-        *(DECODED.field(name) for name in (*_LOCATION, "op", "columns", "before", "after")),
+        *(DECODED.field(name) for name in (*LOCATION, "op", "columns", "before", "after")),
         (_BUCKET, pa.int64()),
     ]
 )
@@ -212,7 +205,7 @@ def suspected_violations(
     def check(sides: Iterator[Sides]) -> ViolationCounts:
         counts = ViolationCounts(options.examples)
         for groups in sides:
-            by_event = _by_location(groups["images"], groups["pairs"], _LOCATION)
+            by_event = _by_location(groups["images"], groups["pairs"], LOCATION)
             rows: list[Any] = [
                 {**by_event[event_pair(pair)[1]], **pair}
                 for pair in groups["pairs"].to_pylist()
@@ -249,7 +242,7 @@ def _with_previous(sides: Iterator[Sides]) -> Batches:
         ]
         batch = pa.RecordBatch.from_pylist(rows, _WITH_PREVIOUS)
         bucket = batch.schema.get_field_index(_BUCKET)
-        yield batch.set_column(bucket, batch.schema.field(bucket), pa.array(_buckets(batch, _LOCATION)))
+        yield batch.set_column(bucket, batch.schema.field(bucket), pa.array(_buckets(batch, LOCATION)))
 
 
 def _by_location(
@@ -258,7 +251,7 @@ def _by_location(
     """Return the events of some pairs that are among the images, by their location."""
     in_pairs = np.isin(images.column(_BUCKET).to_numpy(), _buckets(pairs, names))
     rows = images.filter(pa.array(in_pairs)).to_pylist()
-    return {tuple(row[name] for name in _LOCATION): row for row in rows}
+    return {tuple(row[name] for name in LOCATION): row for row in rows}
 
 
 def _buckets(rows: pa.RecordBatch, names: Sequence[str]) -> Numbers:
@@ -276,16 +269,16 @@ def _marked_buckets(_part: Part, batches: Batches) -> npt.NDArray[np.bool_]:
     """Return a table in which the messages of all events of the pairs are marked by their hash."""
     marked = np.zeros(_BUCKETS, bool)
     for pairs in batches:
-        for names in (_LOCATION, _PREVIOUS):
+        for names in (LOCATION, _PREVIOUS):
             marked[_buckets(pairs, names[:3]) % _BUCKETS] = True
     return marked
 
 
 def _is_marked(marked: npt.NDArray[np.bool_], messages: pa.RecordBatch) -> npt.NDArray[np.bool_]:
-    return marked[_buckets(messages, _LOCATION[:3]) % _BUCKETS]
+    return marked[_buckets(messages, LOCATION[:3]) % _BUCKETS]
 
 
 def _images(decoded: pa.RecordBatch) -> pa.RecordBatch:
     rows = decoded.filter(pc.equal(decoded.column("kind"), "row"))
     names = [name for name in _IMAGES.names if name != _BUCKET]
-    return pa.record_batch([*rows.select(names).columns, pa.array(_buckets(rows, _LOCATION))], schema=_IMAGES)
+    return pa.record_batch([*rows.select(names).columns, pa.array(_buckets(rows, LOCATION))], schema=_IMAGES)

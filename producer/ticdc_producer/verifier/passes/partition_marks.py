@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from ticdc_producer.engine.shuffle_codec import numbered_texts
-from ticdc_producer.model.column_functions import highest_before, starts_of
+from ticdc_producer.model.column_functions import highest_before, sorted_groups, starts_of
 from ticdc_producer.model.event import Op
 from ticdc_producer.verifier.events import INDEX_BITS, NOTHING, EventKind, Events, Rule
 from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined, text_hashes
@@ -177,8 +177,8 @@ def _newest_per_group(group: Numbers, ts: Numbers, position: Numbers) -> Iterato
     >>> list(_newest_per_group(np.array([3, 4, 3]), np.array([9, 5, 6]), np.array([0, 1, 2])))
     [(3, (9, 0)), (4, (5, 1))]
     """
-    order = np.lexsort((position, ts, group))
-    last = order[np.append(group[order][1:] != group[order][:-1], True)] if len(order) else order
+    order, starts = sorted_groups((group,), ts, position)
+    last = order[np.roll(starts, -1)]
     yield from zip(
         group[last].tolist(), zip(ts[last].tolist(), position[last].tolist(), strict=True), strict=True
     )

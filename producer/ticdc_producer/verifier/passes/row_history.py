@@ -6,15 +6,16 @@ is compared with the previous one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 
-from ticdc_producer.model.column_functions import starts_of
+from ticdc_producer.model.column_functions import sorted_groups, starts_of
 from ticdc_producer.model.event import Op
-from ticdc_producer.verifier.events import EventKind, Events, Rule
+from ticdc_producer.verifier.events import NOTHING, EventKind, Events, Rule
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.passes.key_groups import KeyGroups, op_rank
 
@@ -136,11 +137,11 @@ def row_history(groups: KeyGroups) -> RowHistory:
         op=np.where(arrives, int(Op.INSERT), changes.op),
         old=np.where(arrives, 0, changes.old),
     )
-    keys = (changes.key, changes.key_check, changes.topics[0])
+    keys = (changes.topics[0], changes.key_check, changes.key)
     inside = (op_rank(changes.op),) if groups.options.fidelity.commit_ts == "exact" else ()
     # If transactions of one millisecond cannot be distinguished, the position in the partition decides.
-    order = np.lexsort((changes.partition, changes.position, *inside, changes.commit_ts, *keys))
-    return RowHistory(groups, changes.take(order), ~starts_of(*(key[order] for key in keys)))
+    order, starts = sorted_groups(keys, changes.commit_ts, *inside, changes.position, changes.partition)
+    return RowHistory(groups, changes.take(order), ~starts)
 
 
 @dataclass(frozen=True)
@@ -183,8 +184,7 @@ class KeyChecks:
             return []
         codes, topics = copies.topics
         keys = (codes, copies.commit_ts, copies.identity)
-        order = np.lexsort((copies.position, copies.partition, *reversed(keys)))
-        starts = starts_of(*(key[order] for key in keys))
+        order, starts = sorted_groups(keys, copies.partition, copies.position)
         once = starts | starts_of(copies.partition[order])
         group = np.cumsum(starts) - 1
         counts = self.groups.options.partitions
@@ -217,7 +217,36 @@ def _occurrences(copies: Events, due: int) -> Occurrences:
     )
 
 
-def sorted_copies(events: Events, keys: tuple[Numbers, ...]) -> tuple[Numbers, Numbers]:
-    """Return the order of events by some keys, then partition and position, and where each group starts."""
-    order = np.lexsort((events.position, events.partition, *reversed(keys)))
-    return order, np.flatnonzero(starts_of(*(key[order] for key in keys)))
+@dataclass(frozen=True)
+class BroadcastViolation:
+    """An event that a partition lacks, or has although it should not.
+
+    :param later: position of an event that shows that the partition continued; -1 for none.
+    """
+
+    event: Occurrences
+    partition: int
+    severity: str
+    later: int
+    detail: str
+
+
+def missing_in(
+    event: Occurrences, partition: int, newest: Mapping[int, tuple[int, int]], what: str, *, unless: str
+) -> BroadcastViolation:
+    """Return the violation of a partition that lacks an event; an error if the partition continued.
+
+    :param newest: commit-ts and position of the newest event by partition.
+    :param what: names the event.
+    :param unless: the severity if the partition may be truncated.
+    """
+    ts, position = newest.get(partition, (NOTHING, NOTHING))
+    continues = ts > event.commit_ts
+    detail = violation_text(event, f"{what} {event.commit_ts} is missing in", partition)
+    severity, later = ("error", position) if continues else (unless, NOTHING)
+    return BroadcastViolation(event, partition, severity, later, detail)
+
+
+def violation_text(event: Occurrences, what: str, partition: int) -> str:
+    """Return what is wrong in a partition, and where the event is."""
+    return f"{what} partition {partition}; found in partitions {', '.join(map(str, event.partitions))}"

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
 
-from ticdc_producer.engine.dataset import Dataset, Part, Tagged
+from ticdc_producer.engine.dataset import Part, Tagged
 from ticdc_producer.model.shapes import DecodedBatch
 from ticdc_producer.verifier.events import Events
-from ticdc_producer.verifier.findings import enabled_invariants, rows_at
+from ticdc_producer.verifier.invariants.registry import enabled_invariants
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.observe import Observer, with_old_keys
 from ticdc_producer.verifier.passes.partition_marks import PartitionMarks, PartitionState
 from ticdc_producer.verifier.stream_stats import StreamStats
-from ticdc_producer.verifier.violations import EventID, ViolationCounts
+from ticdc_producer.verifier.violations import ViolationCounts
 
 EVENT = "event"
 KINDS = {EVENT: Events.arrow_schema()}
@@ -84,32 +84,3 @@ def states_before(
             before_slice[number, *name] = before
         after[name] = state if before is None else before.followed_by(state)
     return before_slice, after
-
-
-Offset: TypeAlias = tuple[str, int, int]
-"""Topic, partition and offset of a message."""
-
-
-@dataclass(frozen=True)
-class Messages:
-    """Messages that were read.
-
-    :param rows: shape ``MESSAGES``. A part has the messages of a partition in the order of their offsets,
-        and those of two parts do not overlap.
-    :param read_at: reads the messages at some offsets, in ascending order; None: they are searched in
-        ``rows``.
-    """
-
-    rows: Dataset
-    read_at: Callable[[Sequence[Offset]], Dataset] | None = None
-
-    def at(self, offsets: Sequence[Offset]) -> Dataset:
-        """Return a few of the messages.
-
-        :param offsets: in ascending order.
-        """
-        return rows_at(self.rows, offsets) if self.read_at is None else self.read_at(offsets)
-
-    def of_events(self, events: Iterable[EventID]) -> Dataset:
-        """Return the messages of some events."""
-        return self.at(sorted({event[:3] for event in events}))
