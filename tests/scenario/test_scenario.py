@@ -92,6 +92,25 @@ def test_half_a_pair_of_surrogates_is_refused() -> None:
         Scenario("s").sql("SELECT '\ud800'").to_yaml()
 
 
+UNION = pa.UnionArray.from_sparse(pa.array([0, 0], pa.int8()), [pa.array([1, 1])])
+
+
+@pytest.mark.parametrize(
+    ("v", "message"),
+    [
+        (UNION, "Parquet cannot hold the DataFrame"),
+        (pa.array([0, 1 << 61], pa.timestamp("s")), "out of range"),
+    ],
+)
+def test_nothing_is_written_of_a_dataframe_that_no_file_holds(
+    tmp_path: Path, v: pa.Array, message: str
+) -> None:
+    wrong = ROWS.set_column(3, "v", v)
+    with pytest.raises(ProducerError, match=message):
+        Scenario("s").sql(CREATE).changes(wrong, table="t", order="n").write(tmp_path / "s.yaml")
+    assert not [*tmp_path.iterdir()]
+
+
 def test_a_written_scenario_is_the_same_one(tmp_path: Path) -> None:
     scenario = Scenario("s").sql(CREATE).changes(ROWS, table="t", order="n")
     file = scenario.write(tmp_path / "folder" / "s.yaml")

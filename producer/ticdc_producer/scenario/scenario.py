@@ -241,11 +241,12 @@ class Scenario:
         file = local_path(path)
         if file.suffix not in (".yaml", ".yml"):
             raise ScenarioError("the name of a scenario file ends with .yaml", file=str(file))
+        text = self.to_yaml()
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             for number, frame in enumerate(self._frames):
                 frame.write(file.parent / self._path(number))
-            file.write_text(self.to_yaml(), "utf-8")
+            file.write_text(text, "utf-8")
         except OSError as error:
             raise ScenarioError(f"cannot write the scenario: {error.strerror}", file=str(file)) from None
         return file

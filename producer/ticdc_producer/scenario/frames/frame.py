@@ -113,7 +113,10 @@ class GivenFrame(Frame):
         return sha256(sink.getvalue()).hexdigest()[:12]
 
     def write(self, path: Path) -> None:
-        """Write the rows as Parquet; a large DataFrame of Spark becomes a folder."""
+        """Write the rows as Parquet; a large DataFrame of Spark becomes a folder.
+
+        :raises ScenarioError: for a column that Parquet does not have.
+        """
         if self.rows is None:
             self._write_large(path)
         else:
@@ -304,4 +307,7 @@ def _cast(schema: pa.Schema, batches: Batches) -> Batches:
 def _write_table(table: pa.Table, path: Path) -> None:
     from pyarrow import parquet
 
-    parquet.write_table(table, path)
+    try:
+        parquet.write_table(table, path)
+    except pa.ArrowException as error:
+        raise ScenarioError(f"Parquet cannot hold the DataFrame: {error}", file=str(path)) from None
