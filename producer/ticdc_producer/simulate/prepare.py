@@ -102,7 +102,7 @@ def with_times(
 ) -> ScenarioFile:
     """Return a scenario with another seed and other times; None: its own."""
     if seed is not None:
-        scenario_file = replace(scenario_file, seed=seed)
+        scenario_file = replace(scenario_file, seed=int(seed))
     if start_ts is not None:
         scenario_file = replace(scenario_file, start_ts=read_ts(start_ts, "start_ts"))
     if target_ts is not None:

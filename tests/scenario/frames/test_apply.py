@@ -300,7 +300,7 @@ def test_images_with_a_value_that_no_column_holds_are_refused(column: str, value
 
 
 def test_values_of_different_types_in_a_column_are_refused() -> None:
-    with pytest.raises(ProducerError, match=r"values of different types in a column.*id"):
+    with pytest.raises(ProducerError, match=r"Arrow cannot hold a column.*id"):
         changed(CREATE, pd.DataFrame({"x": [0, 1], "op": "i", "id": [1, "x"]}))
 
 

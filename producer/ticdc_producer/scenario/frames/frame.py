@@ -288,10 +288,10 @@ def frame_of(df: object) -> GivenFrame:
             return ArrowFrame(pa.Table.from_pandas(df, preserve_index=False))
         if hasattr(df, "__arrow_c_stream__"):
             return ArrowFrame(pa.table(df))
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         reason = " ".join(str(part) for part in error.args)
-        what = f"the DataFrame has values of different types in a column: {reason}"
-        raise ScenarioError(what, hint="give each column values of one type") from None
+        what = f"Arrow cannot hold a column of the DataFrame: {reason}"
+        raise ScenarioError(what, hint="give each column a name of its own, and values of one type") from None
     what = f"{type(df).__name__} is not a DataFrame"
     is_lazy = callable(getattr(df, "collect", None))
     hint = "call its `collect`" if is_lazy else "give one of Spark, pandas or Polars, or an Arrow table"
