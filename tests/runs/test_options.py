@@ -184,6 +184,8 @@ def test_what_is_no_scenario_is_refused(scenario: Any) -> None:
 def test_a_name_that_no_file_has_is_refused(name: str, message: str) -> None:
     with pytest.raises(ProducerError, match=message):
         ticdc_producer.run(name, dry_run=True)
+    with pytest.raises(ProducerError, match=message):
+        ticdc_producer.diff(name, name)
 
 
 def test_integers_of_numpy_are_integers() -> None:

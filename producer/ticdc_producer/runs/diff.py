@@ -174,7 +174,7 @@ def _source(
     given = {f"config_{side}": config, f"messages_{side}": messages}
     sink_uri = name
     if "://" not in name:
-        path = Path(name)
+        path = local_path(name)
         if _is_scenario(path):
             check_options("diff", given, SCENARIO)
             return _scenario(name)
