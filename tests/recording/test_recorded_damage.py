@@ -172,6 +172,8 @@ def test_edited_faults_are_refused(topic: Path, tmp_path: Path, columns: Any, me
 
 def test_a_damaged_message_of_a_partition_that_does_not_exist(topic: Path, tmp_path: Path) -> None:
     recording = edited(topic, tmp_path / "recording", {"partition": 7})
-    with pytest.raises(ProducerError, match=r"shop/7@\d+: the recording has a damaged message.*`faults` none"):
+    with pytest.raises(
+        ProducerError, match=r"shop/7@\d+: the recording has a damaged message.*`faults` none"
+    ):
         run(recording, out=tmp_path / "again")
     assert run(recording, out=tmp_path / "none", faults="none").ok
