@@ -71,7 +71,7 @@ def _delivery_order(events: EventBatch) -> Numbers:
     """
     names = ("deliver_after_ts", "restart_epoch", "partition_index")
     kinds = numbers(events.column("kind_order")).astype(np.int8)  # numpy sorts bytes in linear time
-    groups = [kinds, *(numbers(events.column(name)) for name in names)]
+    groups: list[npt.NDArray[np.integer[Any]]] = [kinds, *(numbers(events.column(name)) for name in names)]
     varying = [column for column in groups if (column != column[0]).any()] or groups[:1]
     order: Numbers = np.lexsort(varying)
     in_group = np.cumsum(_starts([column[order] for column in varying]))
