@@ -17,6 +17,7 @@ from ticdc_producer import ProducerError
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.engine.spark import SparkEngine
 from ticdc_producer.scenario.frames.frame import Frame, ParquetFrame, SparkFrame, frame_of
+from ticdc_producer.scenario.frames.frame_rows import FrameColumnNames, frame_rows
 from ticdc_producer.scenario.frames.zones import SESSION_ZONE
 
 ROWS = pa.table({"n": [0, 1], "v": ["a", None]})
@@ -63,6 +64,13 @@ def test_a_column_that_arrow_cannot_read_is_an_error() -> None:
     frame = frame_of(pa.table({"c": VIEWS.select(["category"]).to_struct_array()}))
     with pytest.raises(ProducerError, match="the DataFrame has a column that cannot be read"):
         rows_of(frame)
+
+
+def test_a_column_of_several_types_is_refused_by_name() -> None:
+    union = pa.UnionArray.from_sparse(pa.array([0, 0], pa.int8()), [pa.array([1, 2])])
+    frame = frame_of(pa.table({"txn": [0, 1], "table": union}))
+    with pytest.raises(ProducerError, match="column 'table' must be a text column, not sparse_union"):
+        frame_rows(LocalEngine(), frame, FrameColumnNames.of(frame.names()), frame.names())
 
 
 def test_equal_rows_have_equal_digests() -> None:

@@ -19,7 +19,7 @@ from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.column_functions import first_of_groups
 from ticdc_producer.scenario.frames.frame import Frame
-from ticdc_producer.scenario.frames.plain_table import plain_table
+from ticdc_producer.scenario.frames.plain_table import plain_schema, plain_table
 from ticdc_producer.scenario.frames.rows import COLUMNS
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -111,7 +111,7 @@ def frame_rows(engine: Engine, frame: Frame, columns: FrameColumns, names: Seque
     schema = pa.schema(
         [
             pa.field(name, pa.int64() if name in _INTEGERS else kind.type)
-            for name, kind in zip(wanted, plain_table(rows.schema.empty_table()).schema, strict=True)
+            for name, kind in zip(wanted, plain_schema(rows.schema), strict=True)
         ]
     )
     for column in schema:

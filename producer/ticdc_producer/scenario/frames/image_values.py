@@ -119,7 +119,20 @@ def canonical_values(
     :param only: as of ``image_values``.
     :raises ScenarioError: as ``image_values``.
     """
-    return _image_values(table, images, partial(stored_values, mode=mode), only)
+    return _image_values(table, images, partial(_canonical_column, mode=mode), only)
+
+
+def _canonical_column(column: ColumnInfo, values: Any, mode: SQLMode) -> pa.Array:
+    """Return canonical values of a frame as they are stored; columns of NULL alone may have any type."""
+    is_array = isinstance(values, pa.Array)
+    if is_array and values.null_count == len(values):
+        return pa.nulls(len(values), pa.binary())
+    if not is_array or not any(is_bytes(values.type) for is_bytes in _BYTES):
+        raise ScenarioError(f"the value of column {column.name!r} is not bytes", column=column.name)
+    return stored_values(column, values.cast(pa.binary()), mode)
+
+
+_BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
 
 
 def _image_values(

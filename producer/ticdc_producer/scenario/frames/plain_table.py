@@ -17,10 +17,7 @@ def plain_table(table: pa.Table) -> pa.Table:
     :raises ScenarioError: for a time that microseconds do not hold, for an unknown time zone, and for a type
         that Arrow cannot convert.
     """
-    schema = pa.schema([pa.field(field.name, _plain_type(field.type)) for field in table.schema])
-    for field in schema:
-        if pa.types.is_timestamp(field.type) and field.type.tz:
-            _check_zone(field)
+    schema = plain_schema(table.schema)
     try:
         columns = [_with_plain_dictionary(column) for column in table.columns]
         return pa.table(columns, table.column_names).cast(schema).combine_chunks()
@@ -29,6 +26,18 @@ def plain_table(table: pa.Table) -> pa.Table:
     except pa.ArrowInvalid as error:
         what = f"a time is out of range, or has more than 6 fractional digits: {error}"
         raise ScenarioError(what, hint="round it to microseconds") from None
+
+
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """Return columns without metadata, and with plain types.
+
+    :raises ScenarioError: for an unknown time zone.
+    """
+    plain = pa.schema([pa.field(field.name, _plain_type(field.type)) for field in schema])
+    for field in plain:
+        if pa.types.is_timestamp(field.type) and field.type.tz:
+            _check_zone(field)
+    return plain
 
 
 def _check_zone(field: pa.Field) -> None:
@@ -99,6 +108,12 @@ def _is_of_python(value: pa.Scalar) -> bool:
     except _NOT_OF_PYTHON:
         return False
     return True
+
+
+def values_of_row(row: pa.RecordBatch) -> dict[str, object]:
+    """Return the values of a batch of one row, for messages, without those that Python does not have."""
+    cells = ((name, column[0]) for name, column in zip(row.schema.names, row.columns, strict=True))
+    return {name: cell.as_py() for name, cell in cells if _is_of_python(cell)}
 
 
 class FrameColumns:
