@@ -31,13 +31,23 @@ def plain_table(table: pa.Table) -> pa.Table:
 def plain_schema(schema: pa.Schema) -> pa.Schema:
     """Return columns without metadata, and with plain types.
 
-    :raises ScenarioError: for an unknown time zone.
+    :raises ScenarioError: for an unknown time zone, and for values of several types in a column.
     """
+    for field in schema:
+        if _has_union(field.type):
+            what = f"column {field.name!r} has values of several types: {field.type}"
+            raise ScenarioError(what, column=field.name, hint="give each column values of one type")
     plain = pa.schema([pa.field(field.name, _plain_type(field.type)) for field in schema])
     for field in plain:
         if pa.types.is_timestamp(field.type) and field.type.tz:
             _check_zone(field)
     return plain
+
+
+def _has_union(kind: pa.DataType) -> bool:
+    """Return whether a type is a union, at any depth: Arrow's functions end the process for some."""
+    parts = (kind.field(number).type for number in range(kind.num_fields))
+    return bool(pa.types.is_union(kind)) or (pa.types.is_nested(kind) and any(map(_has_union, parts)))
 
 
 def _check_zone(field: pa.Field) -> None:
