@@ -317,6 +317,7 @@ OF_ALL_TABLES: list[tuple[dict[str, Any], str]] = [
     ({"table": ["t"], "after": [5]}, "'after' is no JSON text"),
     ({"table": ["t"], "after": ["[" * 9000]}, "'after' is no JSON text"),
     ({"table": ["t"], "after": [["id", "v"]]}, "'after' is a struct, a map or a JSON text, not list"),
+    ({"table": ["t"], "after": pa.array([[1, 2]], pa.list_(pa.int8(), 2))}, "not fixed_size_list"),
     ({"table": ["t"], "after": pa.array([[(1, 2)]], pa.map_(pa.int8(), pa.int8()))},
      "'after' is a struct, a map or a JSON text, not map<int8, int8>"),
     ({"table": ["t"], "after": pa.array([[("id", 1), ("id", 2)]], pa.map_(pa.string(), pa.int8()))},

@@ -159,8 +159,8 @@ class FrameColumns:
     def images(self, name: str) -> list[object]:
         """Return the images of a column: structs, maps or JSON texts."""
         values, kind = self.values(name), self._table.schema.field(self._names[name.lower()]).type
-        has_names = not pa.types.is_map(kind) or _is_text(kind.key_type)
-        if pa.types.is_list(kind) or pa.types.is_large_list(kind) or not has_names:
+        has_names = pa.types.is_struct(kind) or (pa.types.is_map(kind) and _is_text(kind.key_type))
+        if pa.types.is_nested(kind) and not has_names:
             raise ScenarioError(f"{name!r} is a struct, a map or a JSON text, not {kind}", column=name)
         return values
 
