@@ -54,7 +54,6 @@ class Option:
 
         :raises ArgumentError: if it has another type, or is below the minimum.
         """
-        kinds = {get_origin(kind) or kind for kind in (self.type, *get_args(self.type))}
         if not self.is_given(value) or value is None:
             return
         if get_origin(self.type) is Literal and value not in get_args(self.type):
@@ -65,7 +64,7 @@ class Option:
             if get_args(self.type) == (int,):
                 for entry in value:
                     self._integer(entry, "has integers")
-        elif int in kinds:
+        elif self.type is int or int in get_args(self.type):
             number = self._integer(value, "is an integer")
             if self.minimum is not None and number < self.minimum:
                 raise self._error(f"`{self.name}` is at least {self.minimum}, and not {number}", "")
