@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
+from functools import partial
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from ticdc_producer.engine.spool import OrderedRows, divided_rows
+from ticdc_producer.engine.spool import SORTED_ROWS, OrderedRows, divided_rows
 
 SCHEMA = pa.schema([("part", pa.int64()), ("key", pa.binary()), ("number", pa.int64())])
 COLUMNS = ("key", "number")
@@ -23,30 +27,51 @@ def some_rows(count: int) -> list[pa.RecordBatch]:
     return pa.Table.from_pylist(rows, SCHEMA).to_batches(max_chunksize=7)
 
 
-def in_order(batch: pa.RecordBatch) -> pa.RecordBatch:
-    return batch.take(pc.sort_indices(batch, [(name, "ascending") for name in COLUMNS]))
+def order(rows: pa.Table, *, columns: tuple[str, ...] = COLUMNS) -> npt.NDArray[np.int64]:
+    """The numbers of rows in their order."""
+    numbers = pc.sort_indices(rows, [(name, "ascending") for name in columns])
+    return numbers.to_numpy().astype(np.int64)
+
+
+def joined(batches: Iterable[pa.RecordBatch]) -> pa.Table:
+    return pa.Table.from_batches(batches, SCHEMA).combine_chunks()
 
 
 @pytest.mark.parametrize("most", [1, 500, 1 << 20], ids=["a run per batch", "some runs", "in memory"])
 @pytest.mark.parametrize("run_rows", [3, 8192])
 def test_all_rows_come_in_order(most: int, run_rows: int) -> None:
     batches = some_rows(200)
-    rows = OrderedRows(batches, SCHEMA, COLUMNS, in_order, most, run_rows)
-    expected = in_order(pa.concat_batches(batches))
+    rows = OrderedRows(batches, SCHEMA, COLUMNS, order, most, run_rows)
+    expected = joined(batches).take(pa.array(order(joined(batches))))
     for _ in range(2):  # they can be read again
-        assert pa.concat_batches([*rows]).equals(expected)
+        assert joined(rows).equals(expected)
+
+
+@pytest.mark.parametrize("most", [1 << 20, 1 << 30], ids=["runs", "in memory"])
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_no_batch_of_sorted_rows_is_large(most: int, shuffled: bool) -> None:
+    numbers = np.arange(3 * SORTED_ROWS)
+    if shuffled:
+        np.random.default_rng(3).shuffle(numbers)
+    rows = pa.table({"part": numbers, "key": pa.repeat(b"k", len(numbers)), "number": numbers})
+    batches = rows.cast(SCHEMA).to_batches(max_chunksize=1000)
+    in_order = [*OrderedRows(batches, SCHEMA, COLUMNS, order, most)]
+    assert max(batch.num_rows for batch in in_order) <= SORTED_ROWS
+    assert joined(in_order).column("number").to_pylist() == [*range(3 * SORTED_ROWS)]
 
 
 def test_no_rows_are_sorted() -> None:
-    assert [batch.num_rows for batch in OrderedRows([], SCHEMA, COLUMNS, in_order)] == [0]
+    assert [batch.num_rows for batch in OrderedRows([], SCHEMA, COLUMNS, order)] == [0]
 
 
 def test_many_rows_are_divided_as_few_rows_are() -> None:
     batches = some_rows(200)
 
+    by_part = partial(order, columns=("part", *COLUMNS))
+
     def parts(most: int) -> list[pa.Table]:
-        divided = divided_rows(batches, SCHEMA, "part", 4, COLUMNS, in_order, most)
-        return [pa.Table.from_batches(rows, SCHEMA) for rows in divided]
+        divided = divided_rows(batches, SCHEMA, "part", 4, COLUMNS, by_part, most)
+        return [joined(rows) for rows in divided]
 
     few, many = parts(1 << 20), parts(500)
     assert [rows.num_rows for rows in few] == [67, 67, 66, 0]

@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from ticdc_producer.model.event import Op, Value
-from ticdc_producer.model.shapes import IMAGE
+from ticdc_producer.model.shapes import IMAGE, ChangeBatch
+from ticdc_producer.pipeline.mutations import IN_KEY_ORDER
 from ticdc_producer.scenario.history import Change
 
 Image = Sequence[Value] | None
@@ -35,3 +36,8 @@ def change(row_key: bytes, before: Image, after: Image, **others: Any) -> Change
     given |= others
     old, new = (None if image is None else tuple(image) for image in (before, after))
     return Change(row_key=row_key, op=op_of(before, after), before=old, after=new, **given)
+
+
+def in_key_order(changes: ChangeBatch) -> ChangeBatch:
+    """Sort changes as ``collapse`` needs them."""
+    return changes.sort_by([(name, "ascending") for name in IN_KEY_ORDER])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.dispatch import reference_dispatch
 from tests.golden_events import GOLDEN, load_rows
-from tests.pipeline.small_changes import Image, images, op_of
+from tests.pipeline.small_changes import Image, images, in_key_order, op_of
 from tests.streams import in_go_sort_order
 from tests.tiers import one_in
 from ticdc_producer.config import resolve
@@ -23,7 +23,7 @@ from ticdc_producer.model.shapes import EVENT_STREAM
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.delivery import TopicPartitions, dispatch
 from ticdc_producer.pipeline.event_stream import committed
-from ticdc_producer.pipeline.mutations import collapse, in_key_order, split
+from ticdc_producer.pipeline.mutations import collapse, split
 from ticdc_producer.simulate.change_log import change_batch
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.prepare import prepare

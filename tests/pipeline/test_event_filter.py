@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.pipeline.small_changes import change
+from tests.pipeline.small_changes import change, in_key_order
 from ticdc_producer import api
 from ticdc_producer.config import resolve
 from ticdc_producer.errors import ChangefeedError
@@ -23,7 +23,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.pipeline.delivery import commit
 from ticdc_producer.pipeline.event_filter import event_filter, filtered_tables, select
-from ticdc_producer.pipeline.mutations import collapse, in_key_order, net_mutations, split_moved
+from ticdc_producer.pipeline.mutations import collapse, net_mutations, split_moved
 from ticdc_producer.pipeline.row_images import column_values
 from ticdc_producer.pipeline.value_condition import value_condition
 from ticdc_producer.scenario.history import Change

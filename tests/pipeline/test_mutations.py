@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.pipeline.small_changes import Image, change, op_of
+from tests.pipeline.small_changes import Image, change, in_key_order, op_of
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.event import REWRITE, Op
 from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.pipeline.delivery import commit
-from ticdc_producer.pipeline.mutations import collapse, in_key_order, split_moved
+from ticdc_producer.pipeline.mutations import collapse, split_moved
 from ticdc_producer.scenario.history import Change
 from ticdc_producer.simulate.change_log import change_batch
 

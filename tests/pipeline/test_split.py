@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tests.pipeline.small_changes import Image, change
+from tests.pipeline.small_changes import Image, change, in_key_order
 from tests.streams import in_go_sort_order
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Op
@@ -19,7 +19,6 @@ from ticdc_producer.pipeline.delivery import commit
 from ticdc_producer.pipeline.mutations import (
     collapse,
     eight_bytes,
-    in_key_order,
     split,
     split_columns,
     split_moved,

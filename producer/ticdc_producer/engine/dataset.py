@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Generic, Literal, TypeAlias, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_producer.model.column_functions import whole_groups
@@ -62,12 +64,12 @@ class Order:
     """An order of rows.
 
     :param columns: the columns that are compared, in this order.
-    :param sort: sorts a batch in this order, faster than a comparison of the columns; None: there is no such
-        function. For ``divide`` it sorts by the number of the part first.
+    :param numbers: returns the numbers of rows in this order, faster than a comparison of the columns; None:
+        there is no such function. For ``divide`` the number of the part comes first.
     """
 
     columns: tuple[str, ...]
-    sort: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None
+    numbers: Callable[[pa.Table], npt.NDArray[np.int64]] | None = None
 
 
 class Dataset(ABC):
@@ -171,6 +173,7 @@ class Dataset(ABC):
         kinds: Mapping[str, pa.Schema],
         *,
         in_order: bool = False,
+        orders: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
         row_bytes: int | None = None,
     ) -> AbstractContextManager[Stored[Result]]:
         """Apply a pure function that yields rows of several kinds, and compute them once for the block.
@@ -178,6 +181,7 @@ class Dataset(ABC):
         :param kinds: the columns of each kind; columns of one name have one type. An engine that stores rows
             of all kinds together has those of the first kind without overhead.
         :param in_order: whether rows keep their part and their order in it.
+        :param orders: for a kind, the columns by which its rows are ordered, as by ``in_order``.
         :param row_bytes: most bytes of a row of this dataset; None: unknown.
         """
 

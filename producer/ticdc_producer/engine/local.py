@@ -15,6 +15,7 @@ from threading import Event, Lock
 from types import MappingProxyType
 from typing import Generic, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -34,12 +35,20 @@ from ticdc_producer.engine.dataset import (
     Stored,
     TaggedFunction,
 )
-from ticdc_producer.engine.spool import MemoryLimit, OrderedRows, Sort, Spool, divided_rows, empty, joined
-from ticdc_producer.model.column_functions import concatenated
+from ticdc_producer.engine.spool import (
+    MemoryLimit,
+    Numbers,
+    OrderedRows,
+    RowOrder,
+    Spool,
+    divided_rows,
+    empty,
+    joined,
+    merged,
+)
 
 _THREADS = 8
 """Parts whose side effects run at the same time. They spend most of their time waiting for a broker."""
-_MERGED_ROWS, _MERGED_BYTES = 8192, 16 << 20
 _CACHED_BYTES = 32 << 20
 """Rows of a dataset that is read several times are cached up to this size. Larger datasets are recomputed."""
 _GROUP_BYTES = 32 << 20
@@ -74,7 +83,7 @@ class LocalDataset(Dataset):
 
     def shuffle(self, by: tuple[str, ...], order: Order) -> LocalDataset:
         return LocalDataset(
-            [_Once(lambda: OrderedRows(self.batches(), self.schema, order.columns, _sort_of(order)))],
+            [_Once(lambda: OrderedRows(self.batches(), self.schema, order.columns, _row_order(order)))],
             self.schema,
         )
 
@@ -99,12 +108,12 @@ class LocalDataset(Dataset):
         constant: Mapping[str, object] = MappingProxyType({}),
     ) -> LocalDataset:
         divided = _Once(
-            lambda: divided_rows(self.batches(), self.schema, by, parts, order.columns, _sort_of(order))
+            lambda: divided_rows(self.batches(), self.schema, by, parts, order.columns, _row_order(order, by))
         )
         return LocalDataset([partial(_part, divided, number) for number in range(parts)], self.schema)
 
     def merged(self) -> LocalDataset:
-        return LocalDataset([lambda: _merged(self.batches())], self.schema)
+        return LocalDataset([lambda: merged(self.batches())], self.schema)
 
     def union(self, *others: Dataset) -> LocalDataset:
         sources = [source for dataset in (self, *others) for source in local(dataset).sources]
@@ -126,9 +135,10 @@ class LocalDataset(Dataset):
         kinds: Mapping[str, pa.Schema],
         *,
         in_order: bool = False,
+        orders: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
         row_bytes: int | None = None,
     ) -> Iterator[LocalStored[Result]]:
-        stored: LocalStored[Result] = LocalStored(kinds)
+        stored: LocalStored[Result] = LocalStored(kinds, orders)
         for index, source in enumerate(self.sources):
             stored.add(function(Part(index), source()))
         yield stored
@@ -240,40 +250,20 @@ def _part(divided: _Once[Iterable[pa.RecordBatch]], number: int) -> Batches:
     return chain.from_iterable(islice(divided(), number, number + 1))
 
 
-def _sort_of(order: Order) -> Sort:
-    return partial(_sorted, order)
+def _row_order(order: Order, *first: str) -> RowOrder:
+    """Return a function that orders rows.
 
-
-def _sorted(order: Order, rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the rows in the given order."""
-    if order.sort is not None:
-        return order.sort(rows)
-    if rows.num_rows < 2 or not order.columns:
-        return rows
-    numbers = pc.sort_indices(rows, [(name, "ascending") for name in order.columns])
-    return rows if _ascends(numbers) else rows.take(numbers)
-
-
-def _ascends(numbers: pa.Array) -> bool:
-    """Return whether the numbers of rows are in order; then their rows need no copy."""
-    of_rows = numbers.to_numpy()
-    return bool((of_rows[1:] > of_rows[:-1]).all())
-
-
-def _merged(batches: Batches) -> Batches:
-    """Yield the same rows in batches of at least ``_MERGED_ROWS`` or ``_MERGED_BYTES``; the last batch may be
-    smaller.
+    :param first: columns that are compared before those of the order.
     """
-    held: list[pa.RecordBatch] = []
-    rows = size = 0
-    for batch in batches:
-        held.append(batch)
-        rows, size = rows + batch.num_rows, size + batch.nbytes
-        if rows >= _MERGED_ROWS or size >= _MERGED_BYTES:
-            yield concatenated(held)
-            held, rows, size = [], 0, 0
-    if held:
-        yield concatenated(held)
+    return order.numbers or partial(_numbers, (*first, *order.columns))
+
+
+def _numbers(columns: tuple[str, ...], rows: pa.Table) -> Numbers:
+    if rows.num_rows < 2 or not columns:
+        return np.arange(rows.num_rows)
+    [keys] = rows.select(columns).combine_chunks().to_batches()
+    numbers: Numbers = pc.sort_indices(keys, [(name, "ascending") for name in columns]).to_numpy()
+    return numbers.astype(np.int64, copy=False)
 
 
 def _filled(spool: Spool, batches: Batches) -> Spool:
@@ -287,31 +277,44 @@ class LocalStored(Stored[Result]):
     """Rows that this process computed.
 
     :param kinds: the columns of each kind of rows.
+    :param orders: for a kind, the columns by which its rows are ordered; they are in one part.
     """
 
-    def __init__(self, kinds: Mapping[str, pa.Schema]) -> None:
+    def __init__(
+        self, kinds: Mapping[str, pa.Schema], orders: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    ) -> None:
         self._kinds, self._limit = kinds, MemoryLimit()
+        self._ordered = {
+            kind: OrderedRows([], kinds[kind], columns, _row_order(Order(columns)))
+            for kind, columns in orders.items()
+        }
         self._parts: list[dict[str, Spool]] = []
         self._results: list[Result] = []
 
     def add(self, rows: Iterator[tuple[str, pa.RecordBatch]]) -> None:
         """Add the rows and the result of a part."""
-        spools = {kind: Spool(schema, self._limit) for kind, schema in self._kinds.items()}
+        spools = {
+            kind: Spool(schema, self._limit)
+            for kind, schema in self._kinds.items()
+            if kind not in self._ordered
+        }
         self._parts.append(spools)
+        of_kind: dict[str, Spool | OrderedRows] = {**spools, **self._ordered}
         while True:
             try:
                 kind, batch = next(rows)
             except StopIteration as end:
                 self._results.append(end.value)
                 return
-            spools[kind].add(batch)
+            of_kind[kind].add(batch)
 
     @property
     def results(self) -> Sequence[Result]:
         return self._results
 
     def __getitem__(self, kind: str) -> LocalDataset:
-        return LocalDataset([part[kind].__iter__ for part in self._parts], self._kinds[kind])
+        stored = [self._ordered[kind]] if kind in self._ordered else [part[kind] for part in self._parts]
+        return LocalDataset([rows.__iter__ for rows in stored], self._kinds[kind])
 
 
 class LocalGrouped(Grouped):

@@ -135,12 +135,13 @@ class SparkDataset(Dataset):
         kinds: Mapping[str, pa.Schema],
         *,
         in_order: bool = False,
+        orders: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
         row_bytes: int | None = None,
     ) -> Iterator[SparkStored[Result]]:
         layout = TaskLayout(kinds)
         rows = self.map_parts(partial(tagged_rows, function, layout), layout.schema)
         with materialized(rows.frame, in_order=in_order) as frame:
-            stored: SparkStored[Result] = SparkStored(frame, layout)
+            stored: SparkStored[Result] = SparkStored(frame, layout, orders)
             with small_batches_unlimited(frame.sparkSession, row_bytes):
                 _ = stored.results  # computes all
             yield stored
@@ -248,10 +249,18 @@ def _check_speculation(spark: SparkSession) -> None:
 
 
 class SparkStored(Stored[Result]):
-    """Rows that Spark has stored."""
+    """Rows that Spark has stored.
 
-    def __init__(self, frame: DataFrame, layout: TaskLayout) -> None:
-        self._frame, self._layout = frame, layout
+    :param orders: for a kind, the columns by which its rows are ordered.
+    """
+
+    def __init__(
+        self,
+        frame: DataFrame,
+        layout: TaskLayout,
+        orders: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    ) -> None:
+        self._frame, self._layout, self._orders = frame, layout, orders
         self._results: list[Result] | None = None
 
     @property
@@ -261,7 +270,8 @@ class SparkStored(Stored[Result]):
         return self._results
 
     def __getitem__(self, kind: str) -> SparkDataset:
-        return SparkDataset(self._layout.frame(self._frame, kind), self._layout.kinds[kind])
+        rows = SparkDataset(self._layout.frame(self._frame, kind), self._layout.kinds[kind])
+        return rows.in_order(*self._orders[kind]) if kind in self._orders else rows
 
 
 class SparkGrouped(Grouped):

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import IO, Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_producer.errors import EnvironmentFailure
@@ -99,17 +102,57 @@ def empty(schema: pa.Schema) -> pa.RecordBatch:
 
 MOST_SORTED_BYTES = 256 << 20
 """Rows up to this size are sorted in memory."""
+SORTED_ROWS = 1 << 16
+"""Rows of a batch of rows that were sorted in memory. Rows of another size would need memory that is new to
+the process, with a page fault per 4 KiB."""
 RUN_ROWS = 8192
 """Rows of a batch of a run; a merge has one such batch of each run in memory."""
+_MERGED_BYTES = 16 << 20
 _Key: TypeAlias = tuple[Any, ...]
-Sort: TypeAlias = Callable[[pa.RecordBatch], pa.RecordBatch]
+Numbers: TypeAlias = npt.NDArray[np.int64]
+RowOrder: TypeAlias = Callable[[pa.Table], Numbers]
+"""Returns the numbers of the rows in their order."""
+
+
+def merged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the same rows in batches of at least ``RUN_ROWS`` or ``_MERGED_BYTES``; the last batch may be
+    smaller.
+    """
+    held: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        held.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= RUN_ROWS or size >= _MERGED_BYTES:
+            yield concatenated(held)
+            held, rows, size = [], 0, 0
+    if held:
+        yield concatenated(held)
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """The rows with some numbers, in the order of the numbers."""
+
+    rows: pa.RecordBatch
+    numbers: Numbers
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        for start in range(0, max(len(self.numbers), 1), SORTED_ROWS):
+            yield self.rows.take(pa.array(self.numbers[start : start + SORTED_ROWS]))
+
+
+def _ascends(numbers: Numbers) -> bool:
+    """Return whether the numbers of rows are in order; then their rows need no copy."""
+    return bool((numbers[1:] > numbers[:-1]).all())
 
 
 class OrderedRows:
-    """Rows in an order; they can be read several times, by several threads.
+    """Rows in an order; after the last one was added, they can be read several times.
 
+    :param rows: the first rows; ``add`` adds more.
     :param columns: the columns that are compared, in this order.
-    :param sort: sorts a batch by these columns.
+    :param order: returns the order of rows by these columns.
     :param most: bytes that are sorted in memory.
     :param run_rows: rows of a batch of a run.
     """
@@ -119,38 +162,51 @@ class OrderedRows:
         rows: Iterable[pa.RecordBatch],
         schema: pa.Schema,
         columns: tuple[str, ...],
-        sort: Sort,
+        order: RowOrder,
         most: int = MOST_SORTED_BYTES,
         run_rows: int = RUN_ROWS,
     ) -> None:
-        self._schema, self._columns, self._sort, self._run_rows = schema, columns, sort, run_rows
+        self._schema, self._columns, self._order = schema, columns, order
+        self._most, self._run_rows = most, run_rows
         self._runs: list[Spool] = []
-        self._rest: pa.RecordBatch | None = None
-        held: list[pa.RecordBatch] = []
-        size = 0
+        self._held: list[pa.RecordBatch] = []
+        self._held_bytes = 0
         for batch in rows:
-            held.append(batch)
-            size += batch.nbytes
-            if size > most:
-                self._add_run(held)
-                held, size = [], 0
-        if self._runs and held:
-            self._add_run(held)
-        elif not self._runs:
-            self._rest = self._one_sorted(held)
+            self.add(batch)
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Add rows.
+
+        :raises EnvironmentFailure: if a temporary file is needed and cannot be written.
+        """
+        self._held.append(batch)
+        self._held_bytes += batch.nbytes
+        if self._held_bytes > self._most:
+            self._add_run()
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in their order."""
-        return self._merged() if self._rest is None else iter([self._rest])
+        """Return the rows in their order."""
+        if not self._runs:
+            return self._sorted(self._held)
+        if self._held:
+            self._add_run()
+        return self._merged()
 
-    def _one_sorted(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-        return self._sort(joined(batches, self._schema))
+    def _sorted(self, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of batches in their order; a few rows in one batch."""
+        numbers = self._order(pa.Table.from_batches(batches, self._schema))
+        in_order = _ascends(numbers)
+        if in_order and len(numbers) > SORTED_ROWS:
+            return merged(batches)
+        rows = joined(batches, self._schema)
+        return iter([rows] if in_order else _Taken(rows, numbers))
 
-    def _add_run(self, batches: list[pa.RecordBatch]) -> None:
+    def _add_run(self) -> None:
         run = Spool(self._schema, MemoryLimit(0))
-        rows = self._one_sorted(batches)
-        for start in range(0, rows.num_rows, self._run_rows):
-            run.add(rows.slice(start, self._run_rows))
+        for batch in self._sorted(self._held):
+            for start in range(0, batch.num_rows, self._run_rows):
+                run.add(batch.slice(start, self._run_rows))
+        self._held, self._held_bytes = [], 0
         self._runs.append(run)
 
     def _merged(self) -> Iterator[pa.RecordBatch]:
@@ -168,7 +224,7 @@ class OrderedRows:
                     del heads[number]
                 else:
                     heads[number] = rest
-            yield self._one_sorted([batch for batch in block if batch.num_rows])
+            yield from self._sorted([batch for batch in block if batch.num_rows])
 
     def _end(self, batch: pa.RecordBatch, bound: _Key) -> int:
         """Return the number of rows that are not beyond a key."""
@@ -193,37 +249,46 @@ def divided_rows(
     by: str,
     parts: int,
     columns: tuple[str, ...],
-    sort: Sort,
+    order: RowOrder,
     most: int = MOST_SORTED_BYTES,
 ) -> Sequence[Iterable[pa.RecordBatch]]:
     """Return the rows of each part in their order. Many rows are divided before they are sorted.
 
     :param by: the column with the number of the part.
-    :param columns: as of ``OrderedRows``, like ``sort`` and ``most``.
+    :param columns: as of ``OrderedRows``, like ``most``.
+    :param order: returns the order of rows by the number of the part, and then by these columns.
     """
     spool = Spool(schema, MemoryLimit(most))
     for batch in rows:
         spool.add(batch)
     if spool.nbytes <= most:
-        return [[batch] for batch in _divided(sort(spool.one_batch()), by, parts)]
+        return _divided(spool.one_batch(), by, parts, order)
     limit = MemoryLimit()
     spools = [Spool(schema, limit) for _ in range(parts)]
     for batch in spool:
-        for part, share in zip(spools, _divided(batch, by, parts), strict=True):
-            part.add(share)
-    return [OrderedRows(part, schema, columns, sort, most) for part in spools]
+        for part, share in zip(spools, _divided(batch, by, parts, partial(_by_part, by)), strict=True):
+            for own in share:
+                part.add(own)
+    return [OrderedRows(part, schema, columns, order, most) for part in spools]
 
 
-def _divided(rows: pa.RecordBatch, by: str, parts: int) -> list[pa.RecordBatch]:
-    """Return the rows of each part.
+def _by_part(by: str, rows: pa.Table) -> Numbers:
+    return np.argsort(rows.column(by).to_numpy(), kind="stable")
+
+
+def _divided(
+    rows: pa.RecordBatch, by: str, parts: int, order: RowOrder
+) -> Sequence[Iterable[pa.RecordBatch]]:
+    """Return the rows of each part in their order.
 
     >>> rows = pa.record_batch({"part": [2, 0, 0], "id": [1, 2, 3]})
-    >>> [batch.column("id").to_pylist() for batch in _divided(rows, "part", 3)]
-    [[2, 3], [], [1]]
+    >>> divided = _divided(rows, "part", 3, partial(_by_part, "part"))
+    >>> [[batch.column("id").to_pylist() for batch in batches] for batches in divided]
+    [[[2, 3]], [[]], [[1]]]
     """
-    numbers = rows.column(by).to_numpy()
-    if (numbers[1:] < numbers[:-1]).any():
-        order = np.argsort(numbers, kind="stable")
-        rows, numbers = rows.take(pa.array(order)), numbers[order]
-    ends = np.searchsorted(numbers, np.arange(parts), side="right").tolist()
-    return [rows.slice(start, end - start) for start, end in zip([0, *ends], ends, strict=False)]
+    numbers = order(pa.Table.from_batches([rows]))
+    ends = np.searchsorted(rows.column(by).to_numpy()[numbers], np.arange(parts), side="right").tolist()
+    bounds = [*zip([0, *ends], ends, strict=False)]
+    if _ascends(numbers):
+        return [[rows.slice(start, end - start)] for start, end in bounds]
+    return [_Taken(rows, numbers[start:end]) for start, end in bounds]

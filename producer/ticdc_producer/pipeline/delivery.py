@@ -49,26 +49,28 @@ def in_delivery_order(events: EventBatch) -> EventBatch:
 
     :param events: shape ``EVENT_STREAM``; sorted by ``partition_index``, then by ``DELIVERY_KEY``.
     """
-    if events.num_rows < 2:
-        return events
-    order = _delivery_order(events)
+    order = delivery_order(events)
     in_order = np.array_equal(order, np.arange(events.num_rows))
     return events if in_order else events.take(pa.array(order))
 
 
-def _delivery_order(events: EventBatch) -> Numbers:
-    """Return the order by numbers first, and by ``txn_order_key`` and ``delivery_no`` where they are equal.
+def delivery_order(events: EventBatch | pa.Table) -> Numbers:
+    """Return the numbers of events in the order of ``in_delivery_order``.
+
+    They are compared by numbers first, and by ``txn_order_key`` and ``delivery_no`` where these are equal.
 
     >>> events = pa.record_batch({
     ...     "partition_index": [0, 0, 0], "restart_epoch": [0, 0, 0], "deliver_after_ts": [9, 7, 7],
     ...     "kind_order": [0, 0, 0], "txn_order_key": [b"a", b"c", b"b"], "delivery_no": [0, 0, 0],
     ... })
-    >>> _delivery_order(events).tolist()
+    >>> delivery_order(events).tolist()
     [2, 1, 0]
 
     Arrow compares column by column for each pair of rows. Most rows differ in their time. Most other rows are
     in order already, and the few remaining rows are sorted by their bytes.
     """
+    if events.num_rows < 2:
+        return np.arange(events.num_rows)
     names = ("deliver_after_ts", "restart_epoch", "partition_index")
     kinds = numbers(events.column("kind_order")).astype(np.int8)  # numpy sorts bytes in linear time
     groups: list[npt.NDArray[np.integer[Any]]] = [kinds, *(numbers(events.column(name)) for name in names)]

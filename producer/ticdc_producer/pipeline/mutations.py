@@ -201,14 +201,6 @@ def split_moved(changes: ChangeBatch) -> ChangeBatch:
     return split_changes
 
 
-def in_key_order(changes: ChangeBatch) -> ChangeBatch:
-    """Sort changes by ``IN_KEY_ORDER``, as ``collapse`` needs them.
-
-    :param changes: as ``split_moved`` returns them.
-    """
-    return changes.take(pc.sort_indices(changes, [(name, "ascending") for name in IN_KEY_ORDER]))
-
-
 def collapse(changes: ChangeBatch) -> MutationBatch:
     """Collapse the changes of each transaction to net mutations.
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.column_functions import row_codes
+from ticdc_producer.model.column_functions import concatenated, filtered, row_codes
 from ticdc_producer.model.fidelity import Fidelity, StoredValues
 from ticdc_producer.model.mysql_type import TYPES, WITH_FSP, MySQLType
 from ticdc_producer.replica.rows import columns_of, positions_of
@@ -56,13 +56,19 @@ class DefinedChanges:
         return changes_columns(self.fidelity) or not self.fidelity.marks_handle_keys
 
     def __call__(self, batches: Batches) -> Batches:
-        """Yield the changes of each version of a table, in no order."""
+        """Yield the changes, in their order."""
         history = table_history(self.versions, exact=self.exact)
         for batch in batches:
             _, versions = families_of(history, batch)
-            for version in np.unique(versions).tolist():
-                own = batch.take(pa.array(np.flatnonzero(versions == version)))
-                yield own if version == NO_VERSION else self._columns[version].changes(own)
+            numbers = np.unique(versions).tolist()
+            of_versions = [self._changes(filtered(batch, versions == number), number) for number in numbers]
+            rows = concatenated(of_versions)
+            if len(numbers) > 1:
+                rows = rows.take(pa.array(np.argsort(np.argsort(versions, kind="stable"))))
+            yield rows
+
+    def _changes(self, rows: pa.RecordBatch, version: int) -> pa.RecordBatch:
+        return rows if version == NO_VERSION else self._columns[version].changes(rows)
 
     @cached_property
     def _columns(self) -> Sequence[_VersionColumns]:

@@ -281,7 +281,6 @@ def _keys(events: LayoutBatch, summary: Summary) -> tuple[Numbers, Numbers]:
         for digests, known, images in sides:
             if names and known.keys() >= {*names}:
                 starts = images.lists.starts[layout.rows]
-                cells = (images.values.take(pa.array(starts + known[name])) for name in names)
-                hashes = combined(*map(value_hashes, cells))
+                hashes = combined(*(images.value_hashes[starts + known[name]] for name in names))
                 digests[layout.rows] = np.where(images.lists.present[layout.rows], not_zero(hashes), 0)
     return old, new

@@ -22,7 +22,11 @@ RECORDED = pa.schema([
     ("row_id", pa.int64()), ("resolved", pa.int64()), ("origin", pa.string()),
 ])  # fmt: skip
 """The rows of a recording: those of a ``changes`` step with canonical values."""
-_IN_ORDER = ("commit_ts", "rank", "topic", "partition", "offset", "index")
+ORDERS = {
+    "changes": ("commit_ts", "rank", "topic", "partition", "offset", "index"),
+    "resolved": ("resolved", "commit_ts", "topic", "partition", "offset"),
+}
+"""The order of the rows of which a recording is made, by their kind (``events.EventReader``)."""
 _FIRST = 3
 _AT_END = -1
 """The ``delivered_count`` of a position after all events of its time."""
@@ -56,13 +60,12 @@ def recorded_changes(
     The first delivery of an event counts. Equal rows of a table without a handle key may be several rows, so
     only one that comes after its resolved-ts is a repetition.
 
-    :param changes: shape ``events.CHANGES``.
+    :param changes: shape ``events.CHANGES``, in their order.
     :param deliveries: gets the repetitions.
     :param exact: whether the time stamps are exact. If not, each event is a transaction of its own.
     :param start: TSO up to which only DDLs count; None: the recording has all events.
     """
-    ordered = changes.in_order(*_IN_ORDER).batches()
-    for batch in whole_groups(ordered, ("commit_ts",)):
+    for batch in whole_groups(changes.batches(), ("commit_ts",)):
         if start is not None:
             later = pc.greater(batch.column("commit_ts"), start)
             batch = batch.filter(pc.or_(batch.column("op").is_null(), later))
@@ -140,14 +143,13 @@ def recorded_resolved(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the resolved events of a recording (shape ``RECORDED``), each once, at its first delivery.
 
-    :param resolved: shape ``events.RESOLVED``.
+    :param resolved: shape ``events.RESOLVED``, in their order.
     :param deliveries: gets those that came again in their partition.
     :param start: TSO after which they are recorded; None: all.
     """
     if start is not None:
         resolved = resolved.within("resolved", start + 1, MAX_TS)
-    ordered = resolved.in_order("resolved", "commit_ts", "topic", "partition", "offset").batches()
-    for batch in whole_groups(ordered, ("resolved",)):
+    for batch in whole_groups(resolved.batches(), ("resolved",)):
         once = batch.filter(pa.array(first_of_groups(batch, ("resolved",))))
         codes = combined(text_hashes(batch.column("topic")), batch.column("partition").to_numpy())
         in_partition = combined(batch.column("resolved").to_numpy(), codes)

@@ -24,7 +24,7 @@ from ticdc_producer.pipeline.go_sort import (
     order_keys,
     with_order_keys,
 )
-from ticdc_producer.pipeline.mutations import IN_KEY_ORDER, KEY, in_key_order
+from ticdc_producer.pipeline.mutations import IN_KEY_ORDER, KEY
 from ticdc_producer.scenario.history import Change
 from ticdc_producer.simulate.job import Job
 
@@ -177,7 +177,7 @@ def row_events_by_key(changes: Dataset, plan: StreamPlan) -> Dataset:
     ``shuffled_row_events``.
     """
     committed = changes.map(partial(_committed, plan), _COMMITTED)
-    return _row_events(committed.shuffle(KEY, Order(IN_KEY_ORDER, in_key_order)), plan)
+    return _row_events(committed.shuffle(KEY, Order(IN_KEY_ORDER)), plan)
 
 
 def row_events_by_row(changes: Dataset, plan: StreamPlan) -> Dataset:

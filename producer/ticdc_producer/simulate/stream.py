@@ -24,7 +24,7 @@ from ticdc_producer.pipeline.control_events import (
     regular_resolved_events,
     resolved_events_after,
 )
-from ticdc_producer.pipeline.delivery import TopicPartitions, in_delivery_order, rows_elsewhere
+from ticdc_producer.pipeline.delivery import TopicPartitions, delivery_order, rows_elsewhere
 from ticdc_producer.pipeline.event_stream import StreamPlan, single_control_events
 from ticdc_producer.simulate.change_log import UpstreamLog
 from ticdc_producer.simulate.counts import UnmetFaults
@@ -143,7 +143,7 @@ def _in_order(events: Dataset, topic_partitions: TopicPartitions, *, faultless: 
     return events.divide(
         "partition_index",
         len(topic_partitions),
-        Order(_QUICK_KEY if faultless else DELIVERY_KEY, in_delivery_order),
+        Order(_QUICK_KEY if faultless else DELIVERY_KEY, delivery_order),
         of_part={"topic": [topic for topic, _ in names], "partition": [number for _, number in names]},
         constant={"restart_epoch": 0, "delivery_no": 0} if faultless else {},
     )

@@ -86,9 +86,13 @@ class Images:
         return text_hashes(self.names)
 
     @cached_property
+    def value_hashes(self) -> Hashes:
+        return value_hashes(self.values)
+
+    @cached_property
     def pairs(self) -> Hashes:
         """A hash of each name with its value."""
-        return _pairs(self.name_hashes, value_hashes(self.values))
+        return _pairs(self.name_hashes, self.value_hashes)
 
     @cached_property
     def sums(self) -> Hashes:

@@ -263,6 +263,26 @@ def test_a_sequence_may_have_an_engine() -> None:
     assert rows_of(f"{script} insert into t values ()") == [(b"3",)]
 
 
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("select * from (select a, row_number() over () as n from u) s", ["a", "n"]),
+        ("select s.*, u.* from (select a + 1 as x from u) s, u", ["x", "a", "b"]),
+        ("with s as (select b as c from u) select *, 1 as d from s", ["c", "d"]),
+    ],
+)
+def test_the_columns_of_a_star_over_a_subquery(query: str, names: list[str]) -> None:
+    history = history_of(f"create table u (a int, b int); create view v as {query}")
+    view = next(table for table in history.catalog.tables if table.is_view)
+    assert [column.name for column in view.columns] == names
+
+
+@pytest.mark.parametrize("variable", ["@a", "@@sql_mode", "@@global.sql_mode", "@a := 1"])
+def test_a_view_has_no_variable(variable: str) -> None:
+    with pytest.raises(ScenarioError, match="View's SELECT contains a variable or parameter"):
+        history_of(f"create view w as select {variable}")
+
+
 def test_a_view_of_a_column_that_does_not_exist() -> None:
     with pytest.raises(ScenarioError, match="Unknown column 'nope'"):
         history_of("create table t (id int primary key); create view w as select nope from t")

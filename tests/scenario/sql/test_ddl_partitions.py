@@ -287,6 +287,49 @@ def test_rows_after_an_exchange_get_row_ids_that_no_exchanged_row_has(first: str
     assert rows_of(script, second) == [(b"1", b"5"), (b"2", b"1")]
 
 
+def test_rows_of_key_partitions_cannot_be_validated() -> None:
+    script = "create table t (a int) partition by key (a) partitions 2; create table x (a int);"
+    exchange = "alter table t exchange partition p0 with table x"
+    with pytest.raises(ScenarioError, match="Unsupported partition type of table t when exchanging"):
+        history_of(f"{script} {exchange}")
+    assert jobs_of(f"{script} {exchange} without validation")[-1] == "EXCHANGE_TABLE_PARTITION"
+
+
+def test_a_bit_column_is_a_partition_function() -> None:
+    script = (
+        "create table t (a bit(4)) partition by hash (a) partitions 3; insert into t values (4), (2), (1)"
+    )
+    assert rows_of(script) == [(b"4",), (b"1",), (b"2",)]
+
+
+@pytest.mark.parametrize("sql_mode", ["", "NO_UNSIGNED_SUBTRACTION"])
+def test_a_bound_is_in_the_domain_of_an_unsigned_function(sql_mode: str) -> None:
+    with pytest.raises(ScenarioError, match="out of partition function domain"):
+        history_of(
+            f"set sql_mode = '{sql_mode}'; create table t (a bigint unsigned) partition by range (a - 10)"
+            " (partition p0 values less than (-5), partition p1 values less than (5))"
+        )
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "remove partitioning",
+        "partition by hash (a) partitions 2",
+        "reorganize partition p0, p1 into (partition p values less than (20))",
+    ],
+)
+def test_rows_with_the_same_hidden_id_after_an_exchange_remain(part: str) -> None:
+    """The first row of each table has the id 1."""
+    script = (
+        "create table t (a int) partition by range (a)"
+        " (partition p0 values less than (10), partition p1 values less than (20)); create table x (a int);"
+        " insert into t values (1), (11); insert into x values (12);"
+        f" alter table t exchange partition p1 with table x; alter table t {part}"
+    )
+    assert sorted(rows_of(script)) == [(b"1",), (b"12",)]
+
+
 def test_a_partition_cannot_be_added_after_a_default_partition() -> None:
     script = "create table t (a int) partition by list (a) (partition p values in (1), partition q default);"
     with pytest.raises(ScenarioError):

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.values.sql_value import Quotient, SQLMode, SQLValue
+from ticdc_producer.model.values.sql_value import Quotient, SQLMode, SQLValue, stored_number
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate_constant
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.text.parse import parse_expression
@@ -156,4 +156,13 @@ def test_a_quotient_shows_four_more_digits_than_its_dividend(text: str, stored: 
     quotient = value(text)
     assert isinstance(quotient, Quotient)
     assert f"{quotient.rounded():f}" == stored
-    assert float(quotient) == float(stored)
+    assert float(stored_number(quotient)) == float(stored)
+
+
+@pytest.mark.parametrize(
+    ("text", "real"),
+    [("1 / 3 + 0e0", 0.333333333), ("cast(5.04600000 / 36000 as double)", 0.000140166666666666),
+     ("'20210606' * 50000.00 * (5.04600000 / 36000)", 141642663.71666598)],
+)  # fmt: skip
+def test_a_double_has_all_digits_of_a_division(text: str, real: float) -> None:
+    assert value(text) == real

@@ -94,6 +94,31 @@ def test_without_strict_mode_null_is_an_error_in_one_row_and_zero_in_several() -
     assert several == [(b"1", b"a", b"0"), (b"2", b"b", b"7")]
     updated = rows_of(f"{script} insert into t values (1, 'a', 7); update t set n = null")
     assert updated == [(b"1", b"a", b"0")]
+    selected = rows_of(f"{script} insert into t select 1, 'a', null")
+    assert selected == [(b"1", b"a", b"0")]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "(select not id)",
+        "1 + (select max(id) from s where n = v)",
+        "(select max(id) from s where exists (select 1 from s x where x.id = s.id))",
+        "1 in (select id from s)",
+        "1 > any (select id from s)",
+        "(with recursive c as (select 1 as i union select i + 1 from c where i < 3) select max(i) from c)",
+    ],
+)
+@pytest.mark.parametrize("insert", ["insert into t values (1, 'a', {})", "insert t set id = 1, n = {}"])
+def test_values_need_no_join_with_their_subqueries(insert: str, value: str) -> None:
+    with pytest.raises(ScenarioError, match="complex subqueries"):
+        history_of(f"{T} {SOURCE} {insert.format(value)}")
+
+
+def test_values_of_subqueries() -> None:
+    values = "exists (select 1 from s)", "2 + (select max(id) from s where id in (select id from s))"
+    rows = ", ".join(f"({number}, 'a', {value})" for number, value in enumerate(values))
+    assert [row[2] for row in rows_of(f"{T} {SOURCE} insert into t values {rows}")] == [b"1", b"5"]
 
 
 def test_missing_columns_get_their_zero_value_without_strict_mode() -> None:

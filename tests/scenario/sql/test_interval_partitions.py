@@ -64,6 +64,7 @@ def test_a_changed_partitioning_has_them_too() -> None:
             columns("tinyint", "(100) first partition less than (0) last partition less than (100)"),
             ["0", "100"],
         ),
+        (f"{INT} (02) first partition less than (0) last partition less than (2)", ["0", "2"]),
     ],
 )
 def test_bounds_and_names(script: str, names: list[str]) -> None:

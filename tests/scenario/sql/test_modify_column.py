@@ -19,7 +19,7 @@ def test_the_source_of_a_generated_column_is_not_rewritten(user: str, change: st
 @pytest.mark.parametrize("user", ["b int as (a + 1)", "b int as (a + 1) stored", "b int, key ((a + 1))"])
 def test_the_source_of_a_generated_column_is_not_modified(user: str, change: str) -> None:
     """Source: tidb ``checkModifyColumnWithGeneratedColumnsConstraint``, error 3106."""
-    with pytest.raises(ScenarioError, match="Column 'a' has a generated column dependency.* not supported"):
+    with pytest.raises(ScenarioError, match="Column 'a' has a generated column dependency"):
         history_of(f"create table t (a int, {user}); alter table t modify {change}")
 
 

@@ -30,3 +30,8 @@ TABLE = """
 )
 def test_a_constant_of_two_digits_is_a_year(condition: str, values: tuple[bytes | None, ...]) -> None:
     assert tuple(row[2] for row in rows_of(f"{TABLE} UPDATE t SET v = {condition}")) == values
+
+
+def test_a_year_has_four_digits_as_a_text_but_not_in_a_text_column() -> None:
+    script = "create table y (a year); insert into y values (0); create table t (v varchar(9), w varchar(9))"
+    assert rows_of(f"{script}; insert into t select a, concat(a, 'x') from y") == [(b"0", b"0000x")]

@@ -40,6 +40,7 @@ from ticdc_producer.model.values.sql_value import (
     TypedJson,
     Unsigned,
     VectorText,
+    Year,
     value_error,
 )
 from ticdc_producer.model.values.temporal_text import convert_zone, datetime_from_python
@@ -145,7 +146,7 @@ def _read_text(column: ColumnInfo, value: bytes) -> SQLValue:
 def _read_other(column: ColumnInfo, value: bytes, mode: SQLMode) -> SQLValue:
     code = column.type
     if code == T.YEAR:
-        return Unsigned(value)
+        return Year(value)
     if code == T.BIT:
         return Bits(int(value).to_bytes((max(column.length, 1) + 7) // 8, "big"))
     if code == T.JSON:

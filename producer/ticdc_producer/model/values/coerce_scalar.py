@@ -34,6 +34,7 @@ from ticdc_producer.model.values.sql_value import (
     JsonText,
     SQLMode,
     SQLValue,
+    stored_number,
     value_error,
 )
 from ticdc_producer.model.values.temporal_text import (
@@ -106,7 +107,7 @@ def _decimal_range(length: int, scale: int, *, unsigned: bool) -> tuple[Decimal,
 
 def coerce_float(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     """Coerce to FLOAT and DOUBLE; FLOAT(m,d) and DOUBLE(m,d) are rounded to d fractional digits."""
-    number = _complete_number(column, value, mode, "Incorrect double value")
+    number = _complete_number(column, stored_number(value), mode, "Incorrect double value")
     real = _to_double(number)
     largest = _MAX_FLOAT if column.type == T.FLOAT else math.inf
     if column.decimal >= 0 and math.isfinite(real):

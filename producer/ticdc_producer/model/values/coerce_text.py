@@ -25,10 +25,11 @@ from ticdc_producer.model.values.sql_value import (
     Duration,
     ErrorMember,
     JsonText,
-    Quotient,
     Single,
     SQLMode,
     SQLValue,
+    Year,
+    stored_number,
     value_error,
 )
 
@@ -40,7 +41,7 @@ def coerce_text(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     fits = type(value) is str and len(value) <= column.length and column.charset != "binary"
     if fits and isinstance(value, str) and value.isascii():  # all charsets have these characters
         return (value.rstrip(" ") if column.type == T.STRING else value).encode()
-    data = to_bytes(value.rounded() if isinstance(value, Quotient) else value)
+    data = to_bytes(stored_number(value))
     if column.charset == "binary":
         return _fit_bytes(column, value, data, mode)
     checked = _in_charset(column, value, data, mode)
@@ -71,6 +72,8 @@ def to_text(value: SQLValue) -> str:
     if isinstance(value, Decimal):
         text = f"{value:f}"
         return text.lstrip("-") if value == 0 else text
+    if isinstance(value, Year):
+        return f"{value:04}"
     return str(int(value or 0))  # callers handle NULL
 
 

@@ -24,6 +24,7 @@ from ticdc_producer.model.values.sql_value import (
     SQLValue,
     TypedJson,
     Unsigned,
+    stored_number,
 )
 from ticdc_producer.model.values.temporal_text import MAX_FSP
 
@@ -157,7 +158,7 @@ def json_of(value: SQLValue) -> JsonValue:
     if isinstance(value, int):
         return value if isinstance(value, Unsigned) else int(value)
     if isinstance(value, Decimal):
-        return as_float(value)
+        return as_float(stored_number(value))
     if isinstance(value, DateTimeValue | Duration):
         return _temporal(value)
     return _opaque(value) if isinstance(value, bytes) else str(value)

@@ -20,27 +20,44 @@ class Unsigned(int):
     """A BIGINT UNSIGNED; results of arithmetic with it must not be negative."""
 
 
-class Quotient(Decimal):
-    """A DECIMAL that was computed by a division: it has more digits than a text column or a DOUBLE shows.
+class Year(Unsigned):
+    """The value of a YEAR column, which has four digits as a text.
 
-    Source: tidb ``MyDecimal.resultFrac``, ``MyDecimal.String``.
+    Source: tidb ``builtinCastIntAsStringSig``.
+    """
+
+
+class Quotient(Decimal):
+    """A DECIMAL that was computed by a division: it has more digits than a text or DOUBLE column shows.
+
+    An expression that needs a DOUBLE takes all digits of a division, but not those of a sum or product of
+    quotients. Source: tidb ``MyDecimal.resultFrac``, ``MyDecimal.String``, ``PropagateType``.
 
     :param text_scale: number of the fractional digits that they show.
+    :param is_divided: whether it is the result of the division itself.
     """
 
     text_scale: int
+    is_divided: bool
 
-    def __new__(cls, number: Decimal, text_scale: int) -> Quotient:
+    def __new__(cls, number: Decimal, text_scale: int, *, is_divided: bool = False) -> Quotient:
         value = super().__new__(cls, number)
-        value.text_scale = text_scale
+        value.text_scale, value.is_divided = text_scale, is_divided
         return value
 
     def __float__(self) -> float:
-        return float(self.rounded())
+        return super().__float__() if self.is_divided else float(self.rounded())
 
     def rounded(self) -> Decimal:
         """Return the number with the digits that its text shows."""
         return self.quantize(Decimal(1).scaleb(-self.text_scale), context=_ROUNDING)
+
+
+def stored_number(value: SQLValue) -> SQLValue:
+    """Return a value as a column takes it: a quotient with the digits of its text, a year as a number."""
+    if isinstance(value, Quotient):
+        return value.rounded()
+    return int(value) if isinstance(value, Year) else value
 
 
 _ROUNDING = Context(prec=200, rounding=ROUND_HALF_UP)

@@ -30,6 +30,7 @@ from ticdc_producer.recording.defined_changes import changes_columns
 from ticdc_producer.recording.definitions import SCHEMA_HINT, DatabaseSchema
 from ticdc_producer.recording.events import CHANGES, DAMAGES, RESOLVED, EventReader
 from ticdc_producer.recording.folder import FaultWriter, write_rows, write_scenario
+from ticdc_producer.recording.history import ORDERS
 from ticdc_producer.recording.masks import event_masks
 from ticdc_producer.recording.selection import Accepts, Selection
 from ticdc_producer.recording.summary import Summary, without_gaps
@@ -203,7 +204,7 @@ def record_messages(
     messages = local(rows if reader.in_files else rows.map(without_gaps, MESSAGES))
     kinds = {"changes": CHANGES, "resolved": RESOLVED, "damages": DAMAGES}
     with new_folder(out) as folder:
-        with messages.stored(reader, kinds, in_order=True) as stored:
+        with messages.stored(reader, kinds, orders=ORDERS) as stored:
             summary = Summary()
             summary.merge(stored.results)
             history = TopicHistory.of(

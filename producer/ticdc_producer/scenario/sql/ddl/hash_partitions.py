@@ -77,5 +77,5 @@ def _resize(context: DDLContext, table: Table, names: Sequence[str], partitionin
     table.partitioning = replace(partitioning, count=len(names))
     table.info = context.cluster.new_version(replace(before, partitions=partitions))
     for row in rows:
-        table.put(table.make_row(row.values, row.row_id, row.stored))
+        table.put_moved(row)
     context.job(Action.REORGANIZE_PARTITION, before=before, after=table.info)

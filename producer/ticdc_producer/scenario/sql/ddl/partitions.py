@@ -208,7 +208,7 @@ def _rebuild(context: DDLContext, table: Table, info: TableInfo, partitioning: P
         table.remove(row)
     table.info, table.partitioning = context.cluster.new_version(info), partitioning
     for row in rows:
-        table.put(table.make_row(row.values, row.row_id, row.stored))
+        table.put_moved(row)
 
 
 def _set_partitions(
@@ -290,12 +290,11 @@ def _move_rows(table: Table, ids: set[int], into: set[int]) -> None:
     :raises ScenarioError: for a row that fits no new partition.
     """
     old = [row for row in table.rows.values() if row.table_id in ids]
-    new = [table.make_row(row.values, row.row_id, row.stored) for row in old]
-    if any(row.table_id not in into for row in new):
+    if any(table.home(row.values) not in into for row in old):
         raise ScenarioError("Table has no partition for a row of the reorganized partitions")
-    for before, after in zip(old, new, strict=True):
-        table.remove(before)
-        table.put(after)
+    for row in old:
+        table.remove(row)
+        table.put_moved(row)
 
 
 CHANGES: dict[str, Callable[[ChangePartitions, DDLContext, Table], None]] = {

@@ -5,7 +5,7 @@ Source: tidb ``pkg/ddl/executor.go`` (``CreateView``, ``buildViewInfo``): column
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
@@ -24,6 +24,7 @@ from ticdc_producer.scenario.sql.session.session_settings import SessionValues
 from ticdc_producer.scenario.sql.store.cluster import TiDBCluster
 from ticdc_producer.scenario.sql.syntax.statement import DropObjects
 from ticdc_producer.scenario.sql.syntax.view import CreateView
+from ticdc_producer.scenario.sql.text.clause import is_star
 from ticdc_producer.scenario.sql.text.cursor import SourceText
 from ticdc_producer.scenario.sql.text.parse import parse_dml
 
@@ -39,15 +40,14 @@ def create_view(node: CreateView, context: DDLContext) -> None:
     database = context.cluster.database(schema)
     if database.holds(name) and not (node.replacing and name.lower() in database.views):
         raise ScenarioError(f"Table '{schema}.{name}' already exists", value=f"{schema}.{name}")
-    query = node.query
+    query, selected = node.query, _checked_query(node, context)
     view = TableInfo(
         schema=database.name,
         name=name,
         table_id=context.cluster.ids.take(),
-        columns=view_columns(node.columns, query.text, query.line, context.cluster, context.database),
+        columns=_view_columns(node, selected, context),
         is_view=True,
     )
-    selected = _checked_query(node, context)
     database.views[name.lower()] = view = context.cluster.new_version(view)
     database.view_queries.pop(name.lower(), None)
     if selected is not None:
@@ -103,11 +103,18 @@ def _checked_query(node: CreateView, context: DDLContext) -> exp.Expr | None:
 class _ViewContext(StatementContext):
     """The context of a view's query, whose plans have columns in place of each ``*``."""
 
+    computes_subqueries = False
+
     def _planned(self, node: exp.Expr, outer: Scope | None) -> QueryPlan:
         plan = super()._planned(node, outer)
         if isinstance(plan, SelectPlan):
             plan.unfold()
         return plan
+
+    def check(self, node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
+        if isinstance(node, exp.Parameter | exp.SessionParameter | exp.PropertyEQ):
+            raise ScenarioError("View's SELECT contains a variable or parameter")
+        return super().check(node, scope)
 
 
 def drop_views(node: DropObjects, context: DDLContext) -> None:
@@ -129,17 +136,13 @@ def drop_views(node: DropObjects, context: DDLContext) -> None:
             context.job(Action.DROP_VIEW, before=view, query=query)
 
 
-def view_columns(
-    names: Sequence[str], query: str, line: int, cluster: TiDBCluster, database: str
-) -> tuple[ColumnInfo, ...]:
+def _view_columns(node: CreateView, query: exp.Expr | None, context: DDLContext) -> tuple[ColumnInfo, ...]:
     """Return the columns of a view; empty if this tool cannot parse its SELECT.
 
-    :param names: the names that the statement lists itself; empty if it lists none.
-    :param query: the text of the SELECT.
-    :param line: line of the scenario file, for errors.
-    :param database: the current database.
+    :param query: the checked SELECT; None if this tool cannot run it.
     """
-    selected = [] if names else [*_selected_names(query, line, cluster, database)]
+    names, line = node.columns, node.query.line
+    selected = [] if names else [*_selected_names(node.query, query, context.cluster, context.database)]
     given = [name.lower() for name in names] or [name.lower() for name, is_given in selected if is_given]
     for name in given:
         if given.count(name) > 1:
@@ -148,13 +151,19 @@ def view_columns(
     return tuple(ColumnInfo(name=name, type=MySQLType.UNSPECIFIED) for name in column_names)
 
 
-def _selected_names(query: str, line: int, cluster: TiDBCluster, database: str) -> Iterator[tuple[str, bool]]:
+def _selected_names(
+    query: SourceText, tree: exp.Expr | None, cluster: TiDBCluster, database: str
+) -> Iterator[tuple[str, bool]]:
     """Yield the names of the columns, and whether each is that of a column or an alias.
 
     TiDB changes other names that are not unique.
+
+    :param tree: the checked query; None if this tool cannot run it.
+    :param database: the current database.
     """
     try:
-        _, tree = parse_dml(query, line)
+        if tree is None:
+            _, tree = parse_dml(query.text, query.line)
     except ScenarioError:
         return
     while isinstance(tree, exp.Union | exp.Subquery):  # the first SELECT names the columns
@@ -162,11 +171,11 @@ def _selected_names(query: str, line: int, cluster: TiDBCluster, database: str) 
     if not isinstance(tree, exp.Select):
         return
     for node in tree.expressions:
-        if node.is_star:
+        if is_star(node):
             yield from ((name, True) for name in _star_names(tree, node.text("table"), cluster, database))
         else:
             is_given = isinstance(node, exp.Alias | exp.Column)
-            yield node.alias_or_name or query[slice(*_span(node))], is_given
+            yield node.alias_or_name or query.text[slice(*_span(node))], is_given
 
 
 def _star_names(select: exp.Select, qualifier: str, cluster: TiDBCluster, database: str) -> Iterator[str]:

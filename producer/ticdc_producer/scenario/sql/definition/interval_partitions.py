@@ -111,7 +111,7 @@ class _Series:
 
         :raises ScenarioError: if no partition has it.
         """
-        if self.amount.strip("'")[:1] not in tuple("123456789"):
+        if self.amount.strip("'").lstrip("0")[:1] not in tuple("123456789"):
             raise _unsupported("should be a positive number", self.line)
         bounds, end = list[str](), self.value(last)
         for bound in islice(self._bounds(), MOST_PARTITIONS):

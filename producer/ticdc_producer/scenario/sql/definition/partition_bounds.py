@@ -16,7 +16,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.values.coerce import coerce
+from ticdc_producer.model.values.coerce import STRICT, coerce
 from ticdc_producer.model.values.sql_value import BinaryLiteral, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.definition.generated import expression_of
 from ticdc_producer.scenario.sql.definition.partition_definition import (
@@ -35,7 +35,8 @@ from ticdc_producer.scenario.sql.definition.partitioning import (
     Partitioning,
     component,
 )
-from ticdc_producer.scenario.sql.expression.evaluate import evaluate_constant
+from ticdc_producer.scenario.sql.expression.eval_type import EvalType
+from ticdc_producer.scenario.sql.expression.evaluate import evaluate_constant, type_of
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.text.parse import parse_expression
 
@@ -151,16 +152,18 @@ def _component(
         return component(column, coerce(column, value, mode))
     if not isinstance(value, int):
         raise ScenarioError(f"VALUES of partition {part.name!r} must be integers", line=part.line, value=text)
-    if value < 0 and _is_unsigned(partitioning, table, mode):
+    if value < 0 and _is_unsigned(partitioning, table):
         what = "Partition constant is out of partition function domain"
         raise ScenarioError(what, line=part.line, value=text)
     return 1, int(value)
 
 
-def _is_unsigned(partitioning: Partitioning, table: TableInfo, mode: SQLMode) -> bool:
-    """Return whether the function is an unsigned column. Source: tidb ``checkPartitionValuesIsInt``."""
-    tree = expression_of(partitioning.expression)
-    return isinstance(tree, exp.Column) and Scope(mode, table).column(tree.name).unsigned
+def _is_unsigned(partitioning: Partitioning, table: TableInfo) -> bool:
+    """Return whether the function is unsigned, in whatever sql_mode. Source: tidb ``isPartExprUnsigned``."""
+    tree, scope = expression_of(partitioning.expression), Scope(STRICT, table)
+    if isinstance(tree, exp.Column):
+        return scope.column(tree.name).unsigned
+    return type_of(tree, scope).kind in (EvalType.UNSIGNED, EvalType.SHORT_UNSIGNED)
 
 
 def _has_kind_of(column: ColumnInfo, value: SQLValue) -> bool:

@@ -21,7 +21,7 @@ from ticdc_producer.model.mysql_type import CHARSET_BEARING
 from ticdc_producer.model.row_key import encode_part
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.collation import sort_key
-from ticdc_producer.model.values.sql_value import SQLMode, display_value
+from ticdc_producer.model.values.sql_value import Bits, SQLMode, display_value
 from ticdc_producer.scenario.sql.expression.evaluate import evaluate
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.text.parse import parse_expression
@@ -106,6 +106,8 @@ class Partitioning:
         if self.columns:
             return tuple(component(column, values[offset]) for offset, column in self._key_columns(table))
         number = evaluate(_parsed(self.expression), Scope(_MODE, table, list(values)))
+        if isinstance(number, Bits):
+            number = number.number
         if number is not None and not isinstance(number, int):
             raise ScenarioError(
                 "The PARTITION function returns the wrong type",

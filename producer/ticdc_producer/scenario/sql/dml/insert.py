@@ -49,9 +49,10 @@ def run_insert(
     ignore, mode = bool(tree.args.get("ignore")), context.mode
     source = plan.source(context)
     plan.check(source, context)
-    # Without strict mode NULL becomes a zero value only in an INSERT of several rows.
+    # Without strict mode NULL becomes a zero value, but not in an INSERT with one row of VALUES.
     # Source: tidb ``ResetContextOfStmt``.
-    lenient = ignore or (not mode.strict and len(source.tuples) > 1)
+    is_single = source.is_values and len(source.tuples) == 1
+    lenient = ignore or not (mode.strict or is_single)
     limit_ids = bool(plan.updates) and not mode.strict
 
     def evaluated() -> Iterator[list[Value]]:

@@ -96,7 +96,7 @@ class InsertPlan:
                     check_default(column, context.mode)
                     self._defaults[column.name] = column
                 elif isinstance(cell, exp.Expr):
-                    named |= _checked_names(cell, column, scope, self._table)
+                    named |= _checked_names(cell, column, scope, self._table, context)
                 elif column.generated:
                     raise generated_error(column, self._table, _WITHOUT_GENERATED)
         self.read_before = self.columns.read_before(named)
@@ -235,7 +235,9 @@ _WITHOUT_GENERATED = (
 )
 
 
-def _checked_names(cell: exp.Expr, column: ColumnInfo, scope: Scope, table: TableInfo) -> set[str]:
+def _checked_names(
+    cell: exp.Expr, column: ColumnInfo, scope: Scope, table: TableInfo, context: StatementContext
+) -> set[str]:
     """Check an expression of VALUES, and return the columns in it in lower case.
 
     Source: tidb ``getInsertColExpr``.
@@ -243,10 +245,23 @@ def _checked_names(cell: exp.Expr, column: ColumnInfo, scope: Scope, table: Tabl
     :raises ScenarioError: for one that is not supported, an unknown column, and a generated column.
     """
     check_expression(cell, scope)
+    _check_subqueries(cell, context)
     _check_arguments(cell, table)
     if column.generated:
         raise generated_error(column, table, _WITHOUT_GENERATED)
     return {node.name.lower() for node in cell.find_all(exp.Column)}
+
+
+def _check_subqueries(cell: exp.Expr, context: StatementContext) -> None:
+    """Check that an expression of VALUES needs no join with its subqueries.
+
+    Source: tidb ``getInsertColExpr``.
+
+    :raises ScenarioError: if it needs one.
+    """
+    if context.needs_join(cell):
+        what = "Insert's SET operation or VALUES_LIST doesn't support complex subqueries now"
+        raise ScenarioError(what, hint="INSERT … SELECT can use such subqueries")
 
 
 def _check_arguments(cell: exp.Expr, table: TableInfo) -> None:

@@ -48,8 +48,9 @@ class _Joined:
         self.scope.lenient_nulls = not context.mode.strict
         where = tree.args.get("where")
         condition = None if where is None else where.this
-        for expression in (*from_clause.conditions, *([] if condition is None else [condition])):
-            check_expression(expression, self.scope)
+        from_clause.check(self.scope)
+        if condition is not None:
+            check_expression(condition, self.scope)
         self._plan = JoinPlan(from_clause.tree, condition, self.names)
 
     def combinations(self) -> Iterator[Combination]:

@@ -95,10 +95,10 @@ def _product(left: Decimal, right: Decimal) -> Decimal:
     return _with_text_scale(product, text_scale_of(left) + text_scale_of(right))
 
 
-def _with_text_scale(number: Decimal, scale: int) -> Decimal:
+def _with_text_scale(number: Decimal, scale: int, *, is_divided: bool = False) -> Decimal:
     """Return a number that shows a scale, at most ``MAX_SCALE``."""
     text_scale = min(scale, MAX_SCALE)
-    return number if text_scale == scale_of(number) else Quotient(number, text_scale)
+    return number if text_scale == scale_of(number) else Quotient(number, text_scale, is_divided=is_divided)
 
 
 def text_scale_of(number: Decimal) -> int:
@@ -125,7 +125,7 @@ def divide(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
     quotient = _DIVISION.divide(dividend, divisor)
     scale = _quotient_scale(scale_of(dividend), scale_of(divisor))
     digits = quotient.quantize(Decimal(1).scaleb(-scale), context=_DIVISION)
-    return _with_text_scale(digits, text_scale_of(dividend) + DIV_INCREMENT)
+    return _with_text_scale(digits, text_scale_of(dividend) + DIV_INCREMENT, is_divided=True)
 
 
 def integer_divide(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:

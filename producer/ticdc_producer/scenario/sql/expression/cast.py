@@ -31,6 +31,7 @@ from ticdc_producer.model.values.sql_value import (
     DateTimeValue,
     Duration,
     JsonText,
+    Quotient,
     Single,
     SQLMode,
     SQLValue,
@@ -120,12 +121,16 @@ def _as_column(code: MySQLType) -> Callable[[SQLValue, CastType, SQLMode], SQLVa
     return rule
 
 
+def _double(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
+    return _as_column(T.DOUBLE)(float(value) if isinstance(value, Quotient) else value, target, mode)
+
+
 def _float(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
     """Cast to FLOAT, which expressions compute as a DOUBLE; only a column of a query has 32 bits.
 
     Source: tidb ``ScalarFunction.Eval``, ``evalOneVec``.
     """
-    number = _as_column(T.DOUBLE)(value, target, mode)
+    number = _double(value, target, mode)
     is_single = not target.sizes or target.sizes[0] <= _MOST_BITS_OF_FLOAT
     return Single(number) if is_single and isinstance(number, float) else number
 
@@ -256,7 +261,7 @@ _CASTS: dict[str, Callable[[SQLValue, CastType, SQLMode], SQLValue]] = {
     "SIGNED": _signed,
     "UNSIGNED": _unsigned,
     "DECIMAL": _as_column(T.NEW_DECIMAL),
-    "DOUBLE": _as_column(T.DOUBLE),
+    "DOUBLE": _double,
     "FLOAT": _float,
     "YEAR": _as_column(T.YEAR),
     "CHAR": _char,

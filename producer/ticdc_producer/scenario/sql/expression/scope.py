@@ -40,6 +40,9 @@ class Context(Protocol):
     def type(self, node: exp.Expr, scope: Scope) -> ExpressionType:
         """Return the type of a subquery or of a user variable."""
 
+    def needs_join(self, node: exp.Expr) -> bool:
+        """Return whether TiDB needs a join for the subqueries of a checked expression."""
+
     @property
     def session(self) -> SessionState:
         """The state of the session, for its functions."""

@@ -23,7 +23,7 @@ from ticdc_producer.scenario.sql.query.recursive import Iteration, RecursivePart
 from ticdc_producer.scenario.sql.query.select import SelectPlan
 from ticdc_producer.scenario.sql.query.set_operation import SetPlan
 from ticdc_producer.scenario.sql.query.source import QuerySource, Source, TableSource
-from ticdc_producer.scenario.sql.query.subquery import Subqueries
+from ticdc_producer.scenario.sql.query.subquery import Subqueries, has_join
 from ticdc_producer.scenario.sql.session.session_settings import SessionValues
 from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.scenario.sql.text.clause import named_table, partition_names, refuse_other_clauses
@@ -41,7 +41,11 @@ class StatementContext:
     :param with_: the WITH clause of the statement, or of a query in it.
     :param around: the context of the statement, for a query with a WITH of its own.
     :param find_view: finds the view that a node names, and its query; None if it names none.
+    :param outer: the scope of the statement around a query with a WITH of its own.
+    :cvar computes_subqueries: see ``Subqueries``.
     """
+
+    computes_subqueries = True
 
     def __init__(
         self,
@@ -51,6 +55,7 @@ class StatementContext:
         with_: exp.Expr | None = None,
         around: StatementContext | None = None,
         find_view: Callable[[exp.Table], View | None] = lambda _: None,
+        outer: Scope | None = None,
     ) -> None:
         self.mode, self.find, self.values = mode, find, values
         self.find_view: Callable[[exp.Table], View | None] = find_view if around is None else around.find_view
@@ -58,31 +63,42 @@ class StatementContext:
         self._cached_subqueries: Subqueries | None = None
         self._common: Mapping[str, QueryPlan] = {} if around is None else around._common
         if with_ is not None:
-            self._add_common(with_)
+            self._add_common(with_, outer)
 
-    def _add_common(self, with_: exp.Expr) -> None:
+    def _add_common(self, with_: exp.Expr, outer: Scope | None) -> None:
+        recursive = with_.args.get("recursive")
         for table in with_.expressions:
             name = table.alias.lower()
-            plan = self._recursive(table) if with_.args.get("recursive") else self.plan(table.this, None)
+            plan = self._recursive(table, outer) if recursive else self.plan(table.this, outer)
             if name in {other.alias.lower() for other in with_.expressions if other is not table}:
                 raise ScenarioError(f"Not unique table/alias: {table.alias!r}", value=table.alias)
             self._common = {**self._common, name: _renamed(plan, table)}
 
-    def _recursive(self, table: exp.Expr) -> QueryPlan:
+    def _recursive(self, table: exp.Expr, outer: Scope | None) -> QueryPlan:
         """Return the query of a WITH RECURSIVE, which may read itself."""
-        name, around = table.alias.lower(), self._common
+        name = table.alias.lower()
         parts = RecursiveParts(table.this, name)
         if not parts.recursive:
-            return self.plan(table.this, None)
+            return self.plan(table.this, outer)
+        inner = self._within(table.this, outer)
+        around = inner._common
 
         def planned(part: exp.Expr, iteration: Iteration) -> QueryPlan:
-            self._common = {**around, name: iteration}
+            inner._common = {**around, name: iteration}
             try:
-                return self.plan(part, None)
+                return inner.plan(part, outer)
             finally:
-                self._common = around
+                inner._common = around
 
-        return RecursivePlan(parts, _renamed(self.plan(parts.seed, None), table), planned, self.mode)
+        seed = _renamed(inner.plan(parts.seed, outer), table)
+        return RecursivePlan(parts, seed, planned, self.mode, correlated=outer is not None)
+
+    def _within(self, node: exp.Expr, outer: Scope | None) -> StatementContext:
+        """Return the context of the parts of a query, which may have a WITH."""
+        with_ = node.args.get("with_")
+        if with_ is None:
+            return self
+        return type(self)(self.mode, self.find, self.values, with_, self, outer=outer)
 
     def _subqueries(self) -> Subqueries:
         """Return the object that evaluates subqueries.
@@ -90,7 +106,7 @@ class StatementContext:
         It is made when needed: a reference cycle with this object in each statement would cost time.
         """
         if self._cached_subqueries is None:
-            self._cached_subqueries = Subqueries(self.plan)
+            self._cached_subqueries = Subqueries(self.plan, computes=self.computes_subqueries)
         return self._cached_subqueries
 
     def plan(self, node: exp.Expr, outer: Scope | None) -> QueryPlan:
@@ -104,8 +120,7 @@ class StatementContext:
         return plan
 
     def _planned(self, node: exp.Expr, outer: Scope | None) -> QueryPlan:
-        with_ = node.args.get("with_")
-        inner = self if with_ is None else type(self)(self.mode, self.find, self.values, with_, self)
+        inner = self._within(node, outer)
         if isinstance(node, exp.Select):
             return SelectPlan(node, outer, inner, lambda source: inner.source(source, outer), self.mode)
         if isinstance(node, exp.Values):
@@ -118,6 +133,15 @@ class StatementContext:
         if isinstance(node, exp.SetOperation | exp.Subquery):
             return SetPlan(node, outer, inner, inner.plan, self.mode)
         raise UnsupportedSQL(f"{node.key.upper()} is not supported as a query")
+
+    def needs_join(self, node: exp.Expr) -> bool:
+        """Return whether TiDB needs a join for the subqueries of a checked expression, not only their values.
+
+        It needs one for IN, ANY, ALL and for any correlated subquery, also one inside of another.
+        Source: tidb ``expressionRewriter.handleScalarSubquery``.
+        """
+        plans = (self._plans.get(id(query)) for query in node.find_all(exp.Query))
+        return has_join(node) or any(plan is not None and plan.correlated for plan in plans)
 
     def source(self, node: exp.Expr, outer: Scope | None) -> Source:
         """Return the source that a node of FROM names or contains."""

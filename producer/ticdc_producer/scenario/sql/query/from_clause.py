@@ -13,6 +13,8 @@ from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.scenario.sql.expression.aggregate_call import own_nodes
+from ticdc_producer.scenario.sql.expression.evaluate import check_expression
+from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.join import JoinNode, Leaf, Node, conditions_of
 from ticdc_producer.scenario.sql.query.scope import Names, Position
 from ticdc_producer.scenario.sql.query.source import Source
@@ -46,6 +48,16 @@ class FromClause:
     def conditions(self) -> list[exp.Expr]:
         """The conditions of all joins."""
         return [] if self.tree is None else list(conditions_of(self.tree))
+
+    def check(self, scope: Scope) -> None:
+        """Check the conditions of all joins.
+
+        :raises ScenarioError: for one with a subquery that needs a join. Source: tidb ``buildJoin``.
+        """
+        for condition in self.conditions:
+            check_expression(condition, scope)
+            if scope.context is not None and scope.context.needs_join(condition):
+                raise ScenarioError("ON condition doesn't support subqueries yet", hint="move it to WHERE")
 
     def _joined(self, first: exp.Expr, joins: Iterable[exp.Expr] = ()) -> tuple[Node, Names]:
         """Join an operand with the joins that follow it. JOIN binds tighter than a comma."""

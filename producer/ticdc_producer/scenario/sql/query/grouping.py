@@ -6,14 +6,14 @@ Rules: tidb ``pkg/planner/core/logical_plan_builder.go`` (``checkOnlyFullGroupBy
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.sql_value import SQLValue
-from ticdc_producer.scenario.sql.expression.aggregate_call import aggregate_of, aggregates_in
+from ticdc_producer.scenario.sql.expression.aggregate_call import aggregate_of, aggregates_in, own_nodes
 from ticdc_producer.scenario.sql.expression.collation import collation_of
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
 from ticdc_producer.scenario.sql.expression.eval_type import EvalType
@@ -220,6 +220,20 @@ FORMS[GroupKey] = Form(
     lambda node, scope: type_of(node.this, scope),
 )
 FORMS[GroupLevel] = Form(_level, EvalType.INTEGER, lambda *_: ())
+
+
+def resolve_aliases(tree: exp.Expr, aliases: Mapping[str, exp.Expr], names: Names) -> None:
+    """Replace the aliases in the aggregate functions of HAVING or ORDER BY, where columns have precedence.
+
+    Source: tidb ``havingWindowAndOrderbyExprResolver.Leave``.
+
+    :param aliases: the expressions of the SELECT list by their names in lower case.
+    """
+    for aggregate, _ in [*aggregates_in(tree)]:
+        for node in [*own_nodes(aggregate)]:
+            alias = aliases.get(node.name.lower()) if isinstance(node, exp.Column) else None
+            if alias is not None and not node.text("table") and names.find(node.name) is None:
+                node.replace(exp.Paren(this=alias.copy()))
 
 
 def by_position(node: exp.Expr, items: Sequence[exp.Expr], clause: str) -> exp.Expr:

@@ -66,6 +66,22 @@ def limited(rows: list[RowT], tree: exp.Expr) -> list[RowT]:
     return rows[first:] if limit is None else rows[first : first + row_count(limit)]
 
 
+def left_operand(tree: exp.Expr) -> exp.Expr:
+    """Return the left side of UNION, INTERSECT or EXCEPT.
+
+    Source: tidb ``preprocessor.checkSetOprSelectList``.
+
+    :raises ScenarioError: if it has an ORDER BY or LIMIT without parentheses.
+    """
+    left: exp.Expr = tree.this
+    last = left.expression if isinstance(left, exp.SetOperation) else left
+    for query in (left, last):
+        for clause, words in {"limit": "LIMIT", "order": "ORDER BY"}.items():
+            if not isinstance(query, exp.Subquery) and query.args.get(clause):
+                raise ScenarioError(f"Incorrect usage of UNION and {words}", hint="parentheses are missing")
+    return left
+
+
 def check_column_counts(counts: Sequence[int]) -> None:
     """Check that queries have the same number of columns.
 

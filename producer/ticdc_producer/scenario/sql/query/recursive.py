@@ -22,8 +22,9 @@ from ticdc_producer.scenario.sql.expression.eval_type import EvalType
 from ticdc_producer.scenario.sql.expression.ordering import row_count
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.equality import distinct_key
-from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, check_column_counts
+from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, check_column_counts, left_operand
 from ticdc_producer.scenario.sql.query.source import Field
+from ticdc_producer.scenario.sql.text.clause import is_star
 
 _MAX_ROWS = 1_000_000
 
@@ -44,11 +45,9 @@ class RecursiveParts:
             if self.seed.args.get("order"):
                 what = "'ORDER BY over UNION in recursive Common Table Expression'"
                 raise ScenarioError(f"This version of TiDB doesn't yet support {what}")
-            if self.seed is not query and _limit(self.seed) is not None:
-                raise UnsupportedSQL("LIMIT inside of a recursive query is not supported")
             self.recursive.insert(0, self.seed.expression)
             kinds.add(bool(self.seed.args.get("distinct")))
-            self.seed = self.seed.this
+            self.seed = left_operand(self.seed)
         self.distinct = True in kinds
         if self.recursive and len(kinds) > 1:
             raise UnsupportedSQL("UNION and UNION ALL in one recursive query are not supported")
@@ -88,9 +87,8 @@ class RecursivePlan(QueryPlan):
 
     :param seed: the part that is not recursive, with the names of the columns.
     :param plan: checks a recursive part, which finds an iteration under the name of the query.
+    :param correlated: whether it may use columns of the statement around it.
     """
-
-    correlated = False
 
     def __init__(
         self,
@@ -98,8 +96,11 @@ class RecursivePlan(QueryPlan):
         seed: QueryPlan,
         plan: Callable[[exp.Expr, Iteration], QueryPlan],
         mode: SQLMode,
+        *,
+        correlated: bool,
     ) -> None:
         super().__init__()
+        self.correlated = correlated
         self.fields, self._seed, self._mode, self._distinct = seed.fields, seed, mode, parts.distinct
         self._limit = parts.limit
         self._iteration, self._sizes = Iteration(seed.fields), _cast_sizes(parts.seed)
@@ -113,28 +114,26 @@ class RecursivePlan(QueryPlan):
                     what = f"column {field.name!r} of a recursive query, whose parts have different types,"
                     raise UnsupportedSQL(f"{what} is not supported", hint="CAST both to one type")
 
-    def _run(self, _outer: Scope | None) -> list[QueryRow]:
+    def _run(self, outer: Scope | None) -> list[QueryRow]:
+        first, end = self._limit or (0, _MAX_ROWS + 1)
+        if first == end:
+            return []
         seen = set[object]()
-        rows = self._new(self._seed.rows(None), seen)
+        rows = self._new(self._seed.rows(outer), seen)
         widths = [
             size or _longest(rows, column)
             for column, size in enumerate(self._sizes or [0] * len(self.fields))
         ]
         self._iteration.current, iterations = [*rows], 0
-        first, end = self._limit or (0, _MAX_ROWS + 1)
-        while self._iteration.current and len(rows) < end:
-            given = [row for part in self._parts for row in part.rows(None)]
+        while self._iteration.current and (len(rows) < end or not iterations):
+            iterations += 1
+            if iterations > self._mode.cte_max_recursion_depth:
+                what = f"Recursive query aborted after {iterations} iterations"
+                raise ScenarioError(what, hint="a condition must end the recursion")
+            given = [row for part in self._parts for row in part.rows(outer)]
             self._check_fit(given, widths)
             self._iteration.current = self._new(given, seen)
             rows += self._iteration.current
-            iterations += 1
-            if (
-                iterations > self._mode.cte_max_recursion_depth
-                and self._iteration.current
-                and len(rows) < end
-            ):
-                what = f"Recursive query aborted after {iterations} iterations"
-                raise ScenarioError(what, hint="a condition must end the recursion")
             if len(rows) > _MAX_ROWS:
                 raise UnsupportedSQL(f"a recursive query of more than {_MAX_ROWS:,} rows is not supported")
         return rows[first:end]
@@ -182,7 +181,7 @@ def _check_part(part: exp.Expr) -> None:
 def _cast_sizes(seed: exp.Expr) -> list[int]:
     """Return the size to which each column is cast; 0 for other expressions, no sizes if one is ``*``."""
     items = [item.unalias() for item in seed.expressions] if isinstance(seed, exp.Select) else []
-    if any(item.is_star for item in items):
+    if any(map(is_star, items)):
         return []
     return [sum(target_of(item.to).sizes[:1]) if isinstance(item, exp.Cast) else 0 for item in items]
 

@@ -23,6 +23,7 @@ from ticdc_producer.scenario.sql.query.grouping import (
     Grouping,
     by_position,
     group_expressions,
+    resolve_aliases,
     with_group_keys,
 )
 from ticdc_producer.scenario.sql.query.join import JoinPlan
@@ -30,7 +31,7 @@ from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, limited
 from ticdc_producer.scenario.sql.query.scope import Combination, Position, QueryScope
 from ticdc_producer.scenario.sql.query.source import Field, Source
 from ticdc_producer.scenario.sql.query.window import Windows
-from ticdc_producer.scenario.sql.text.clause import refuse_other_clauses
+from ticdc_producer.scenario.sql.text.clause import is_star, refuse_other_clauses
 
 _KNOWN = (
     "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct",
@@ -91,6 +92,9 @@ class SelectPlan(QueryPlan):
             self._roll_up()
         grouped = {key.name.lower() for key in self._keys if isinstance(key, exp.Column)}
         self._having_aliases = {name: item for name, item in self._aliases.items() if name not in grouped}
+        for expression in (*self._order, *([] if self._having is None else [self._having])):
+            if not any(expression is item for item in self._items):
+                resolve_aliases(expression, self._aliases, names)
         self._windows = Windows((*self._items, *self._order), tree.args.get("windows") or ())
         self._check(from_clause)
         self._grouping = self._grouped(tree)
@@ -108,7 +112,7 @@ class SelectPlan(QueryPlan):
 
     def _expanded(self, node: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
         """Yield the names and expressions of one item of the SELECT list, which may be a ``*``."""
-        if not node.is_star:
+        if not is_star(node):
             yield node.alias_or_name, node.unalias()
             return
         names = self.scope.names
@@ -128,7 +132,7 @@ class SelectPlan(QueryPlan):
         """Write the columns in place of each ``*`` into the tree. Source: tidb ``unfoldWildStar``."""
         items: list[exp.Expr] = []
         for item in self._tree.expressions:
-            items += map(self._named, self._positions(item)) if item.is_star else [item]
+            items += map(self._named, self._positions(item)) if is_star(item) else [item]
         self._tree.set("expressions", items)
 
     def _named(self, position: Position) -> exp.Column:
@@ -154,8 +158,9 @@ class SelectPlan(QueryPlan):
     def _check(self, from_clause: FromClause) -> None:
         """Check all expressions, even if there are no rows."""
         scope = self.scope
-        for condition in (*from_clause.conditions, *([] if self._where is None else [self._where])):
-            check_expression(condition, scope)
+        from_clause.check(scope)
+        if self._where is not None:
+            check_expression(self._where, scope)
         with scope.clause({}, groups=True):
             self._windows.check(scope)
             scope.windows = {}

@@ -17,7 +17,13 @@ from ticdc_producer.scenario.sql.expression.evaluate import check_expression, ev
 from ticdc_producer.scenario.sql.expression.ordering import SortKey, sort_rows
 from ticdc_producer.scenario.sql.expression.scope import Context, Scope
 from ticdc_producer.scenario.sql.query.grouping import by_position
-from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, check_column_counts, limited
+from ticdc_producer.scenario.sql.query.plan import (
+    QueryPlan,
+    QueryRow,
+    check_column_counts,
+    left_operand,
+    limited,
+)
 from ticdc_producer.scenario.sql.query.scope import Names, QueryScope
 from ticdc_producer.scenario.sql.query.set_rows import SetRows, union_of
 from ticdc_producer.scenario.sql.query.source import QuerySource, SourceRow
@@ -61,7 +67,7 @@ class SetPlan(QueryPlan):
         """Return the operands from left to right, and note the operators between them."""
         if not isinstance(tree, exp.SetOperation):
             return [tree.this]
-        left = tree.this
+        left = left_operand(tree)
         nested = isinstance(left, exp.SetOperation)
         operands = self._flattened(left) if nested else [left]
         name = _OPERATORS[type(tree)]

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
+from ticdc_producer.scenario.sql.expression.aggregate_call import own_nodes
 from ticdc_producer.scenario.sql.expression.collation import collation_of, merged_collation
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, compare, extreme
 from ticdc_producer.scenario.sql.expression.comparison import ACCEPTED_ORDERS, refined
@@ -20,6 +21,18 @@ _LONG = 8
 """Number of rows from which IN uses an index of the values."""
 
 
+def has_join(tree: exp.Expr) -> bool:
+    """Return whether an expression itself has IN, ANY or ALL with a query, which TiDB plans as a join.
+
+    Source: tidb ``expressionRewriter.handleInSubquery``, ``handleCompareSubquery``.
+    """
+    return any(
+        isinstance(node, exp.Any | exp.All)
+        or (isinstance(node, exp.In) and node.args.get("query") is not None)
+        for node in own_nodes(tree)
+    )
+
+
 def _one_column() -> ScenarioError:
     return ScenarioError("Operand should contain 1 column(s)")
 
@@ -28,10 +41,13 @@ class Subqueries:
     """The evaluation of nodes with subqueries, and of comparisons of rows.
 
     :param plan: returns the checked query of a node.
+    :param computes: whether a check computes the single row of a subquery that is not correlated, so that
+        its error is one of the statement, also if no row needs it. Source: tidb
+        ``expressionRewriter.handleScalarSubquery``.
     """
 
-    def __init__(self, plan: Callable[[exp.Expr, Scope], QueryPlan]) -> None:
-        self._plan = plan
+    def __init__(self, plan: Callable[[exp.Expr, Scope], QueryPlan], *, computes: bool) -> None:
+        self._plan, self._computes = plan, computes
         self._indexes: dict[int, ValueIndex] = {}
 
     def check(self, node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
@@ -49,10 +65,19 @@ class Subqueries:
             return node.expressions
         columns = 1
         compared = node.parent
-        if compared is not None and type(compared) in (*ACCEPTED_ORDERS, exp.NullSafeEQ):
+        if compared is not None and isinstance(node, exp.Any | exp.All):
+            columns = len(_parts(compared.this))
+            if columns != 1 and not _is_membership(compared):
+                raise _one_column()
+        elif compared is not None and type(compared) in (*ACCEPTED_ORDERS, exp.NullSafeEQ):
             other = compared.this if compared.expression is node else compared.expression
             columns = len(_parts(other))
-        self._check_columns(node.this if isinstance(node, exp.Any | exp.All) else node, columns, scope)
+        if isinstance(node, exp.Any | exp.All):
+            self._check_columns(node.this, columns, scope)
+            return ()
+        self._check_columns(node, columns, scope)
+        if self._computes and not self._plan(node, scope).correlated and node.find(exp.With) is None:
+            self._single_row(node, scope)
         return ()
 
     def _check_columns(self, node: exp.Expr, columns: int, scope: Scope) -> None:
@@ -81,15 +106,20 @@ class Subqueries:
         return rows[0] if rows else None
 
     def _in(self, node: exp.Expr, scope: Scope) -> SQLValue:
+        query = node.args.get("query")
+        if query is not None:
+            return self._is_member(node.this, query, scope)
         operands = [evaluate(part, scope) for part in _parts(node.this)]
         collations = [collation_of(part, scope) for part in _parts(node.this)]
-        query = node.args.get("query")
-        if query is None:
-            pairs = [
-                _refined_rows(node.this, operands, item, self._values(item, len(operands), scope), scope)
-                for item in node.expressions
-            ]
-            return _any_of(_equal(left, right, collations, scope.mode) for left, right in pairs)
+        pairs = [
+            _refined_rows(node.this, operands, item, self._values(item, len(operands), scope), scope)
+            for item in node.expressions
+        ]
+        return _any_of(_equal(left, right, collations, scope.mode) for left, right in pairs)
+
+    def _is_member(self, row: exp.Expr, query: exp.Expr, scope: Scope) -> bool | None:
+        operands = [evaluate(part, scope) for part in _parts(row)]
+        collations = [collation_of(part, scope) for part in _parts(row)]
         plan = self._plan(query, scope)
         collations = [
             merged_collation(name, field.collation)
@@ -100,7 +130,7 @@ class Subqueries:
             return self._indexed(plan, operands[0], collations[0], scope.mode)
         return _any_of(_equal(operands, row, collations, scope.mode) for row in rows)
 
-    def _indexed(self, plan: QueryPlan, operand: SQLValue, collation: str, mode: SQLMode) -> SQLValue:
+    def _indexed(self, plan: QueryPlan, operand: SQLValue, collation: str, mode: SQLMode) -> bool | None:
         values = [row[0] for row in plan.rows(None)]
         collation = collation or DEFAULT_COLLATION
         index = self._indexes.get(id(plan))
@@ -114,6 +144,9 @@ class Subqueries:
     def _quantified(self, node: exp.Expr, scope: Scope) -> SQLValue:
         """Evaluate ``a > ANY (…)`` or ``a > ALL (…)``."""
         quantifier = node.expression
+        if isinstance(node.this, exp.Tuple):
+            is_member = self._is_member(node.this, quantifier.this, scope)
+            return is_member if is_member is None else is_member == isinstance(node, exp.EQ)
         operand = evaluate(node.this, scope)
         plan = self._plan(quantifier.this, scope)
         own = plan.fields[0].collation
@@ -178,6 +211,17 @@ def _refined_rows(
     parts = zip(_parts(left), left_row, _parts(right), right_row, strict=True)
     pairs = [refined(*part, scope) for part in parts]
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
+def _is_membership(node: exp.Expr) -> bool:
+    """Return whether a comparison is ``= ANY`` or ``<> ALL``, which also compare rows.
+
+    Source: tidb ``expressionRewriter.handleCompareSubquery``.
+    """
+    quantifier = node.expression
+    return (isinstance(node, exp.EQ) and isinstance(quantifier, exp.Any)) or (
+        isinstance(node, exp.NEQ) and isinstance(quantifier, exp.All)
+    )
 
 
 def _is_of_one_value(node: exp.Expr) -> bool:

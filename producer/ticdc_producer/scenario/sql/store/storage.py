@@ -216,6 +216,17 @@ class Table:
         """Store a row; no other row has its keys."""
         self._put(row, self._keys(row.values))
 
+    def put_moved(self, row: Row) -> None:
+        """Store a row of partitions that are reorganized, in its new partition.
+
+        Its hidden id changes if another row has it there, which EXCHANGE PARTITION makes possible.
+        Source: tidb ``reorgPartitionWorker`` (``pkg/ddl/partition.go``).
+        """
+        moved = self.make_row(row.values, row.row_id, row.stored)
+        if self.has_hidden_id and moved.location in self.rows:
+            moved = self.make_row(row.values, self.ids.take_row_id(), row.stored)
+        self.put(moved)
+
     def _put(self, row: Row, keys: Keys) -> None:
         location = row.location
         self.rows[location] = row

@@ -36,6 +36,11 @@ def named_table(node: exp.Expr) -> tuple[str, str]:
     return table.db, table.name
 
 
+def is_star(node: exp.Expr) -> bool:
+    """Return whether an item of a SELECT list is ``*`` or ``table.*``, and not a subquery of that."""
+    return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
+
+
 def partition_names(table: exp.Expr) -> list[str]:
     """Return the names in ``PARTITION (…)`` after a table; empty without the clause."""
     clause = table.args.get("partition")
