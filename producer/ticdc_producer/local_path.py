@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import ENAMETOOLONG
+from os import PathLike
 from pathlib import Path
 
 from ticdc_producer.errors import ArgumentError, FolderError
@@ -16,11 +18,16 @@ _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")
 def local_path(location: str | Path) -> Path:
     """Return the path of a file or folder.
 
-    :raises FolderError: if the location is a URI: as a path it would be a folder of the scheme's name.
+    :raises FolderError: if the location is a URI: as a path it would be a folder of the scheme's name; if it
+        is no path; and if no file can have its name.
     """
     text = str(location)
+    if not isinstance(location, str | PathLike) or "\0" in text:
+        raise FolderError("it is not the path of a file or folder", path=text.replace("\0", "\\x00"))
     if not _URI.match(text):
-        return Path(location)
+        path = Path(location)
+        _refuse_long(path)
+        return path
     hint = "give a path; the URI of a topic or of a storage is given as `sink_uri`"
     raise FolderError(
         "it is a URI, and no file or folder here", path=_URI.sub(r"\1://", text, count=1), hint=hint
@@ -32,6 +39,16 @@ def replace_file(path: Path, content: bytes) -> None:
     partial = path.with_name(f"{path.name}.partial")
     partial.write_bytes(content)
     partial.replace(path)
+
+
+def _refuse_long(path: Path) -> None:
+    """Refuse a path that is longer than those of the file system."""
+    try:
+        path.lstat()
+    except OSError as error:
+        if error.errno == ENAMETOOLONG:
+            what = "the name is too long for a file or folder"
+            raise FolderError(what, path=f"{str(path)[:100]}…") from None
 
 
 @contextmanager

@@ -281,6 +281,7 @@ def test_a_secret_of_a_file_is_in_no_error_text() -> None:
     ("text", "message"),
     [
         ("a = = 1", "changefeed.toml:1: not TOML: Invalid value, at column 5"),
+        (f"a = {'[' * 5000}", "changefeed.toml: not TOML: arrays or tables are nested too deeply"),
         (
             "[sink]\ndispatchers = [{ matchr = [] }]",
             "unknown key 'sink.dispatchers[0].matchr' (did you mean 'matcher'?)",

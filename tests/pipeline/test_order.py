@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_producer.model.shapes import DELIVERY_KEY, EVENT_STREAM
-from ticdc_producer.model.tso import compose
+from ticdc_producer.model.tso import MAX_TS, compose
 from ticdc_producer.pipeline.delivery import in_delivery_order
 
 _KEY = ("partition_index", *DELIVERY_KEY)
-_TIMES = [0, *(compose(1_640_095_200_000, logical) for logical in range(3)), (1 << 61) - 1]
+_TIMES = [0, *(compose(1_640_095_200_000, logical) for logical in range(3)), MAX_TS]
 KEYS = st.tuples(
     st.integers(0, 2),
     st.integers(0, 3),

@@ -197,6 +197,8 @@ _GOOD = schema_file(TABLE, 100).content
         _GOOD.replace(b'"ColumnName": "Id"', b'"Name": "Id"'),
         _GOOD.replace(b'"11"', b"11"),
         _GOOD.replace(b'"11"', b'"\\ud800"'),
+        *(_GOOD.replace(name, b'"\\ud800"') for name in (b'"table1"', b'"schema1"', b'"ColumnPrecision"')),
+        _GOOD.replace(b'"Query": ""', b'"Query": "\\ud800"'),
     ],
 )
 def test_malformed_schema_files_are_rejected(content: bytes) -> None:

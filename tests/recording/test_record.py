@@ -286,7 +286,9 @@ def test_a_value_that_contradicts_its_column_is_refused(tmp_path: Path, lines: l
 
 def test_damaged_messages_are_left_out_on_request(tmp_path: Path, lines: list[dict[str, Any]]) -> None:
     broken = {**lines[2], "offset": len(lines), "value": base64.b64encode(b"x").decode()}
-    assert f"shop/0@{len(lines)}: OPEN-" in _refused(tmp_path, [*lines, broken])
+    error = _refused(tmp_path, [*lines, broken])
+    assert f"shop/0@{len(lines)}: OPEN-" in error
+    assert "`skip_damaged` leaves it out" in error
     file = _write(tmp_path / "messages.jsonl", [*lines, broken])
     uri = "kafka:///shop?partition-num=1&protocol=open-protocol"
     report = record(sink_uri=uri, messages=file, out=tmp_path / "recording", skip_damaged=True)
@@ -295,6 +297,15 @@ def test_damaged_messages_are_left_out_on_request(tmp_path: Path, lines: list[di
     again = messages(replayed(tmp_path / "recording", tmp_path / "again"))
     assert [line["value"] for line in again] == [line["value"] for line in [*lines, broken]]
     assert messages(replayed(tmp_path / "recording", tmp_path / "once", faults="none")) == lines
+
+
+def test_rows_that_a_damaged_message_had_are_refused(tmp_path: Path, lines: list[dict[str, Any]]) -> None:
+    insert = next(number for number, line in enumerate(lines) if line["type"] == "row")
+    lines[insert]["value"] = base64.b64encode(b"x").decode()
+    error = _refused(tmp_path, lines, skip_damaged=True)
+    assert "of a row that does not exist" in error
+    assert "1 damaged message was left out, which may have had the row: record what comes after it" in error
+    assert "`since`" in error
 
 
 def test_a_folder_that_exists_is_not_replaced(tmp_path: Path, lines: list[dict[str, Any]]) -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from pyspark.sql import SparkSession
@@ -13,7 +14,7 @@ from pyspark.sql import SparkSession
 from tests.kafka_topic import read_topic
 from tests.recording.test_record import PROTOCOLS, URI, golden, messages
 from tests.recording.test_recorded_faults import BANK
-from ticdc_producer import Recording, record, run, transcode, verify
+from ticdc_producer import ProducerError, Recording, record, run, transcode, verify
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 
 TRAPS = ["poison:times=3", "replay-suffix:times=1"]
@@ -125,3 +126,54 @@ def test_a_topic_gets_the_damaged_messages(
     ]
     assert sum(HEARTBEAT in (value or b"") for value in values) == 3
     assert len(values) == len(messages(topic))
+
+
+MISSING, NUMBERS = object(), object()
+NEEDED = ("kind", "topic", "partition", "offset", "delivered_ts", "delivered_count")
+
+
+@pytest.fixture(scope="module")
+def topic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return damaged(tmp_path_factory.mktemp("damaged"))
+
+
+def edited(folder: Path, out: Path, columns: dict[str, Any]) -> Path:
+    """A recording with other columns in the file of its faults: the first value is another one."""
+    recorded(folder, out)
+    faults = parquet.read_table(out / "faults.parquet").sort_by("kind")  # a damaged message first
+    for name, value in columns.items():
+        index = faults.schema.get_field_index(name)
+        values = faults.column(name).to_pylist()
+        kind = pa.int8() if value is NUMBERS else faults.field(name).type
+        faults = faults.remove_column(index)
+        if value is not MISSING:
+            content = [None] * len(values) if value is NUMBERS else [value, *values[1:]]
+            faults = faults.add_column(index, name, pa.array(content, kind))
+    parquet.write_table(faults, out / "faults.parquet")
+    return out
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"error": MISSING}, "the recorded faults have no column 'error'"),
+        ({"key": NUMBERS}, "column 'key' of the recorded faults is int8, not binary"),
+        *(({name: None}, f"'{name}' of a recorded fault is missing or wrong: None") for name in NEEDED),
+        ({"kind": "insert"}, "'kind' of a recorded fault is missing or wrong: 'insert'"),
+        ({"partition": -1}, "'partition' of a recorded fault is missing or wrong: -1"),
+    ],
+)
+def test_edited_faults_are_refused(topic: Path, tmp_path: Path, columns: Any, message: str) -> None:
+    recording = edited(topic, tmp_path / "recording", columns)
+    with pytest.raises(ProducerError, match=rf"faults\.parquet: {message}"):
+        run(recording, out=tmp_path / "again")
+    assert [path.name for path in tmp_path.iterdir()] == ["recording"]
+
+
+def test_a_damaged_message_of_a_partition_that_does_not_exist(topic: Path, tmp_path: Path) -> None:
+    recording = edited(topic, tmp_path / "recording", {"partition": 7})
+    with pytest.raises(
+        ProducerError, match=r"shop/7@\d+: the recording has a damaged message.*`faults` none"
+    ):
+        run(recording, out=tmp_path / "again")
+    assert run(recording, out=tmp_path / "none", faults="none").ok

@@ -143,6 +143,7 @@ def records(*rows: Record, number: str = "commit_ts", **columns: list[Any]) -> p
     return pa.table({**fixed, **columns})
 
 
+FAR = pa.struct([("id", pa.int64()), ("v", pa.timestamp("us"))])
 REFUSALS: dict[str, tuple[pa.Table, str, str]] = {
     "a duplicate": (
         records((5, T, None, None), (6, None, None, A), (7, None, None, B)), "",
@@ -166,6 +167,11 @@ REFUSALS: dict[str, tuple[pa.Table, str, str]] = {
     "a row before its table": (
         records((4, None, None, A), (5, T, None, None)), "",
         r"Table 't' doesn't exist at this time: \(commit_ts=4",
+    ),
+    "a row with a time that Python does not have": (
+        records((4, None, None, A), (5, T, None, None),
+                after=pa.array([{"id": 1, "v": 1 << 61}, None], FAR)), "",
+        r"Table 't' doesn't exist at this time: \(commit_ts=4, table='t'\)",
     ),
     "a statement of rows": (
         records((5, T, None, None), (6, "DELETE FROM t", None, None), (7, None, None, A)), "",

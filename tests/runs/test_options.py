@@ -9,6 +9,8 @@ from dataclasses import MISSING, fields
 from types import NoneType, UnionType
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import ticdc_producer
@@ -143,3 +145,48 @@ def test_options_that_do_not_fit_together(
         check_options(command, values, sink)
     assert in_python in str(caught.value)
     assert in_shell in error_text(caught.value)
+
+
+TO_RUN: list[tuple[dict[str, Any], str]] = [
+    ({"inject": "poison"}, r"`inject` is a sequence, and not 'poison' \(write \['poison'\]\)"),
+    ({"state_at": 5}, r"`state_at` is a sequence, and not 5"),
+    ({"state_at": ["now"], "out": "out"}, "`state_at` has integers, and not 'now'"),
+    ({"seed": 1.5}, "`seed` is an integer, and not 1.5"),
+    ({"faults": "all"}, r"`faults` is not 'all' \(one of recorded, none\)"),
+    ({"out": 5}, "5: it is not the path of a file or folder"),
+    ({"out": "a\0b"}, r"a\\x00b: it is not the path of a file or folder"),
+    ({"out": "a" * 300}, "the name is too long"),
+]
+
+
+@pytest.mark.parametrize(("values", "message"), TO_RUN)
+def test_values_of_another_type_are_refused(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ProducerError, match=message):
+        ticdc_producer.run("seed_t1", **{"dry_run": "out" not in values, **values})
+
+
+@pytest.mark.parametrize(("name", "value"), [("examples", 0), ("resolved_gap_ms", -1)])
+def test_values_below_the_minimum_are_refused(name: str, value: int) -> None:
+    with pytest.raises(ProducerError, match=f"`{name}` is at least {value + 1}, and not {value}"):
+        ticdc_producer.verify(folder="none", **{name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scenario", [5, None, pa.table({"n": [1]})])
+def test_what_is_no_scenario_is_refused(scenario: Any) -> None:
+    with pytest.raises(ProducerError, match="is not a scenario"):
+        ticdc_producer.run(scenario, dry_run=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("a\0b.sql", "not the path of a file"), (f"{'a' * 300}.sql", "the name is too long")],
+)
+def test_a_name_that_no_file_has_is_refused(name: str, message: str) -> None:
+    with pytest.raises(ProducerError, match=message):
+        ticdc_producer.run(name, dry_run=True)
+    with pytest.raises(ProducerError, match=message):
+        ticdc_producer.diff(name, name)
+
+
+def test_integers_of_numpy_are_integers() -> None:
+    assert ticdc_producer.run("seed_t1", seed=np.int64(7), dry_run=True).ok  # type: ignore[arg-type]

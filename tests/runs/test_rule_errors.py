@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ticdc_producer.errors import ProducerError
+from ticdc_producer.model.tso import MAX_TS, compose
 from ticdc_producer.runs.validate import validate_scenario
 from ticdc_producer.simulate.prepare import prepare
 
@@ -71,6 +72,16 @@ def test_a_rule_of_the_changefeed_file_that_wins(tmp_path: Path) -> None:
     assert str(rejected.value).startswith(f"{config}: filter.rules: matcher 't': ")
 
 
+SECOND = compose(1000)
+
+
+def inserts(count: int) -> str:
+    """A scenario of one more commits."""
+    values = "".join(f" INSERT INTO d.t (id) VALUES ({number});" for number in range(count))
+    create = "CREATE TABLE d.t (id INT PRIMARY KEY, at DATETIME DEFAULT NOW());"
+    return f"version: 1\nsession: {{database: d}}\nsteps:\n  - sql: {create}{values}\n"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -79,6 +90,11 @@ def test_a_rule_of_the_changefeed_file_that_wins(tmp_path: Path) -> None:
             ":4: unknown trap 'lost-rows' (did you mean 'lost-row'?)",
         ),
         ("version: 1\nsteps:\n  - sql: SELECT 1\n", ": the scenario commits nothing"),
+        (
+            f"clock: {{start: {MAX_TS - SECOND}}}\n{inserts(2)}",
+            ": the scenario has 3 commits: only the first 2",
+        ),
+        (f"clock: {{every: 87600h}}\n{inserts(900)}", ": the scenario has 901 commits: only the first 107"),
     ],
 )
 def test_validate_rejects_what_a_run_rejects(tmp_path: Path, text: str, message: str) -> None:
@@ -88,3 +104,10 @@ def test_validate_rejects_what_a_run_rejects(tmp_path: Path, text: str, message:
         prepare(path)
     for problem in (reported, rejected.value):
         assert str(problem).startswith(f"{path}{message}")
+
+
+def test_more_resolved_events_than_a_run_may_have(tmp_path: Path) -> None:
+    path = _scenario(tmp_path, f"clock: {{every: 1000h}}\nresolved: {{every: 1ms}}\n{inserts(1)}")
+    with pytest.raises(ProducerError, match="the run has 10800000000 resolved events, more than 2000000000"):
+        prepare(path)
+    assert prepare(path, sink_uri="kafka:///t?protocol=debezium").history.commits == 2

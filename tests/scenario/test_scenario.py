@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -92,6 +96,25 @@ def test_half_a_pair_of_surrogates_is_refused() -> None:
         Scenario("s").sql("SELECT '\ud800'").to_yaml()
 
 
+RUNS = pa.RunEndEncodedArray.from_arrays(pa.array([2], pa.int32()), pa.array(["a"]))
+
+
+@pytest.mark.parametrize(
+    ("v", "message"),
+    [
+        (RUNS, "Parquet cannot hold the DataFrame"),
+        (pa.array([0, 1 << 61], pa.timestamp("s")), "out of range"),
+    ],
+)
+def test_nothing_is_written_of_a_dataframe_that_no_file_holds(
+    tmp_path: Path, v: pa.Array, message: str
+) -> None:
+    wrong = ROWS.set_column(3, "v", v)
+    with pytest.raises(ProducerError, match=message):
+        Scenario("s").sql(CREATE).changes(wrong, table="t", order="n").write(tmp_path / "s.yaml")
+    assert not [*tmp_path.iterdir()]
+
+
 def test_a_written_scenario_is_the_same_one(tmp_path: Path) -> None:
     scenario = Scenario("s").sql(CREATE).changes(ROWS, table="t", order="n")
     file = scenario.write(tmp_path / "folder" / "s.yaml")
@@ -135,6 +158,26 @@ def test_an_error_names_the_line_of_the_yaml(scenario: Scenario, message: str) -
     with pytest.raises(ProducerError) as caught:
         ticdc_producer.run(scenario, dry_run=True)
     assert message in str(caught.value)
+
+
+def test_values_of_numpy_are_those_of_python() -> None:
+    numbers = Scenario("s", seed=np.int32(5)).resolved(np.int64(449000000000000000))  # type: ignore[arg-type]
+    assert numbers.to_yaml() == Scenario("s", seed=5).resolved(449000000000000000).to_yaml()
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Scenario("s", clock={"every": Decimal(5)}), "a scenario has no values of type Decimal"),
+        (lambda: Scenario("s").generate(tables={"t"}), "a scenario has no values of type set"),
+        (lambda: Scenario("s").sql(None), "SQL is a text, and not NoneType"),  # type: ignore[arg-type]
+        (lambda: Scenario("s").txn(b"x"), "SQL is a text, and not bytes"),  # type: ignore[arg-type]
+        (lambda: Scenario("s").changes(pd.DataFrame({"id": [10**30]})), "Arrow cannot hold a column"),
+    ],
+)
+def test_values_that_no_scenario_has_are_refused(build: Callable[[], Scenario], message: str) -> None:
+    with pytest.raises(ProducerError, match=message):
+        build().to_yaml()
 
 
 def test_a_run_in_real_time_takes_it() -> None:

@@ -49,6 +49,14 @@ def test_a_golden_folder_is_not_replaced_without_request(tmp_path: Path) -> None
         _write(tmp_path / "golden", "new")
 
 
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_link_to_nothing_is_no_new_folder(tmp_path: Path, replace: bool) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "nothing")
+    with pytest.raises(FolderError, match=r"exists already|not a golden folder"):
+        _write(tmp_path / "link", "new", replace=replace)
+    assert [path.name for path in tmp_path.iterdir()] == ["link"]
+
+
 @pytest.mark.parametrize("kind", ["folder", "file", "link"])
 def test_nothing_else_is_removed(tmp_path: Path, kind: str) -> None:
     path, mine = tmp_path / "mine", tmp_path / "other" / "thesis.txt"

@@ -91,6 +91,8 @@ def parse_changefeed_toml(text: str, where: str) -> dict[str, object]:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise _not_toml(str(error), where) from None
+    except RecursionError:
+        raise _not_toml("arrays or tables are nested too deeply", where) from None
     _check_content(content, where)
     return content
 

@@ -125,7 +125,7 @@ DELIVERY_KEY = ("restart_epoch", "deliver_after_ts", "kind_order", "txn_order_ke
 
 - ``restart_epoch``: 0 without restarts; otherwise 2n for segment n of the history, 2n + 1 for its repetition.
 - ``deliver_after_ts``: the event comes after all commits up to this TSO; for a row change, its commit-ts.
-- ``kind_order``: rows 0, DDLs 1, resolved events 2.
+- ``kind_order``: rows 0, DDLs 1, resolved events 2; -1 is an illegal fault's, before all events of its time.
 - ``txn_order_key``: the order within a transaction, as bytes.
 - ``delivery_no``: 0 for the first delivery, higher for the same event sent again.
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,13 +42,6 @@ def commit_ts(clock: CommitClock, commit_seq: Numbers) -> Numbers:
     return times
 
 
-_KIND_BITS = 2
-"""Bits of ``kind_order``, whose values are -1 … 2.
-
-Illegal faults use -1 for events that they put before all other events of their time.
-"""
-
-
 def in_delivery_order(events: EventBatch) -> EventBatch:
     """Sort events by partition and delivery key.
 
@@ -77,8 +71,9 @@ def delivery_order(events: EventBatch | pa.Table) -> Numbers:
     """
     if events.num_rows < 2:
         return np.arange(events.num_rows)
-    times = (numbers(events.column("deliver_after_ts")) << _KIND_BITS) + numbers(events.column("kind_order"))
-    groups = [times, *(numbers(events.column(name)) for name in ("restart_epoch", "partition_index"))]
+    names = ("deliver_after_ts", "restart_epoch", "partition_index")
+    kinds = numbers(events.column("kind_order")).astype(np.int8)  # numpy sorts bytes in linear time
+    groups: list[npt.NDArray[np.integer[Any]]] = [kinds, *(numbers(events.column(name)) for name in names)]
     varying = [column for column in groups if (column != column[0]).any()] or groups[:1]
     order: Numbers = np.lexsort(varying)
     in_group = np.cumsum(_starts([column[order] for column in varying]))
@@ -93,7 +88,7 @@ def delivery_order(events: EventBatch | pa.Table) -> Numbers:
     return order
 
 
-def _starts(columns: Sequence[Numbers]) -> Numbers:
+def _starts(columns: Sequence[npt.NDArray[np.integer[Any]]]) -> Numbers:
     """Return 1 for each row that differs from the previous row in any column, otherwise 0.
 
     >>> _starts([np.array([7, 7, 7, 8]), np.array([1, 1, 2, 2])]).tolist()

@@ -189,6 +189,8 @@ def read_schema_file(content: bytes) -> SchemaFile:
         value = document.get(name)
         if not isinstance(value, kind) or isinstance(value, bool):
             raise _error(f"{name} as {kind.__name__}")
+        if kind is str:
+            _text(value)
     columns = document.get("TableColumns") or []
     if not isinstance(columns, list) or len(columns) != document["TableColumnsTotal"]:
         raise _error("as many TableColumns as TableColumnsTotal says")
@@ -209,6 +211,8 @@ def _column(column: object) -> tuple[str, Members]:
         raise _error("a ColumnName in each of TableColumns")
     if not isinstance(column.get("ColumnType"), str):
         raise _error(f"the ColumnType of {column['ColumnName']!r}")
+    for name in column:
+        _text(name)
     members = [(name, _member(value)) for name, value in column.items()]
     if column["ColumnType"].startswith("BIT"):  # its DEFAULT is bytes, and U+FFFD represents an invalid one
         members = [(name, value.replace(_REPLACEMENT, b"\\ufffd")) for name, value in members]

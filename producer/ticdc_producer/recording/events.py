@@ -168,7 +168,9 @@ class EventReader:
         if damaged.any() and not self.skip_damaged:
             first = int(np.argmax(damaged))
             if error[first]:
-                raise damage_error(batch, first)
+                damage = damage_error(batch, first)
+                damage.hint = "`skip_damaged` leaves it out"
+                raise damage.about("skip_damaged")
             what, hint = (
                 (_ONLY_KEY, "the row is known to the upstream alone; `skip_damaged` leaves it out")
                 if only_key[first]

@@ -14,7 +14,7 @@ from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, Estimate, translate_worker_errors
 from ticdc_producer.engine.dataset import Engine
-from ticdc_producer.errors import ArgumentError, ChangefeedError, FolderError
+from ticdc_producer.errors import ChangefeedError, FolderError
 from ticdc_producer.local_path import local_path
 from ticdc_producer.masking import masked
 from ticdc_producer.model.catalog import Action
@@ -78,8 +78,7 @@ def diff(
     :param on_status: called with a line of text for each step of the work.
     :raises ProducerError: for a source that cannot be read; differences are part of the result.
     """
-    if examples < 1:
-        raise ArgumentError(f"{examples} is less than 1", argument="examples").about("examples")
+    check_options("diff", {"tables": tables, "examples": examples, "engine": engine})
     parse_kafka_properties(kafka_properties)
     sources = [
         _source(str(name), side, config, messages, kafka_properties)
@@ -175,7 +174,7 @@ def _source(
     given = {f"config_{side}": config, f"messages_{side}": messages}
     sink_uri = name
     if "://" not in name:
-        path = Path(name)
+        path = local_path(name)
         if _is_scenario(path):
             check_options("diff", given, SCENARIO)
             return _scenario(name)

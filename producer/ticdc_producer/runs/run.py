@@ -263,6 +263,7 @@ def run(
     """
     given: dict[str, object] = {"out": out, "append": append, "replace": replace, "resume": resume}
     given |= {"dry_run": dry_run, "keep": keep, "messages_only": messages_only, "state_at": state_at}
+    given |= {"overrides": overrides, "seed": seed, "inject": inject, "faults": faults, "engine": engine}
     check_options("run", given)
     job = prepare(
         scenario,

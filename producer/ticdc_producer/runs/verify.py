@@ -97,7 +97,7 @@ def verify(
     given: dict[str, object] = {"sink_uri": sink_uri, "folder": folder, "scenario": scenario}
     given |= {"messages": messages}
     given |= {"config": config, "overrides": overrides, "inject": inject, "faults": faults}
-    given |= {"state_at": state_at}
+    given |= {"state_at": state_at, "examples": examples, "engine": engine}
     given |= {"strict_table_order": strict_table_order, "from_beginning": from_beginning}
     given |= {"resolved_gap_ms": resolved_gap_ms, "start_ts": start_ts, "target_ts": target_ts}
     check_options("verify", given)

@@ -64,7 +64,7 @@ def verify_state(
     :param expected: a golden folder.
     :param actual: a database URL, in which ``${NAME}`` is an environment variable; a folder or file;
         ``spark:FORMAT:PATH``; ``delta:PATH``, and the like for ``iceberg``, ``hudi``, ``paimon`` and
-        ``parquet``; or DataFrames by ``SCHEMA.TABLE``, each with the columns of its table by name.
+        ``parquet``; or DataFrames of Spark by ``SCHEMA.TABLE``, each with the columns of its table by name.
     :param at_ts: time stamp (TSO) of one of the folder's states; None: the state at the end.
     :param tables: ``SCHEMA.TABLE`` of the tables to compare, with ``*`` for any characters; empty: all.
     :param table_map: from ``SCHEMA.TABLE`` to the consumer's name of the table.
@@ -149,6 +149,10 @@ def _source(
     Spark is started only if needed, so that a wrong URL is rejected at once.
     """
     if isinstance(actual, Mapping):
+        for name, rows in actual.items():
+            if not isinstance(rows, DataFrame):
+                what = f"{type(rows).__name__} is not a DataFrame of Spark"
+                raise StateError(what, source=name, hint="spark.createDataFrame makes one of it")
         return DataFrameTables(actual)
     if str(actual).startswith(PREFIX):
         return SparkTables(str(actual), start())

@@ -73,6 +73,8 @@ def execute(
         check_size,
         readings=readings,
     )
+    with _collected(refusals):
+        _check_end(scenario, history)
     _check_resolved(scenario, history)
     if state_after:
         history.state_at = {history.commits: history.state, **history.state_at}
@@ -96,6 +98,19 @@ def execute(
         readings=readings,
     )
     return replace(again, sent=sent)
+
+
+def _check_end(scenario: ScenarioFile, history: History) -> None:
+    """Refuse commits after the largest TSO.
+
+    :raises ScenarioError: if there are any.
+    """
+    before = commits_until(scenario, history, tso.MAX_TS)
+    if before < history.commits:
+        commits = f"the scenario has {history.commits:,} commits"
+        what = f"{commits}: only the first {before:,} are before the largest TSO, {tso.MAX_TS}"
+        hint = "set clock.every lower, or an earlier clock.start or commit-ts"
+        raise ScenarioError(what, file=scenario.file, hint=hint)
 
 
 def _check_resolved(scenario: ScenarioFile, history: History) -> None:
@@ -136,7 +151,7 @@ def _execute_steps(
     times = CommitTimes(scenario)
 
     def commit_time(commit: int) -> datetime:
-        return tso.to_datetime(times.newest(commit))
+        return tso.to_datetime(min(times.newest(commit), tso.MAX_TS))
 
     session = Session(
         file=scenario.file,

@@ -89,6 +89,9 @@ def load_scenario(scenario: ScenarioSource, overrides: Sequence[str] = ()) -> Sc
     :raises ScenarioProblems: with all problems of its content.
     """
     if not isinstance(scenario, str | Path):
+        if not callable(getattr(scenario, "load", None)):
+            hint = "name a file or a shipped scenario, or give a Scenario; Scenario.from_dataframe makes one"
+            raise ScenarioError(f"{type(scenario).__name__} is not a scenario", hint=hint)
         return scenario.load(overrides)
     source = _find(str(scenario))
     file = str(source)

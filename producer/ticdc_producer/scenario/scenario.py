@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
+from types import NoneType
 from typing import Any, Literal, Self, TypedDict, Unpack
 
+import numpy as np
 import yaml
 
 from ticdc_producer.errors import ScenarioError
@@ -59,21 +61,36 @@ def literal(text: str) -> str:
     return _VARIABLE.sub("$$", text)
 
 
+def _statements(text: object) -> str:
+    if not isinstance(text, str):
+        raise ScenarioError(f"SQL is a text, and not {type(text).__name__}")
+    return literal(text)
+
+
 def plain_values(value: object) -> object:
     """Return a Python value as the values of YAML that a scenario has in its place.
+
+    :raises ScenarioError: for a value of another type.
 
     >>> plain_values({"every": timedelta(seconds=5), "columns": ("a",)})
     {'every': '5000ms', 'columns': ['a']}
     """
     if isinstance(value, Mapping):
         return {str(key): plain_values(entry) for key, entry in value.items()}
+    if isinstance(value, np.generic):
+        return plain_values(value.item())
     if isinstance(value, list | tuple):
         return [plain_values(entry) for entry in value]
     if isinstance(value, timedelta):
         return f"{value // timedelta(milliseconds=1)}ms"
     if isinstance(value, datetime):
         return value.isoformat()
-    return str(value) if isinstance(value, Path) else value
+    if isinstance(value, Path):
+        return str(value)
+    if not isinstance(value, str | int | float | date | NoneType):
+        what = f"a scenario has no values of type {type(value).__name__}: {value!r}"
+        raise ScenarioError(what, hint="give a text, a number, a time, a list or a mapping")
+    return value
 
 
 _LONGEST_CELL = 80
@@ -162,11 +179,11 @@ class Scenario:
 
     def sql(self, text: str, *, commit_ts: int | datetime | None = None) -> Self:
         """Add SQL statements; BEGIN … COMMIT is one transaction, other statements commit by themselves."""
-        return self._add("sql", literal(text), commit_ts)
+        return self._add("sql", _statements(text), commit_ts)
 
     def txn(self, text: str, *, commit_ts: int | datetime | None = None) -> Self:
         """Add one transaction of INSERT, REPLACE, UPDATE and DELETE statements."""
-        return self._add("txn", literal(text), commit_ts)
+        return self._add("txn", _statements(text), commit_ts)
 
     def resolved(self, ts: int | datetime) -> Self:
         """Add a resolved event with a time stamp."""
@@ -242,11 +259,12 @@ class Scenario:
         file = local_path(path)
         if file.suffix not in (".yaml", ".yml"):
             raise ScenarioError("the name of a scenario file ends with .yaml", file=str(file))
+        text = self.to_yaml()
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             for number, frame in enumerate(self._frames):
                 frame.write(file.parent / self._path(number))
-            file.write_text(self.to_yaml(), "utf-8")
+            file.write_text(text, "utf-8")
         except OSError as error:
             raise ScenarioError(f"cannot write the scenario: {error.strerror}", file=str(file)) from None
         return file

@@ -20,6 +20,7 @@ from ticdc_producer.pipeline.soft_deletes import check_active_active_tables
 from ticdc_producer.scenario.cached_flags import with_cached_flags
 from ticdc_producer.scenario.commit_times import clock_of, sent_part
 from ticdc_producer.scenario.execute import check_commits, execute
+from ticdc_producer.scenario.generate.table_spec import MOST_EVENTS
 from ticdc_producer.scenario.history import CheckSize, History
 from ticdc_producer.scenario.load import ScenarioSource, load_scenario
 from ticdc_producer.scenario.scenario_file import ScenarioFile
@@ -101,7 +102,7 @@ def with_times(
 ) -> ScenarioFile:
     """Return a scenario with another seed and other times; None: its own."""
     if seed is not None:
-        scenario_file = replace(scenario_file, seed=seed)
+        scenario_file = replace(scenario_file, seed=int(seed))
     if start_ts is not None:
         scenario_file = replace(scenario_file, start_ts=read_ts(start_ts, "start_ts"))
     if target_ts is not None:
@@ -152,6 +153,7 @@ def planned(
         for table in job.stream.replicated:
             check_expressions(table, changefeed)
         check_active_active_tables(job.stream.replicated, changefeed)
+    _check_resolved_events(job)
     _ = job.faults  # rejects faults that find no event or message
     return job
 
@@ -226,6 +228,18 @@ def without_omitted(catalog: Catalog, fidelity: Fidelity) -> Catalog:
         for job in catalog.ddls
     )
     return replace(catalog, ddls=ddls)
+
+
+def _check_resolved_events(job: Job) -> None:
+    """Check that the resolved events are not more than the row changes of a run may be.
+
+    :raises ScenarioError: if they are.
+    """
+    count = job.stream.resolved.regular * len(job.stream.topic_partitions)
+    if count > MOST_EVENTS:
+        what = f"the run has {count} resolved events, more than {MOST_EVENTS}"
+        hint = "set resolved.every higher, or fewer partitions"
+        raise ScenarioError(what, file=job.scenario.file, hint=hint)
 
 
 def _check_ddls(job: Job) -> None:

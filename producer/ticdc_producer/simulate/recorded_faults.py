@@ -21,10 +21,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Sides, Stored, Tagged
+from ticdc_producer.errors import MessageError
 from ticdc_producer.faults.event_traps import integers, is_kind, replaced
-from ticdc_producer.faults.fault_plan import RecordedFaults
 from ticdc_producer.faults.traps.messages import Poison
-from ticdc_producer.faults.traps.redelivery import DuplicateDDL, DuplicateEvent, ResolvedFallback
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.column_functions import first_of_groups, flat_positions, whole_groups
 from ticdc_producer.model.event import DAMAGE, ROW_ELSEWHERE, Kind, Op
@@ -35,27 +34,18 @@ from ticdc_producer.model.xx_hash import xx_hash
 from ticdc_producer.pipeline.delivery import TopicPartitions, event_batch
 from ticdc_producer.pipeline.mutations import eight_bytes
 from ticdc_producer.pipeline.row_images import Flags, Numbers, column_values
-from ticdc_producer.scenario.frames.frame import ParquetFrame
 from ticdc_producer.scenario.frames.image_values import map_columns
 from ticdc_producer.simulate.fault_counts import MAX_UNMET, UnmetFaults
+from ticdc_producer.simulate.faults_file import TRAPS
 
 _EVENT_KEY = "event_key"
 _BY_EVENT_KEY = pa.field(_EVENT_KEY, pa.int64())
 _REQUIRED = pa.field("required", pa.bool_())
-_TRAPS = {
-    "row": DuplicateEvent.id, "ddl": DuplicateDDL.id, "resolved": ResolvedFallback.id, "damage": Poison.id
-}  # fmt: skip
 _BEHIND = b"\xff"
 """The order key of a copy begins with it, and that of no other event: table ids and TSOs are positive."""
 _AT_END = (1 << 63) - 1
 _KIND_ORDER = 2
 COPIES = "copies"
-
-
-def recorded_rows(recorded: RecordedFaults, engine: Engine) -> Dataset:
-    """Return the faults of a recording (shape ``RECORDED_FAULTS``)."""
-    frame = ParquetFrame(recorded.location, recorded.file, 0)
-    return frame.dataset(engine, RECORDED_FAULTS.names)
 
 
 @dataclass(frozen=True)
@@ -77,11 +67,7 @@ class FaultMessages:
             damages = batch.filter(pc.and_(pc.equal(batch.column("kind"), "damage"), _has_content(batch)))
             times = np.maximum(damages.column("delivered_ts").to_numpy(), self.start)
             topics = [self._topic(topic) for topic in damages.column("topic").to_pylist()]
-            partitions = damages.column("partition").to_pylist()
-            indexes = [
-                self.topic_partitions.of(topic)[partition]
-                for topic, partition in zip(topics, partitions, strict=True)
-            ]
+            indexes = [*map(self._index, topics, *(damages.column(name).to_pylist() for name in _POSITION))]
             columns = {
                 "topic": pa.array(topics, pa.string()),
                 "partition": damages.column("partition"),
@@ -103,6 +89,18 @@ class FaultMessages:
     def _topic(self, recorded: str) -> str:
         """Return the topic that has the messages of a recorded one; the first, if none has its name."""
         return recorded if recorded in self.topic_partitions.topics else self.topic_partitions.topics[0]
+
+    def _index(self, topic: str, partition: int, offset: int) -> int:
+        indexes = self.topic_partitions.of(topic)
+        if partition >= len(indexes):
+            what = "the recording has a damaged message, and the topic does not have its partition"
+            hint = "set partition-num as it was recorded; `faults` none leaves such messages out"
+            error = MessageError(what, topic=topic, partition=partition, offset=offset, hint=hint)
+            raise error.about("faults")
+        return indexes[partition]
+
+
+_POSITION = ("partition", "offset")
 
 
 def _has_content(faults: pa.RecordBatch) -> pa.Array:
@@ -316,7 +314,7 @@ def _behind(events: EventBatch, faults: pa.RecordBatch) -> EventBatch:
     """Return copies behind all events of their time, in the order of their recorded messages."""
     halves = faults.column("required").to_numpy(zero_copy_only=False).astype(np.int64)
     kinds = faults.column("kind").dictionary_encode()
-    traps = pa.array([_TRAPS[kind] for kind in kinds.dictionary.to_pylist()]).take(kinds.indices)
+    traps = pa.array([TRAPS[kind] for kind in kinds.dictionary.to_pylist()]).take(kinds.indices)
     return replaced(
         events,
         {
@@ -340,7 +338,7 @@ def _order_keys(faults: pa.RecordBatch, halves: Numbers) -> pa.Array:
 
 def _examples(faults: pa.RecordBatch) -> list[tuple[str, str]]:
     rows = faults.slice(0, MAX_UNMET).select(["kind", "topic", "partition", "offset"]).to_pylist()
-    return [(_TRAPS[row["kind"]], f"{row['topic']}/{row['partition']}@{row['offset']}") for row in rows]
+    return [(TRAPS[row["kind"]], f"{row['topic']}/{row['partition']}@{row['offset']}") for row in rows]
 
 
 _TIME = ("partition_index", "restart_epoch", "deliver_after_ts")

@@ -59,9 +59,9 @@ def ordered_events(
         return _in_order(_with_elsewhere(events, plan), plan.topic_partitions)
     recorded = faults.plan.recorded
     if recorded is not None:
-        from ticdc_producer.simulate import recorded_faults  # most scenarios are no recordings
+        from ticdc_producer.simulate import faults_file, recorded_faults  # most scenarios are no recordings
 
-        rows = recorded_faults.recorded_rows(recorded, engine)
+        rows = faults_file.recorded_rows(recorded, engine)
         clock, same = plan.resolved.clock, recorded.same_topology
         event_keys = recorded_faults.EventKeys(faults.catalog, clock, has_messages=same)
         copies = stack.enter_context(recorded_faults.recorded_copies(rows, events, event_keys, engine))

@@ -11,7 +11,10 @@ import pyarrow as pa
 import pytest
 
 from ticdc_producer import ProducerError, Scenario
+from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.execute import execute
+from ticdc_producer.scenario.frames.image_values import image_values
+from ticdc_producer.scenario.frames.plain_table import plain_table
 from ticdc_producer.scenario.history import History
 
 CREATE = "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20) UNIQUE, n INT NOT NULL DEFAULT 5)"
@@ -261,12 +264,47 @@ def test_a_row_that_does_not_fit_is_refused_with_its_content(columns: Any, messa
         rows(changed(f"{CREATE}; INSERT INTO t VALUES (7, 'g', 7)", df))
 
 
+LAST_DAY = dt.date(9999, 12, 31)
+FOREIGN_VALUES: list[tuple[str, pa.Array, str]] = [
+    ("DATETIME", pa.array([0, 1 << 61], pa.timestamp("us")), "in row 1: date value out of range"),
+    ("INT", pa.array([1 << 61, 0], pa.timestamp("s")), "a time is out of range"),
+    ("DATE", pa.array([0, 1 << 30], pa.int32()).cast(pa.date32()), "column 'v' has a value .* in row 1"),
+    ("DATETIME", pa.array([dt.datetime.combine(LAST_DAY, dt.time(23)), None], pa.timestamp("us", "+05:00")),
+     "in row 0: date value out of range"),
+    ("TIME", pa.array([None, 1 << 62], pa.duration("s")), "a time is out of range"),
+    ("DATETIME", pa.array([1 << 60, None], pa.duration("us")), "Incorrect datetime value"),
+    ("VARCHAR(9)", pa.array([0, 1], pa.timestamp("us", "Mars/Phobos")),
+     "column 'v' has an unknown time zone: 'Mars/Phobos'"),
+    ("VARCHAR(9)", pa.array([[0], None], pa.list_(pa.timestamp("us", "Mars/Phobos"))),
+     "column 'v' has a value .* in row 0: 'Mars/Phobos'"),
+    ("DECIMAL(8,2)", pa.array([(1, 2, 3), None], pa.month_day_nano_interval()),
+     "A value of type MonthDayNano is not supported .*in row 0"),
+    ("VARBINARY(16)", pa.array([b"1" * 16, None], pa.uuid()), "A value of type UUID is not supported"),
+]  # fmt: skip
+"""Values of Arrow that Python or TiDB does not have, and the error of a small DataFrame."""
+
+
+@pytest.mark.parametrize(("column", "values", "message"), FOREIGN_VALUES)
+def test_a_value_that_no_column_holds_is_refused(column: str, values: pa.Array, message: str) -> None:
+    df = pa.table({"x": [0, 1], "op": ["i", "i"], "id": [1, 2], "v": values})
+    with pytest.raises(ProducerError, match=message):
+        rows(changed(f"CREATE TABLE t (id INT PRIMARY KEY, v {column})", df))
+
+
+@pytest.mark.parametrize(("column", "values", "_"), FOREIGN_VALUES)
+def test_images_with_a_value_that_no_column_holds_are_refused(column: str, values: pa.Array, _: str) -> None:
+    """As the tasks read a large DataFrame."""
+    (table,) = history(Scenario("s").sql(f"CREATE TABLE t (id INT PRIMARY KEY, v {column})")).catalog.tables
+    with pytest.raises(ProducerError):
+        image_values(table, plain_table(pa.table({"v": values})).to_struct_array().chunk(0), SQLMode())
+
+
 def test_values_of_different_types_in_a_column_are_refused() -> None:
-    with pytest.raises(ProducerError, match=r"values of different types in a column.*id"):
+    with pytest.raises(ProducerError, match=r"Arrow cannot hold a column.*id"):
         changed(CREATE, pd.DataFrame({"x": [0, 1], "op": "i", "id": [1, "x"]}))
 
 
-OF_ALL_TABLES: list[tuple[dict[str, list[Any]], str]] = [
+OF_ALL_TABLES: list[tuple[dict[str, Any], str]] = [
     ({"statement": ["INSERT INTO t VALUES (9)"]}, r"Column count .*, in row 0: INSERT INTO t VALUES \(9\)"),
     ({"statement": ["DELETE t FROM"]}, r"SQL does not parse.*, in row 0: DELETE t FROM"),
     ({"statement": [" "]}, "is not SQL text"),
@@ -277,6 +315,14 @@ OF_ALL_TABLES: list[tuple[dict[str, list[Any]], str]] = [
     ({"table": ["t"], "after": ["[1]"]}, "'after' is no JSON object"),
     ({"table": ["t"], "after": ["{"]}, "'after' is no JSON text"),
     ({"table": ["t"], "after": [5]}, "'after' is no JSON text"),
+    ({"table": ["t"], "after": ["[" * 9000]}, "'after' is no JSON text"),
+    ({"table": ["t"], "after": [["id", "v"]]}, "'after' is a struct, a map or a JSON text, not list"),
+    ({"table": ["t"], "after": pa.array([[1, 2]], pa.list_(pa.int8(), 2))}, "not fixed_size_list"),
+    ({"table": ["t"], "after": pa.array([[(1, 2)]], pa.map_(pa.int8(), pa.int8()))},
+     "'after' is a struct, a map or a JSON text, not map<int8, int8>"),
+    ({"table": ["t"], "after": pa.array([[("id", 1), ("id", 2)]], pa.map_(pa.string(), pa.int8()))},
+     "'after' has two values of 'id', in row 0"),
+    ({"table": ["t"], "after": [{"id": 1, "ID": 2}]}, "two columns for one: 'ID', in row 0"),
     ({"table": ["t"], "before": ['{"id": 7, "v": "h"}']},
      r"test.t holds \(id=7, v='g', n=7\) of an earlier step and not the row before, in row 0"),
     ({"statement": ["SET @a = 1"], "op": ["insert"]}, "either a statement or a row change"),

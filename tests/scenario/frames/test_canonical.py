@@ -11,7 +11,7 @@ from ticdc_producer import ProducerError, Scenario
 from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.frames.frame_rows import FrameColumnNames
-from ticdc_producer.scenario.frames.image_values import image_values
+from ticdc_producer.scenario.frames.image_values import canonical_values, image_values
 from ticdc_producer.scenario.history import History
 from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import simulated_topic
@@ -242,3 +242,12 @@ def test_images_that_are_all_null_have_any_type() -> None:
     assert image_values(table, pa.nulls(2, pa.int32()), SQLMode()).values == {}
     with pytest.raises(ProducerError, match="not int32"):
         image_values(table, pa.array([1, None], pa.int32()), SQLMode())
+
+
+@pytest.mark.parametrize("value", ["1", 1, {"a": b"1"}])
+def test_values_that_are_not_bytes_are_refused_in_tasks_too(value: object) -> None:
+    (table,) = history(CREATE).catalog.tables
+    with pytest.raises(ProducerError, match="the value of column 'id' is not bytes"):
+        canonical_values(table, pa.array([{"id": value}]), SQLMode())
+    with pytest.raises(ProducerError, match="the value of column 'id' is not bytes"):
+        canonical_values(table, pa.array(['{"id": 1}']), SQLMode())

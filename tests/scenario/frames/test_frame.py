@@ -17,6 +17,7 @@ from ticdc_producer import ProducerError
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.engine.spark import SparkEngine
 from ticdc_producer.scenario.frames.frame import Frame, ParquetFrame, SparkFrame, frame_of
+from ticdc_producer.scenario.frames.frame_rows import FrameColumnNames, frame_rows
 from ticdc_producer.scenario.frames.zones import SESSION_ZONE
 
 ROWS = pa.table({"n": [0, 1], "v": ["a", None]})
@@ -63,6 +64,28 @@ def test_a_column_that_arrow_cannot_read_is_an_error() -> None:
     frame = frame_of(pa.table({"c": VIEWS.select(["category"]).to_struct_array()}))
     with pytest.raises(ProducerError, match="the DataFrame has a column that cannot be read"):
         rows_of(frame)
+
+
+UNION = pa.UnionArray.from_sparse(pa.array([0, 0], pa.int8()), [pa.array([1, 2])])
+
+
+@pytest.mark.parametrize(
+    "values", [UNION, pa.StructArray.from_arrays([UNION], ["v"]), pa.ListArray.from_arrays([0, 1, 2], UNION)]
+)
+def test_values_of_several_types_in_a_column_are_refused(values: pa.Array) -> None:
+    frame = frame_of(pa.table({"txn": [0, 1], "after": values}))
+    with pytest.raises(ProducerError, match="column 'after' has values of several types"):
+        rows_of(frame)
+    with pytest.raises(ProducerError, match="column 'after' has values of several types"):
+        frame_rows(LocalEngine(), frame, FrameColumnNames.of(frame.names()), frame.names())
+
+
+@pytest.mark.parametrize("name", ["txn", "row_id", "resolved"])
+def test_numbers_of_a_large_frame_are_integers(name: str) -> None:
+    frame = frame_of(pa.table({"txn": [0, 1], "resolved": [1, None], "row_id": [1, None], name: [[1], [2]]}))
+    columns = FrameColumnNames.of(frame.names(), canonical=True)
+    with pytest.raises(ProducerError, match=f"column '{name}' must be an integer column, not list"):
+        [*frame_rows(LocalEngine(), frame, columns, frame.names()).batches()]
 
 
 def test_equal_rows_have_equal_digests() -> None:

@@ -160,7 +160,7 @@ def _content(path: str) -> bytes:
 
 
 def _check_folder(path: str, replace: bool) -> None:
-    if not os.path.exists(path) or (os.path.isdir(path) and not os.listdir(path)):
+    if not os.path.lexists(path) or (os.path.isdir(path) and not os.listdir(path)):
         return
     if not replace or os.path.islink(path) or not os.path.isfile(os.path.join(path, "manifest.json")):
         from ticdc_producer.errors import FolderError

@@ -269,7 +269,10 @@ def as_datetime(value: SQLValue, fsp: int, mode: SQLMode) -> DateTimeValue | Non
         midnight = mode.now.astimezone(mode.zone).replace(
             hour=0, minute=0, second=0, microsecond=0, tzinfo=None
         )
-        moment = midnight + timedelta(microseconds=value.microseconds)
+        try:
+            moment = midnight + timedelta(microseconds=value.microseconds)
+        except OverflowError:  # a timedelta of Python may be longer than a TIME
+            return None
         return _refit(datetime_from_python(moment, MAX_FSP), fsp)
     if isinstance(value, BinaryLiteral):
         value = value.number

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Literal, get_args, get_origin
+
+from ticdc_producer.errors import ArgumentError
 
 
 @dataclass(frozen=True)
@@ -43,3 +48,32 @@ class Option:
     def is_given(self, value: object) -> bool:
         """Return whether a value differs from the default. No list is an empty list."""
         return bool(value) if self.default == () else value != self.default
+
+    def check(self, value: object) -> None:
+        """Check a value of Python: sequences, integers, and values of which there are few.
+
+        :raises ArgumentError: if it has another type, or is below the minimum.
+        """
+        if not self.is_given(value) or value is None:
+            return
+        if get_origin(self.type) is Literal and value not in get_args(self.type):
+            raise self._error(f"`{self.name}` is not {value!r}", f"one of {', '.join(get_args(self.type))}")
+        if get_origin(self.type) is list:
+            if isinstance(value, str | bytes) or not isinstance(value, Collection):
+                raise self._error(f"`{self.name}` is a sequence, and not {value!r}", f"write [{value!r}]")
+            if get_args(self.type) == (int,):
+                for entry in value:
+                    self._integer(entry, "has integers")
+        elif self.type is int or int in get_args(self.type):
+            number = self._integer(value, "is an integer")
+            if self.minimum is not None and number < self.minimum:
+                raise self._error(f"`{self.name}` is at least {self.minimum}, and not {number}", "")
+
+    def _integer(self, value: object, words: str) -> int:
+        try:
+            return operator.index(value)  # type: ignore[arg-type]
+        except TypeError:
+            raise self._error(f"`{self.name}` {words}, and not {value!r}", "") from None
+
+    def _error(self, what: str, hint: str) -> ArgumentError:
+        return ArgumentError(what, argument=self.name, hint=hint).about(self.name)

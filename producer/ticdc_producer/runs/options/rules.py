@@ -152,13 +152,16 @@ _OPTIONS = {option.name: option for option in (*RUN, *VERIFY, *DIFF, *RECORD, *T
 
 
 def check_options(command: str, values: Mapping[str, object], sink: str = "") -> None:
-    """Reject options that cannot be combined, or that would have no effect.
+    """Reject options that cannot be combined or would have no effect, and values of another type.
 
     :param command: ``run``, ``verify``, ``record``, ``transcode``, ``coverage``, ``diff`` or ``decode``.
     :param values: the options by name.
     :param sink: the kind of the sink; empty: it is not known yet.
-    :raises ProducerError: for the first rule that they break.
+    :raises ProducerError: for the first value of another type, or the first rule that they break.
     """
+    for name, value in values.items():
+        if name in _OPTIONS:
+            _OPTIONS[name].check(value)
     given = {sink} | {
         name
         for name, value in values.items()

@@ -22,6 +22,7 @@ from ticdc_producer.errors import (
     ScenarioError,
     UnsupportedSQL,
 )
+from ticdc_producer.hints import counted
 from ticdc_producer.local_path import local_path
 from ticdc_producer.masks.rules import read_rules
 from ticdc_producer.model.shapes import MESSAGES
@@ -239,7 +240,7 @@ def record_messages(
             start_ts=history.start_ts,
         )
         on_status("replaying the recording")
-        _check(file)
+        _check(file, summary.damaged)
     return Recording(
         folder=out,
         protocol=changefeed.protocol,
@@ -261,9 +262,10 @@ def _of_partitions(changefeed: Changefeed, source: MessageSource) -> Changefeed:
     return changefeed.model_copy(update={"partition_num": max(number, 1)})
 
 
-def _check(file: Path) -> None:
+def _check(file: Path, damaged: int) -> None:
     """Replay the history, so that every row fits its table; of more than 100,000 events the DDLs alone.
 
+    :param damaged: number of messages that were left out.
     :raises RecordingError: for the first event that does not fit, with its place.
     """
     scenario = load_scenario(file)
@@ -273,9 +275,11 @@ def _check(file: Path) -> None:
         raise RecordingError(error.what, hint=error.hint).about("table") from None
     except ScenarioError as error:
         hint = f"the messages contradict the DDL events before them; {SCHEMA_HINT}"
-        raise RecordingError(error.what, hint="; ".join(filter(None, (error.hint, hint)))).about(
-            "schema"
-        ) from None
+        if damaged:
+            left_out = f"{counted(damaged, 'damaged message')} {'was' if damaged == 1 else 'were'} left out"
+            hint = f"{left_out}, which may have had the row: record what comes after it with `since`; {hint}"
+        hints = "; ".join(filter(None, (error.hint, hint)))
+        raise RecordingError(error.what, hint=hints).about("schema", "since") from None
 
 
 def _counted(batches: Iterator[pa.RecordBatch], counts: Counter[str], start: int) -> Iterator[pa.RecordBatch]:

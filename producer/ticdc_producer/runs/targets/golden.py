@@ -33,7 +33,7 @@ from ticdc_producer.targets.encode import Rejection
 from ticdc_producer.targets.golden import read as source
 from ticdc_producer.targets.golden import write as sink
 from ticdc_producer.targets.golden.parquet import message_groups, parquet_parts, read_group, write_part
-from ticdc_producer.targets.golden.write import check_replaceable, is_empty
+from ticdc_producer.targets.golden.write import check_replaceable, is_free
 from ticdc_producer.targets.record_batches import claim_objects, record_batches
 from ticdc_producer.verifier.messages import Messages
 
@@ -235,7 +235,7 @@ class GoldenTarget(MessageTarget):
 
         :raises FolderError: if not.
         """
-        if not self.folder.exists() or is_empty(self.folder):
+        if is_free(self.folder):
             return
         if self.options.replace:
             check_replaceable(self.folder)
@@ -247,7 +247,7 @@ class GoldenTarget(MessageTarget):
 
     @property
     def is_complete(self) -> bool:
-        return self.options.resume and self.folder.exists() and not is_empty(self.folder)
+        return self.options.resume and not is_free(self.folder)
 
     def write(self, simulation: Simulation, report: RunReport, /) -> RunReport:
         self.options.on_status(f"writing {report.counts.total:,} messages to {self.folder}")

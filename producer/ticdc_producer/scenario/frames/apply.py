@@ -252,6 +252,7 @@ def _given(table: Table, values: Values, row: FrameRow, writer: RowWriter) -> di
                 continue
             what = f"table {table.info.qualified_name} has no column {name!r}"
             raise ScenarioError(what, column=name, hint=nearest(name, offsets))
+        _check_single(name, offset in given)
         given[offset] = frame_value(table.info.columns[offset], value, writer.context.mode)
     return given
 
@@ -265,7 +266,14 @@ def _values_by_offset(table: Table, values: Values) -> dict[int, Value]:
         if offset is None:
             what = f"table {table.info.qualified_name} has no column {name!r}"
             raise ScenarioError(what, column=name, hint=nearest(name, offsets))
+        _check_single(name, offset in image)
         if not isinstance(value, bytes | None):
             raise ScenarioError(f"the value of column {name!r} is not bytes", column=name)
         image[offset] = value
     return image
+
+
+def _check_single(name: str, is_given: bool) -> None:
+    """Refuse a column whose value is already given: names are equal without case."""
+    if is_given:
+        raise ScenarioError(f"two columns for one: {name!r}", column=name)

@@ -113,7 +113,10 @@ class GivenFrame(Frame):
         return sha256(sink.getvalue()).hexdigest()[:12]
 
     def write(self, path: Path) -> None:
-        """Write the rows as Parquet; a large DataFrame of Spark becomes a folder."""
+        """Write the rows as Parquet; a large DataFrame of Spark becomes a folder.
+
+        :raises ScenarioError: for a column that Parquet does not have.
+        """
         if self.rows is None:
             self._write_large(path)
         else:
@@ -285,10 +288,10 @@ def frame_of(df: object) -> GivenFrame:
             return ArrowFrame(pa.Table.from_pandas(df, preserve_index=False))
         if hasattr(df, "__arrow_c_stream__"):
             return ArrowFrame(pa.table(df))
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         reason = " ".join(str(part) for part in error.args)
-        what = f"the DataFrame has values of different types in a column: {reason}"
-        raise ScenarioError(what, hint="give each column values of one type") from None
+        what = f"Arrow cannot hold a column of the DataFrame: {reason}"
+        raise ScenarioError(what, hint="give each column a name of its own, and values of one type") from None
     what = f"{type(df).__name__} is not a DataFrame"
     is_lazy = callable(getattr(df, "collect", None))
     hint = "call its `collect`" if is_lazy else "give one of Spark, pandas or Polars, or an Arrow table"
@@ -304,4 +307,7 @@ def _cast(schema: pa.Schema, batches: Batches) -> Batches:
 def _write_table(table: pa.Table, path: Path) -> None:
     from pyarrow import parquet
 
-    parquet.write_table(table, path)
+    try:
+        parquet.write_table(table, path)
+    except pa.ArrowException as error:
+        raise ScenarioError(f"Parquet cannot hold the DataFrame: {error}", file=str(path)) from None

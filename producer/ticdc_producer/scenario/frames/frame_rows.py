@@ -19,7 +19,7 @@ from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.column_functions import first_of_groups
 from ticdc_producer.scenario.frames.frame import Frame
-from ticdc_producer.scenario.frames.plain_table import plain_table
+from ticdc_producer.scenario.frames.plain_table import plain_schema, plain_table
 from ticdc_producer.scenario.frames.rows import COLUMNS
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -110,8 +110,8 @@ def frame_rows(engine: Engine, frame: Frame, columns: FrameColumns, names: Seque
     rows = frame.dataset(engine, [columns.actual[name] for name in wanted])
     schema = pa.schema(
         [
-            pa.field(name, pa.int64() if name in _INTEGERS else kind.type)
-            for name, kind in zip(wanted, plain_table(rows.schema.empty_table()).schema, strict=True)
+            pa.field(name, pa.int64() if name in (*_INTEGERS, *_OF_RECORDINGS) else kind.type)
+            for name, kind in zip(wanted, plain_schema(rows.schema), strict=True)
         ]
     )
     for column in schema:
@@ -132,6 +132,8 @@ def _plain(schema: pa.Schema, batches: Batches) -> Batches:
         for column, target in zip(table.columns, schema, strict=True):
             if target.name in _INTEGERS:
                 column = checked_integers(target.name, column)
+            if target.name in _OF_RECORDINGS:
+                column = _as_integers(target.name, column)
             columns.append(column.combine_chunks().cast(target.type))
         arrays = [column.chunk(0) if isinstance(column, pa.ChunkedArray) else column for column in columns]
         yield pa.record_batch(arrays, schema=schema)
@@ -142,11 +144,17 @@ def checked_integers(name: str, column: pa.ChunkedArray | pa.Array) -> pa.Array:
 
     :raises ScenarioError: if it has none, or NULL.
     """
+    integers = _as_integers(name, column)
+    if integers.null_count:
+        raise ScenarioError(f"{name!r} is NULL in {integers.null_count:,} rows of a part", column=name)
+    return integers
+
+
+def _as_integers(name: str, column: pa.ChunkedArray | pa.Array) -> pa.Array:
     kind = column.type  # Spark reads UINT64 as DECIMAL(20, 0)
-    if not (pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)):
+    is_integer = pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
+    if not (is_integer or pa.types.is_null(kind)):
         raise ScenarioError(f"column {name!r} must be an integer column, not {column.type}", column=name)
-    if column.null_count:
-        raise ScenarioError(f"{name!r} is NULL in {column.null_count:,} rows of a part", column=name)
     try:
         return column.cast(pa.int64())
     except pa.ArrowInvalid as error:

@@ -10,9 +10,10 @@ import json
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from functools import partial
+from types import NoneType
 from typing import Any, cast
 
 import msgspec
@@ -31,6 +32,7 @@ from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, value_error
 from ticdc_producer.scenario.columns.canonical_values import stored_values
 from ticdc_producer.scenario.columns.row_images import Flags, Values
 from ticdc_producer.scenario.columns.value_columns import canonical_column
+from ticdc_producer.scenario.frames.plain_table import python_values
 
 T = MySQLType
 
@@ -54,7 +56,13 @@ def frame_value(column: ColumnInfo, value: object, mode: SQLMode) -> SQLValue:
             value = value.replace(tzinfo=UTC)
         elif column.type != T.TIMESTAMP:
             value = value.replace(tzinfo=None)
+    if not isinstance(value, _OF_COLUMNS):
+        raise value_error(column.name, value, f"A value of type {type(value).__name__} is not supported")
     return sql_value(cast("PythonValue", value), mode)
+
+
+_OF_COLUMNS = (int, float, str, bytes, Decimal, date, time, timedelta, NoneType)
+"""The types of Python whose values a column of TiDB may hold; those of bool and datetime are among them."""
 
 
 def _text(column: ColumnInfo, value: bytes) -> str:
@@ -111,7 +119,20 @@ def canonical_values(
     :param only: as of ``image_values``.
     :raises ScenarioError: as ``image_values``.
     """
-    return _image_values(table, images, partial(stored_values, mode=mode), only)
+    return _image_values(table, images, partial(_canonical_column, mode=mode), only)
+
+
+def _canonical_column(column: ColumnInfo, values: Any, mode: SQLMode) -> pa.Array:
+    """Return canonical values of a frame as they are stored; columns of NULL alone may have any type."""
+    is_array = isinstance(values, pa.Array)
+    if is_array and values.null_count == len(values):
+        return pa.nulls(len(values), pa.binary())
+    if not is_array or not any(is_bytes(values.type) for is_bytes in _BYTES):
+        raise ScenarioError(f"the value of column {column.name!r} is not bytes", column=column.name)
+    return stored_values(column, values.cast(pa.binary()), mode)
+
+
+_BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
 
 
 def _image_values(
@@ -182,6 +203,8 @@ def map_columns(images: pa.MapArray) -> Sequence[_Column]:
     columns = []
     for code, name in enumerate(coded.dictionary.to_pylist()):
         members = np.flatnonzero(codes == code)
+        if (np.diff(row_of[members]) == 0).any():
+            raise ScenarioError(f"before or after has two values of {name!r}", column=str(name))
         at = np.full(len(images), -1)
         at[row_of[members]] = positions[members]
         columns.append((str(name), images.items.take(pa.array(at, mask=at < 0)), at >= 0))
@@ -241,10 +264,11 @@ def _frame_column(column: ColumnInfo, values: Any, mode: SQLMode) -> pa.Array:
         numbers = _numbers(column, values)
         if numbers is not None:
             return canonical_column(column, numbers)
-    if pa.types.is_nested(values.type):
-        return _each_cell(values.to_pylist(), convert)
+    if pa.types.is_nested(values.type) or isinstance(values.type, pa.BaseExtensionType):
+        return _each_cell(python_values(values, column.name, numbered=False), convert)
     coded = values.dictionary_encode()
-    distinct = pa.array([convert(value) for value in coded.dictionary.to_pylist()], pa.binary())
+    cells = python_values(coded.dictionary, column.name, numbered=False)
+    distinct = pa.array([convert(value) for value in cells], pa.binary())
     return distinct.take(coded.indices)
 
 

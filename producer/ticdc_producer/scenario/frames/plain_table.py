@@ -14,29 +14,59 @@ from ticdc_producer.hints import nearest
 def plain_table(table: pa.Table) -> pa.Table:
     """Return a table in one chunk, without the metadata of its library, and with plain types.
 
-    :raises ScenarioError: for a time with more digits than TiDB's types have, and for a type without values
-        of TiDB.
+    :raises ScenarioError: for a time that microseconds do not hold, for an unknown time zone, and for a type
+        that Arrow cannot convert.
     """
-    schema = pa.schema([pa.field(field.name, _plain_type(field.type)) for field in table.schema])
+    schema = plain_schema(table.schema)
     try:
         columns = [_with_plain_dictionary(column) for column in table.columns]
         return pa.table(columns, table.column_names).cast(schema).combine_chunks()
     except pa.ArrowNotImplementedError as error:  # a type that Arrow cannot cast, such as a union
         raise ScenarioError(f"the DataFrame has a column that cannot be read: {error}") from None
     except pa.ArrowInvalid as error:
-        what = f"a time has more than 6 fractional digits: {error}"
+        what = f"a time is out of range, or has more than 6 fractional digits: {error}"
         raise ScenarioError(what, hint="round it to microseconds") from None
 
 
-def _plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return a type with microseconds in place of nanoseconds, and without views and dictionaries, at every
-    depth of structs.
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """Return columns without metadata, and with plain types.
+
+    :raises ScenarioError: for an unknown time zone, and for values of several types in a column.
     """
-    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+    for field in schema:
+        if _has_union(field.type):
+            what = f"column {field.name!r} has values of several types: {field.type}"
+            raise ScenarioError(what, column=field.name, hint="give each column values of one type")
+    plain = pa.schema([pa.field(field.name, _plain_type(field.type)) for field in schema])
+    for field in plain:
+        if pa.types.is_timestamp(field.type) and field.type.tz:
+            _check_zone(field)
+    return plain
+
+
+def _has_union(kind: pa.DataType) -> bool:
+    """Return whether a type is a union, at any depth: Arrow's functions end the process for some."""
+    parts = (kind.field(number).type for number in range(kind.num_fields))
+    return bool(pa.types.is_union(kind)) or (pa.types.is_nested(kind) and any(map(_has_union, parts)))
+
+
+def _check_zone(field: pa.Field) -> None:
+    try:
+        pa.scalar(0, field.type).as_py()
+    except LookupError:
+        what = f"column {field.name!r} has an unknown time zone: {field.type.tz!r}"
+        raise ScenarioError(what, column=field.name, hint="such as UTC, Asia/Tokyo or +09:00") from None
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return a type with times in microseconds, and without views and dictionaries, at every depth of structs
+    and maps.
+    """
+    if pa.types.is_timestamp(kind):
         return pa.timestamp("us", kind.tz)
-    if pa.types.is_time64(kind) and kind.unit == "ns":
+    if pa.types.is_time64(kind):
         return pa.time64("us")
-    if pa.types.is_duration(kind) and kind.unit == "ns":
+    if pa.types.is_duration(kind):
         return pa.duration("us")
     if pa.types.is_string_view(kind):
         return pa.string()
@@ -47,6 +77,8 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_struct(kind):
         fields = [kind.field(number) for number in range(kind.num_fields)]
         return pa.struct([pa.field(field.name, _plain_type(field.type)) for field in fields])
+    if pa.types.is_map(kind):
+        return pa.map_(kind.key_field, kind.item_field.with_type(_plain_type(kind.item_type)))
     return kind
 
 
@@ -60,6 +92,38 @@ def _with_plain_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
         for chunk in column.chunks
     ]
     return pa.chunked_array(chunks, pa.dictionary(column.type.index_type, values))
+
+
+def python_values(values: pa.Array | pa.ChunkedArray, name: str, *, numbered: bool = True) -> list[object]:
+    """Return the values of a column as those of Python.
+
+    :param name: of the column, for errors.
+    :param numbered: whether a position in ``values`` is the number of a row.
+    :raises ScenarioError: for the first value that Python does not have, such as a time after the year 9999.
+    """
+    try:
+        return cast(list[object], values.to_pylist())
+    except _NOT_OF_PYTHON as error:
+        row = f", in row {next(row for row, value in enumerate(values) if not _is_of_python(value))}"
+        what = f"column {name!r} has a value that cannot be read{row if numbered else ''}: {error}"
+        raise ScenarioError(what, column=name) from None
+
+
+_NOT_OF_PYTHON = (ArithmeticError, LookupError, ValueError, pa.ArrowException)
+
+
+def _is_of_python(value: pa.Scalar) -> bool:
+    try:
+        value.as_py()
+    except _NOT_OF_PYTHON:
+        return False
+    return True
+
+
+def values_of_row(row: pa.RecordBatch) -> dict[str, object]:
+    """Return the values of a batch of one row, for messages, without those that Python does not have."""
+    cells = ((name, column[0]) for name, column in zip(row.schema.names, row.columns, strict=True))
+    return {name: cell.as_py() for name, cell in cells if _is_of_python(cell)}
 
 
 class FrameColumns:
@@ -90,7 +154,14 @@ class FrameColumns:
         if not self.has(name):
             what = f"the DataFrame has no column {name!r}"
             raise ScenarioError(what, column=name, hint=nearest(name, self._table.column_names))
-        values: list[object] = self._table.column(self._names[name.lower()]).to_pylist()
+        return python_values(self._table.column(self._names[name.lower()]), name)
+
+    def images(self, name: str) -> list[object]:
+        """Return the images of a column: structs, maps or JSON texts."""
+        values, kind = self.values(name), self._table.schema.field(self._names[name.lower()]).type
+        has_names = pa.types.is_struct(kind) or (pa.types.is_map(kind) and _is_text(kind.key_type))
+        if pa.types.is_nested(kind) and not has_names:
+            raise ScenarioError(f"{name!r} is a struct, a map or a JSON text, not {kind}", column=name)
         return values
 
     def texts(self, name: str) -> list[object]:

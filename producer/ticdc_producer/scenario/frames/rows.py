@@ -16,7 +16,7 @@ from ticdc_producer.hints import shortened
 from ticdc_producer.model import tso
 from ticdc_producer.model.event import OP_OF_LABEL, Op
 from ticdc_producer.scenario.data_steps import Changes
-from ticdc_producer.scenario.frames.plain_table import FrameColumns
+from ticdc_producer.scenario.frames.plain_table import FrameColumns, python_values
 from ticdc_producer.scenario.generate.table_spec import MOST_EVENTS
 
 Values: TypeAlias = Mapping[str, object]
@@ -27,6 +27,7 @@ COLUMNS = (
     "origin",
 )  # fmt: skip
 """The columns of a frame that has no table of its own."""
+_IMAGES = ("before", "after")
 _LONGEST_CONTENT = 300
 
 
@@ -113,10 +114,10 @@ def _of_one_table(
     numbers = columns.integers(order[0])
     positions = columns.integers(order[1]) if len(order) > 1 else None
     ops, others = columns.texts(spec.op), frozenset(column.lower() for column in (*order, spec.op))
-    before = columns.values(spec.before) if spec.before is not None else None
+    before = columns.images(spec.before) if spec.before is not None else None
     old_name = (spec.before or "").lower()
     names = [column for column in table.column_names if column.lower() != old_name]
-    images = list(zip(*(table.column(column).to_pylist() for column in names), strict=True))
+    images = list(zip(*(python_values(table.column(column), column) for column in names), strict=True))
     schema, _, plain_name = name.rpartition(".")
 
     def row(number: int) -> FrameRow:
@@ -157,7 +158,11 @@ def _of_all_tables(spec: Changes, table: pa.Table) -> Iterator[FrameTransaction]
         raise ScenarioError(what, column="txn", hint="txn or commit_ts says which rows commit together")
     numbers = columns.integers("commit_ts" if by_ts else "txn")
     positions = columns.integers("seq") if columns.has("seq") else None
-    cells = {name: columns.values(name) for name in COLUMNS if columns.has(name)}
+    cells = {
+        name: columns.images(name) if name in _IMAGES else columns.values(name)
+        for name in COLUMNS
+        if columns.has(name)
+    }
     for commit, members in _by_transaction(numbers, positions):
         rows = [_row(number, {name: cells[name][number] for name in cells}) for number in members]
         changes = [row for row in rows if row.resolved is None]
@@ -181,7 +186,7 @@ def _row(number: int, cells: Mapping[str, Any]) -> FrameRow:
     """Return a row of a frame that has no table of its own."""
     content = text_of({name: value for name, value in cells.items() if value is not None})
     statement, resolved = cells.get("statement"), cells.get("resolved")
-    before, after = (_mapping(cells.get(name), name, number) for name in ("before", "after"))
+    before, after = (_mapping(cells.get(name), name, number) for name in _IMAGES)
     schema, origin = str(cells.get("schema") or ""), str(cells.get("origin") or "")
     if resolved is not None:
         if not isinstance(resolved, int) or not 0 < resolved <= tso.MAX_TS:
@@ -242,10 +247,14 @@ def _mapping(value: Any, name: str, number: int) -> Values | None:
     if value is None or isinstance(value, dict):
         return value
     if isinstance(value, list):  # a map
-        return dict(value)
+        values, names = dict(value), [column for column, _ in value]
+        if len(values) < len(names):
+            twice = next(column for column in names if names.count(column) > 1)
+            raise _row_error(f"{name!r} has two values of {twice!r}", number, "")
+        return values
     try:
         document = json.loads(value, parse_float=_Number)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise _row_error(f"{name!r} is no JSON text: {error}", number, _cut(repr(value))) from None
     if not isinstance(document, dict):
         raise _row_error(f"{name!r} is no JSON object", number, _cut(repr(value)))

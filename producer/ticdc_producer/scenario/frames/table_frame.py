@@ -17,7 +17,7 @@ from ticdc_producer.model.event import OP_OF_LABEL, Op
 from ticdc_producer.scenario.data_steps import Changes
 from ticdc_producer.scenario.frames.frame import Frame
 from ticdc_producer.scenario.frames.frame_rows import checked_integers
-from ticdc_producer.scenario.frames.plain_table import plain_table
+from ticdc_producer.scenario.frames.plain_table import plain_schema, plain_table, values_of_row
 from ticdc_producer.scenario.frames.rows import text_of
 from ticdc_producer.scenario.generate.table_spec import MOST_EVENTS
 
@@ -70,7 +70,7 @@ class TableColumns:
         rows = frame.dataset(
             engine, list(dict.fromkeys(filter(None, (*self.order, self.op, self.before, *self.image))))
         )
-        plain = plain_table(rows.schema.empty_table()).schema
+        plain = plain_schema(rows.schema)
         self._check_types(plain)
         kind = pa.struct([plain.field(name) for name in self.image])
         integers = [("txn", pa.int64()), ("seq", pa.int64())]
@@ -148,4 +148,4 @@ def _like(old: pa.StructArray, kind: pa.StructType) -> pa.StructArray:
 
 def _error(what: str, rows: pa.RecordBatch, wrong: pa.Array) -> ScenarioError:
     """Return an error with the content of the first of some rows."""
-    return ScenarioError(f"{what}: {text_of(rows.filter(wrong).slice(0, 1).to_pylist()[0])}")
+    return ScenarioError(f"{what}: {text_of(values_of_row(rows.filter(wrong).slice(0, 1)))}")

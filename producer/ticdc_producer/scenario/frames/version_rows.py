@@ -15,6 +15,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.columns.row_images import Flags
 from ticdc_producer.scenario.frames.frame_plan import NO_TABLE, FramePlan
 from ticdc_producer.scenario.frames.frame_rows import Numbers, table_names, without_resolved
+from ticdc_producer.scenario.frames.plain_table import values_of_row
 from ticdc_producer.scenario.frames.rows import text_of
 
 
@@ -136,5 +137,5 @@ def _operations(batch: pa.RecordBatch, existed: Flags, exists: Flags) -> Numbers
 def _error(what: str, batch: pa.RecordBatch, rows: pa.Array | None) -> ScenarioError:
     """Return an error with the content of the first of some rows."""
     first = batch.slice(0, 1) if rows is None else batch.filter(rows).slice(0, 1)
-    content = {name: value for name, value in first.to_pylist()[0].items() if value is not None}
+    content = {name: value for name, value in values_of_row(first).items() if value is not None}
     return ScenarioError(f"{what}: {text_of(content)}")

@@ -7,6 +7,7 @@ complete one. Format: ``docs/design.md#commands-and-files``.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -54,7 +55,7 @@ def golden_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
     path = path.absolute()
     if replace:
         check_replaceable(path)
-    elif path.exists() and not is_empty(path):
+    elif not is_free(path):
         hint = "name a new folder, or remove this one"
         raise FolderError("the folder exists already", path=str(path), hint=hint)
     partial = path.with_name(path.name + ".partial")
@@ -85,9 +86,11 @@ def _install(partial: Path, path: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def is_empty(path: Path) -> bool:
-    """Return whether a path is a folder without files."""
-    return path.is_dir() and not path.is_symlink() and next(path.iterdir(), None) is None
+def is_free(path: Path) -> bool:
+    """Return whether a folder can be written at a path: there is nothing, and no link, or an empty folder."""
+    if path.is_symlink() or not path.is_dir():
+        return not os.path.lexists(path)
+    return next(path.iterdir(), None) is None
 
 
 def check_replaceable(path: Path) -> None:
@@ -96,7 +99,7 @@ def check_replaceable(path: Path) -> None:
     :raises FolderError: if the path is something else.
     """
     written = path.is_dir() and not path.is_symlink() and (path / MANIFEST).is_file()
-    if path.exists() and not written and not is_empty(path):
+    if not written and not is_free(path):
         hint = "`replace` removes golden folders and topics; name a new folder"
         raise FolderError("this is not a golden folder", path=str(path), hint=hint).about("replace")
 
