@@ -31,11 +31,13 @@ class Tables:
     """The tables of a history while it is drawn.
 
     :param given_before: the share of updates with the row before.
+    :ivar is_partitioned: whether ``t`` has partitions, of which TiDB converts no values.
     :ivar columns: the columns of each table; the first one is its key.
     """
 
     draw: random.Random
     given_before: float = 0.6
+    is_partitioned: bool = False
     columns: dict[str, list[str]] = field(default_factory=lambda: {"t": ["id", "v", "d"], "u": ["k", "n"]})
     rows: dict[str, dict[Any, Row]] = field(default_factory=lambda: {"t": {}, "u": {}})
 
@@ -81,7 +83,8 @@ class Tables:
             "ALTER TABLE t ADD n INT DEFAULT 7": "n" not in self.columns.get("t", ["n"]),
             "ALTER TABLE t DROP n": "n" in self.columns.get("t", ()),
             "ALTER TABLE t RENAME COLUMN v TO w": "v" in self.columns.get("t", ()),
-            "ALTER TABLE t MODIFY d DECIMAL(10,3) NOT NULL FIRST": "d" in self.columns.get("t", ()),
+            "ALTER TABLE t MODIFY d DECIMAL(10,3) NOT NULL FIRST": "t" in self.columns
+            and not self.is_partitioned,
             "ALTER TABLE u ADD v VARCHAR(9) DEFAULT 'x' FIRST": "v" not in self.columns.get("u", "v"),
             "TRUNCATE TABLE u": "u" in self.columns,
             "RENAME TABLE u TO u2": "u" in self.columns,
@@ -121,7 +124,9 @@ PARTITIONS = (
 def transactions(seed: int, count: int = 14) -> Iterator[list[Record]]:
     """Random transactions: rows of several tables, or a DDL."""
     tables = Tables(random.Random(seed))
-    yield [(CREATE_T + tables.draw.choice(PARTITIONS), None, None, None)]
+    partitions = tables.draw.choice(PARTITIONS)
+    tables.is_partitioned = bool(partitions)
+    yield [(CREATE_T + partitions, None, None, None)]
     yield [(CREATE_U, None, None, None)]
     for _ in range(count):
         if tables.draw.random() < 0.2:
