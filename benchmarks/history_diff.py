@@ -1,8 +1,9 @@
 """The cost of ``diff``, ``record`` and ``transcode``: CPU time, divided by that of decoding the messages.
 
-The folders have a history of sysbench. ``diff`` compares it in two protocols, and decodes both.
-``record`` and ``transcode`` read the first one; ``transcode`` writes the second protocol. The peak of
-memory is that of all steps.
+The history is that of sysbench. ``diff`` compares it in two protocols, in folders, and decodes both.
+``record`` and ``transcode`` read a topic of an embedded broker in the first protocol; ``transcode`` writes
+another topic in the second one. They take turns with consuming and decoding the topic, in one process. The
+peak of memory is that of all steps.
 
     python -m benchmarks.history_diff --transactions 5000 --json
     python -m benchmarks.history_diff --recordings --transactions 36000
@@ -15,6 +16,7 @@ import json
 import os
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 from statistics import median
@@ -23,10 +25,13 @@ from time import process_time
 from typing import Any
 
 from ticdc_producer import record, transcode
+from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.installation import allocate_by_jemalloc
-from ticdc_producer.rows.origin import golden_folder
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.rows.origin import golden_folder, messages_of_topics
 from ticdc_producer.runs.diff import diff
 from ticdc_producer.runs.run import run
+from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
 
 PAIRS = (
     ("open-protocol", "open-protocol"),
@@ -68,27 +73,44 @@ def cpu_of(step: Callable[[], object]) -> float:
     return round(process_time() - start, 3)
 
 
-def measured_recording(folder: Path, protocols: tuple[str, str], transactions: int) -> dict[str, Any]:
-    """Measure decoding, a recording and a transcoding once, in this process."""
+def measured_recording(
+    brokers: str, protocols: tuple[str, str], transactions: int, rounds: int
+) -> dict[str, Any]:
+    """Measure decoding a topic, recording it and transcoding it, in alternation, in this process."""
     source, target = protocols
-    path, uri = written(folder, source, 3, transactions), f"kafka:///t?protocol={target}&partition-num=4"
-    with TemporaryDirectory() as temporary:
-        out = Path(temporary)
-        cpu = {
-            "decode": cpu_of(lambda: decode(path)),
-            "record": cpu_of(lambda: record(folder=path, out=out / "recording")),
-            "transcode": cpu_of(
-                lambda: transcode(
-                    folder=path, to_sink_uri=uri, out=out / "target", verify_output=False, engine="local"
-                )
-            ),
-        }
+    topic = source.partition("&")[0]
+    uri = f"kafka://{brokers}/{topic}?protocol={source}&partition-num=3"
+    overrides = [f"steps[1].generate.transactions={transactions}"]
+    run("sysbench", overrides=overrides, sink_uri=uri, verify_output=False)
+    cpu: dict[str, list[float]] = {"decode": [], "record": [], "transcode": []}
+    for number in range(rounds):
+        into = f"kafka://{brokers}/{topic}-{number}?protocol={target}&partition-num=4"
+        with TemporaryDirectory() as folder:
+            steps: dict[str, Callable[[], object]] = {
+                "decode": partial(decode_topic, uri),
+                "record": partial(record, sink_uri=uri, out=Path(folder) / "recording"),
+                "transcode": partial(
+                    transcode, sink_uri=uri, to_sink_uri=into, verify_output=False, engine="local"
+                ),
+            }
+            for name, step in steps.items():
+                cpu[name].append(cpu_of(step))
     return {
         "events": transactions * ROWS_PER_TRANSACTION,
         "cpu_seconds": cpu,
-        "ratios": {name: round(cpu[name] / cpu["decode"], 2) for name in WANTED_OF_RECORDINGS},
+        "ratios": {
+            name: [round(own / base, 2) for own, base in zip(cpu[name], cpu["decode"], strict=True)]
+            for name in WANTED_OF_RECORDINGS
+        },
         "peak_memory_mb": getrusage(RUSAGE_SELF).ru_maxrss >> 10,
     }
+
+
+def decode_topic(uri: str) -> None:
+    changefeed = changefeed_of(uri, None)
+    brokers = brokers_of(changefeed)
+    ranges = whole_topics(brokers, [changefeed.sink_uri.topic])
+    deque(messages_of_topics(changefeed, brokers, ranges).events.batches(), 0)
 
 
 def measured(folder: Path, protocols: tuple[str, str], transactions: int, rounds: int) -> dict[str, Any]:
@@ -117,15 +139,17 @@ def main() -> None:
     parser.add_argument(
         "--transactions", type=int, default=5000, help="transactions of sysbench, four changes each"
     )
-    parser.add_argument("--rounds", type=int, default=3, help="measurements of diff")
-    parser.add_argument("--recordings", action="store_true", help="record and transcode once, not diff")
+    parser.add_argument("--rounds", type=int, default=3, help="measurements of each")
+    parser.add_argument("--recordings", action="store_true", help="record and transcode, not diff")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     allocate_by_jemalloc()  # as the commands do
     if arguments.recordings:
-        with TemporaryDirectory() as folder:
+        with EmbeddedKafka() as kafka:
             of_pairs = {
-                " | ".join(pair): measured_recording(Path(folder), pair, arguments.transactions)
+                " | ".join(pair): measured_recording(
+                    str(kafka.bootstrap), pair, arguments.transactions, arguments.rounds
+                )
                 for pair in RECORDED
             }
         print(json.dumps({"wanted": WANTED_OF_RECORDINGS, "pairs": of_pairs}, indent=2))
