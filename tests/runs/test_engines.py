@@ -56,7 +56,7 @@ def test_the_report_names_the_engine_ran_and_why(spark: SparkSession, tmp_path: 
 
 
 def test_an_engine_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(ArgumentError, match="'flink' is not an engine"):
+    with pytest.raises(ArgumentError, match="`engine` has no value 'flink'"):
         api.run("seed_t1", dry_run=True, engine="flink")  # type: ignore[arg-type] # the mistake under test
 
 

@@ -152,7 +152,7 @@ TO_RUN: list[tuple[dict[str, Any], str]] = [
     ({"state_at": 5}, r"`state_at` is a sequence, and not 5"),
     ({"state_at": ["now"], "out": "out"}, "`state_at` has integers, and not 'now'"),
     ({"seed": 1.5}, "`seed` is an integer, and not 1.5"),
-    ({"faults": "all"}, r"`faults` is not 'all' \(one of recorded, none\)"),
+    ({"faults": "all"}, r"`faults` has no value 'all' \(one of recorded, none\)"),
     ({"out": 5}, "5: it is not the path of a file or folder"),
     ({"out": "a\0b"}, r"a\\x00b: it is not the path of a file or folder"),
     ({"out": "a" * 300}, "the name is too long"),

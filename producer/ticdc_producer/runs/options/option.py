@@ -57,7 +57,9 @@ class Option:
         if not self.is_given(value) or value is None:
             return
         if get_origin(self.type) is Literal and value not in get_args(self.type):
-            raise self._error(f"`{self.name}` is not {value!r}", f"one of {', '.join(get_args(self.type))}")
+            raise self._error(
+                f"`{self.name}` has no value {value!r}", f"one of {', '.join(get_args(self.type))}"
+            )
         if get_origin(self.type) is list:
             if isinstance(value, str | bytes) or not isinstance(value, Collection):
                 raise self._error(f"`{self.name}` is a sequence, and not {value!r}", f"write [{value!r}]")
