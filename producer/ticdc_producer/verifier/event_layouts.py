@@ -86,7 +86,7 @@ class Images:
     @cached_property
     def sequence(self) -> Hashes:
         """A hash of the names of each image, in their order."""
-        return combined(self.lists.ordered(self.name_hashes), self.lists.present)
+        return combined(self.lists.text_hashes(self.names), self.lists.present)
 
     def names_of(self, row: int) -> list[str]:
         """Return the names in the image of one row."""
@@ -102,18 +102,23 @@ class Descriptions:
         self.lists = Lists(columns)
         described = columns.values
         self.names, self.types, self.flags = (described.field(name) for name in ("name", "type", "flag"))
-        flags = self.flags.to_numpy(zero_copy_only=False).astype(np.int64)
-        self._entries = combined(text_hashes(self.names), text_hashes(self.types), flags)
+
+    @cached_property
+    def _flags(self) -> Numbers:
+        flags: Numbers = self.flags.to_numpy(zero_copy_only=False).astype(np.int64)
+        return flags
 
     @cached_property
     def hashes(self) -> Numbers:
         """A hash of the columns of each row, whatever their order; 0 without columns."""
-        return np.where(self.lists.present, not_zero(mixed(self.lists.sums(self._entries))), 0)
+        entries = combined(text_hashes(self.names), text_hashes(self.types), self._flags)
+        return np.where(self.lists.present, not_zero(mixed(self.lists.sums(entries))), 0)
 
     @cached_property
     def sequence(self) -> Hashes:
         """A hash of the columns of each row, in their order."""
-        return combined(self.lists.ordered(self._entries), self.lists.present)
+        texts = map(self.lists.text_hashes, (self.names, self.types))
+        return combined(*texts, self.lists.number_hashes(self._flags), self.lists.present)
 
     def of(self, row: int) -> tuple[DescribedColumn, ...]:
         """Return the columns of one row."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from ticdc_producer.model.column_functions import flat_positions
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
@@ -131,7 +129,7 @@ def text_hashes(texts: pa.Array) -> Hashes:
     """Return a hash of each text, of which many are equal; NULL counts as empty."""
     if not len(texts):
         return np.zeros(0, np.uint64)
-    encoded = pc.fill_null(texts, "").dictionary_encode()
+    encoded = (pc.fill_null(texts, "") if texts.null_count else texts).dictionary_encode()
     hashes: Hashes = value_hashes(encoded.dictionary)[encoded.indices.to_numpy(zero_copy_only=False)]
     return hashes
 
@@ -149,6 +147,7 @@ class Lists:
     def __init__(self, lists: pa.Array) -> None:
         offsets = lists.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
         self.present: Flags = lists.is_valid().to_numpy(zero_copy_only=False)
+        self._offsets: Numbers = offsets
         self.starts: Numbers = offsets[:-1]
         self.ends: Numbers = np.where(self.present, offsets[1:], self.starts)
 
@@ -163,18 +162,34 @@ class Lists:
             list_sums: Hashes = totals[self.ends] - totals[self.starts]
             return list_sums
 
-    def ordered(self, parts: Hashes) -> Hashes:
-        """Return the sum of the parts of each list, each combined with its index: the order counts.
+    def text_hashes(self, texts: pa.Array) -> Hashes:
+        """Return a hash of the texts of each list, in their order; many lists are equal.
 
-        >>> lists = Lists(pa.array([["a", "b"], ["b", "a"]]))
-        >>> first, second = lists.ordered(np.array([1, 2, 2, 1], np.uint64)).tolist()
-        >>> first == second
-        False
+        >>> lists = pa.array([["ab", "c"], ["a", "bc"], ["ab", "c"]])
+        >>> first, second, third = Lists(lists).text_hashes(lists.values).tolist()
+        >>> first == third, first == second
+        (True, False)
         """
-        lengths = self.ends - self.starts
-        numbers = np.zeros(len(parts), np.int64)
-        numbers[flat_positions(self.starts, lengths)] = flat_positions(np.zeros_like(lengths), lengths)
-        return self.sums(combined(parts, numbers))
+        if not len(texts):
+            return np.zeros(len(self.starts), np.uint64)
+        bounds = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
+        contents = _of_slices(texts.buffers()[2], bounds[self._offsets])
+        return combined(contents, self.number_hashes(np.diff(bounds)))  # one content may be several texts
+
+    def number_hashes(self, numbers: npt.NDArray[np.integer[Any]]) -> Hashes:
+        """Return a hash of the numbers of each list, in their order; many lists are equal."""
+        return _of_slices(pa.py_buffer(numbers), self._offsets * numbers.itemsize)
+
+
+def _of_slices(data: pa.Buffer | None, offsets: npt.NDArray[np.integer[Any]]) -> Hashes:
+    """Return a hash of the bytes between an offset and the next one.
+
+    >>> first, second, third = _of_slices(pa.py_buffer(b"abcabc"), np.array([0, 2, 3, 5])).tolist()
+    >>> first == third, first == second
+    (True, False)
+    """
+    bounds = pa.py_buffer(offsets.astype(np.int32))
+    return text_hashes(pa.Array.from_buffers(pa.binary(), len(offsets) - 1, [None, bounds, data]))
 
 
 def null_pair(name: str) -> Hashes:
