@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 import numpy as np
@@ -76,3 +76,18 @@ def test_many_rows_are_divided_as_few_rows_are() -> None:
     few, many = parts(1 << 20), parts(500)
     assert [rows.num_rows for rows in few] == [67, 67, 66, 0]
     assert all(left.equals(right) for left, right in zip(few, many, strict=True))
+
+
+def test_parts_of_many_rows_are_not_in_memory_together() -> None:
+    keys = pa.repeat(b"k" * 1000, 1000)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for start in range(0, 160_000, 1000):
+            numbers = np.arange(start, start + 1000)
+            yield pa.record_batch([numbers % 8, keys, numbers], schema=SCHEMA)
+
+    before = pa.total_allocated_bytes()
+    by_part = partial(order, columns=("part", *COLUMNS))
+    parts = divided_rows(batches(), SCHEMA, "part", 8, COLUMNS, by_part, 32 << 20)
+    assert [sum(rows.num_rows for rows in part) for part in parts] == [20_000] * 8
+    assert pa.total_allocated_bytes() - before < 100 << 20  # of 160 MB
