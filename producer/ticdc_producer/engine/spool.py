@@ -104,12 +104,13 @@ def empty(schema: pa.Schema) -> pa.RecordBatch:
 MOST_SORTED_BYTES = 256 << 20
 """Rows up to this size are sorted in memory."""
 SORTED_ROWS = 1 << 16
-"""Rows of a batch of rows that were sorted in memory. Rows of another size would need memory that is new to
-the process, with a page fault per 4 KiB."""
+"""Rows of a batch of rows that were sorted in memory. Each step that follows allocates as much again: memory
+that is new to the process if the batch is large, with a page fault per 4 KiB."""
 RUN_ROWS = 8192
 """Rows of a batch of a run; a merge has one such batch of each run in memory."""
 _MERGED_BYTES = 16 << 20
 _PARTS_AT_ONCE = 4
+"""Parts of many rows that share the memory in which rows are sorted."""
 _Key: TypeAlias = tuple[Any, ...]
 Numbers: TypeAlias = npt.NDArray[np.int64]
 RowOrder: TypeAlias = Callable[[pa.Table], Numbers]
