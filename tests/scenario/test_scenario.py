@@ -161,7 +161,7 @@ def test_an_error_names_the_line_of_the_yaml(scenario: Scenario, message: str) -
 
 
 def test_values_of_numpy_are_those_of_python() -> None:
-    numbers = Scenario("s", seed=np.int32(5)).resolved(np.int64(449000000000000000))  # type: ignore[arg-type]
+    numbers = Scenario("s", seed=np.int32(5)).resolved(np.int64(449000000000000000))
     assert numbers.to_yaml() == Scenario("s", seed=5).resolved(449000000000000000).to_yaml()
 
 
@@ -170,8 +170,8 @@ def test_values_of_numpy_are_those_of_python() -> None:
     [
         (lambda: Scenario("s", clock={"every": Decimal(5)}), "a scenario has no values of type Decimal"),
         (lambda: Scenario("s").generate(tables={"t"}), "a scenario has no values of type set"),
-        (lambda: Scenario("s").sql(None), "SQL is a text, and not NoneType"),  # type: ignore[arg-type]
-        (lambda: Scenario("s").txn(b"x"), "SQL is a text, and not bytes"),  # type: ignore[arg-type]
+        (lambda: Scenario("s").sql(None), "SQL is a text, and not NoneType"),
+        (lambda: Scenario("s").txn(b"x"), "SQL is a text, and not bytes"),
         (lambda: Scenario("s").changes(pd.DataFrame({"id": [10**30]})), "Arrow cannot hold a column"),
     ],
 )

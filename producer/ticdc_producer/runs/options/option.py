@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal, get_args, get_origin
+from typing import Literal, SupportsIndex, cast, get_args, get_origin
 
 from ticdc_producer.errors import ArgumentError
 
@@ -73,7 +73,7 @@ class Option:
 
     def _integer(self, value: object, words: str) -> int:
         try:
-            return operator.index(value)  # type: ignore[arg-type]
+            return operator.index(cast("SupportsIndex", value))
         except TypeError:
             raise self._error(f"`{self.name}` {words}, and not {value!r}", "") from None
 
