@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Generic, Literal, TypeAlias, TypeVar
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from ticdc_producer.model.column_functions import whole_groups
+from ticdc_producer.model.column_functions import Numbers, whole_groups
 from ticdc_producer.model.shapes import BatchFunction
 
 EngineName: TypeAlias = Literal["local", "spark"]
@@ -69,7 +67,7 @@ class Order:
     """
 
     columns: tuple[str, ...]
-    numbers: Callable[[pa.Table], npt.NDArray[np.int64]] | None = None
+    numbers: Callable[[pa.Table], Numbers] | None = None
 
 
 class Dataset(ABC):

@@ -37,7 +37,6 @@ from ticdc_producer.engine.dataset import (
 )
 from ticdc_producer.engine.spool import (
     MemoryLimit,
-    Numbers,
     OrderedRows,
     RowOrder,
     Spool,
@@ -45,6 +44,7 @@ from ticdc_producer.engine.spool import (
     joined,
     merged,
 )
+from ticdc_producer.model.column_functions import Numbers
 
 _THREADS = 8
 """Parts whose side effects run at the same time. They spend most of their time waiting for a broker."""

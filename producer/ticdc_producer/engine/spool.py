@@ -11,11 +11,10 @@ from itertools import chain
 from typing import IO, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_producer.errors import EnvironmentFailure
-from ticdc_producer.model.column_functions import concatenated
+from ticdc_producer.model.column_functions import Numbers, concatenated
 
 _MOST_BYTES = 64 << 20
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
@@ -112,7 +111,6 @@ _MERGED_BYTES = 16 << 20
 _PARTS_AT_ONCE = 4
 """Parts of many rows that share the memory in which rows are sorted."""
 _Key: TypeAlias = tuple[Any, ...]
-Numbers: TypeAlias = npt.NDArray[np.int64]
 RowOrder: TypeAlias = Callable[[pa.Table], Numbers]
 """Returns the numbers of the rows in their order."""
 

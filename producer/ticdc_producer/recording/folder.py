@@ -59,14 +59,15 @@ def write_rows(folder: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schem
     :param schema: of the batches.
     :return: their number.
     """
-    number, group = 0, list[pa.RecordBatch]()
+    number = written = 0
+    group: list[pa.RecordBatch] = []
     with parquet.ParquetWriter(folder / ROWS, schema, compression="zstd") as writer:
         for batch in batches:
             group.append(batch)
             number += batch.num_rows
-            if sum(rows.num_rows for rows in group) >= _GROUP_ROWS:
+            if number - written >= _GROUP_ROWS:
                 writer.write_table(pa.Table.from_batches(group))
-                group = []
+                group, written = [], number
         if group:
             writer.write_table(pa.Table.from_batches(group))
     return number

@@ -174,13 +174,11 @@ class Lists:
             return np.zeros(len(self.starts), np.uint64)
         bounds = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
         contents = _of_slices(texts.buffers()[2], bounds[self._offsets])
-        return combined(contents, self._of_numbers(np.diff(bounds)))  # one content may be several texts
+        lengths = np.diff(bounds).astype(np.int64)  # one content may be several texts
+        return combined(contents, self.number_hashes(lengths))
 
     def number_hashes(self, numbers: Numbers) -> Hashes:
         """Return a hash of the numbers of each list, in their order; many lists are equal."""
-        return self._of_numbers(numbers)
-
-    def _of_numbers(self, numbers: npt.NDArray[np.integer[Any]]) -> Hashes:
         return _of_slices(pa.py_buffer(numbers), self._offsets * numbers.itemsize)
 
 
