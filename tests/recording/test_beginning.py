@@ -206,6 +206,13 @@ def test_a_beginning_that_is_none(tmp_path: Path, options: dict[str, Any], what:
     assert not (tmp_path / "recording").exists()
 
 
+@pytest.mark.parametrize("protocol", ["open-protocol", "canal-json&enable-tidb-extension=true", "maxwell"])
+def test_a_table_that_no_message_has(tmp_path: Path, protocol: str) -> None:
+    run("seed_t1", sink_uri=f"kafka:///t?protocol={protocol}", out=tmp_path / "golden")
+    with pytest.raises(ProducerError, match="the messages have no row and no DDL to record"):
+        record(folder=tmp_path / "golden", out=tmp_path / "recording", table=["a.b"])
+
+
 def test_a_dump_that_is_no_sql(tmp_path: Path) -> None:
     folder = golden(tmp_path / "golden")
     (tmp_path / "dump.sql").write_text("CREATE TABLE t (")

@@ -242,7 +242,7 @@ class _Once(Generic[Item]):
         with self._lock:
             if self._compute is not None:
                 self._items, self._compute = self._compute(), None
-        return iter(self._items)
+            return iter(self._items)
 
 
 def _part(divided: _Once[Iterable[pa.RecordBatch]], number: int) -> Batches:

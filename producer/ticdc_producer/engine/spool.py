@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -103,8 +104,8 @@ def empty(schema: pa.Schema) -> pa.RecordBatch:
 MOST_SORTED_BYTES = 256 << 20
 """Rows up to this size are sorted in memory."""
 SORTED_ROWS = 1 << 16
-"""Rows of a batch of rows that were sorted in memory. Each step that follows allocates as much again: memory
-that is new to the process if the batch is large, with a page fault per 4 KiB."""
+"""Rows of a batch of rows whose order changed. Each step that follows allocates as much again: memory that is
+new to the process if the batch is large, with a page fault per 4 KiB."""
 RUN_ROWS = 8192
 """Rows of a batch of a run; a merge has one such batch of each run in memory."""
 _MERGED_BYTES = 16 << 20
@@ -115,18 +116,21 @@ RowOrder: TypeAlias = Callable[[pa.Table], Numbers]
 """Returns the numbers of the rows in their order."""
 
 
-def merged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the same rows in batches of at least ``RUN_ROWS`` or ``_MERGED_BYTES``; the last batch may be
-    smaller.
+def merged(
+    batches: Iterable[pa.RecordBatch], rows: int = RUN_ROWS, size: int = _MERGED_BYTES
+) -> Iterator[pa.RecordBatch]:
+    """Yield the same rows in larger batches; the last one may be smaller.
+
+    :param rows, size: a batch has at least so many rows or bytes.
     """
     held: list[pa.RecordBatch] = []
-    rows = size = 0
+    held_rows = held_bytes = 0
     for batch in batches:
         held.append(batch)
-        rows, size = rows + batch.num_rows, size + batch.nbytes
-        if rows >= RUN_ROWS or size >= _MERGED_BYTES:
+        held_rows, held_bytes = held_rows + batch.num_rows, held_bytes + batch.nbytes
+        if held_rows >= rows or held_bytes >= size:
             yield concatenated(held)
-            held, rows, size = [], 0, 0
+            held, held_rows, held_bytes = [], 0, 0
     if held:
         yield concatenated(held)
 
@@ -172,6 +176,7 @@ class OrderedRows:
         self._runs: list[Spool] = []
         self._held: list[pa.RecordBatch] = []
         self._held_bytes = 0
+        self._numbers: Numbers | None = None
         for batch in rows:
             self.add(batch)
 
@@ -182,20 +187,25 @@ class OrderedRows:
         """
         self._held.append(batch)
         self._held_bytes += batch.nbytes
+        self._numbers = None
         if self._held_bytes > self._most:
             self._add_run()
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """Return the rows in their order."""
+        """Return the rows in their order, which is computed once."""
         if not self._runs:
-            return self._sorted(self._held)
+            if self._numbers is None:
+                self._numbers = self._order(pa.Table.from_batches(self._held, self._schema))
+            return self._taken(self._held, self._numbers)
         if self._held:
             self._add_run()
         return self._merged()
 
     def _sorted(self, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of batches in their order; a few rows in one batch."""
-        numbers = self._order(pa.Table.from_batches(batches, self._schema))
+        return self._taken(batches, self._order(pa.Table.from_batches(batches, self._schema)))
+
+    def _taken(self, batches: list[pa.RecordBatch], numbers: Numbers) -> Iterator[pa.RecordBatch]:
+        """Return the rows of batches in the order of the numbers; a few rows in one batch."""
         in_order = _ascends(numbers)
         if in_order and len(numbers) > SORTED_ROWS:
             return merged(batches)
@@ -259,21 +269,27 @@ def divided_rows(
     :param columns: as of ``OrderedRows``, like ``most``.
     :param order: returns the order of rows by the number of the part, and then by these columns.
     """
-    batches, held, size = iter(rows), list[pa.RecordBatch](), 0
+    batches, held, size = iter(rows), deque[pa.RecordBatch](), 0
     for batch in batches:
         held.append(batch)
         size += batch.nbytes
         if size > most:
             break
     else:
-        return _divided(joined(held, schema), by, parts, order)
+        return _divided(joined([*held], schema), by, parts, order)
     limit = MemoryLimit()
     spools = [Spool(schema, limit) for _ in range(parts)]
-    for batch in chain(held, batches):
+    for batch in chain(_emptied(held), batches):
         for part, share in zip(spools, _divided(batch, by, parts, partial(_by_part, by)), strict=True):
             for own in share:
                 part.add(own)
     return [_SpooledPart(part, columns, order, most // _PARTS_AT_ONCE) for part in spools]
+
+
+def _emptied(batches: deque[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield batches, and hold them no longer."""
+    while batches:
+        yield batches.popleft()
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,8 @@ class DefinedChanges:
         """Yield the changes, in their order."""
         history = table_history(self.versions, exact=self.exact)
         for batch in batches:
+            if not batch.num_rows:
+                continue
             _, versions = families_of(history, batch)
             numbers = np.unique(versions).tolist()
             of_versions = [self._changes(filtered(batch, versions == number), number) for number in numbers]

@@ -97,7 +97,7 @@ def coverage(
     :param on_status: called with a line of text for each step of the work.
     :raises ProducerError: for a source that cannot be read. Messages that do not decode are skipped.
     """
-    check_options("coverage", {"sink_uri": sink_uri, "folder": folder, "config": config})
+    check_options("coverage", {"sink_uri": sink_uri, "folder": folder, "config": config, "engine": engine})
     if folder is not None:
         parse_kafka_properties(kafka_properties)
         return _folder_coverage(local_path(folder), engine, on_status)

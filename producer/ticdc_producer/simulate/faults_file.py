@@ -26,6 +26,7 @@ _NEEDED = {
     "commit_ts": _EVENTS, "statement": ("ddl",), **dict.fromkeys(("op", "schema", "table"), ("row",)),
 }  # fmt: skip
 """The kinds of faults that have a value in a column."""
+_LABELS = {"kind": [*TRAPS], "op": [op.label for op in Op]}
 _HINT = "record the topic again; `faults` none leaves the recorded faults out"
 
 
@@ -67,9 +68,6 @@ def _is_right(faults: pa.RecordBatch, name: str) -> pa.Array:
         is_right = values.is_valid()
     is_needed = pc.is_in(faults.column("kind"), pa.array(_NEEDED[name]))
     return is_right if name == "kind" else pc.or_(is_right, pc.invert(is_needed))
-
-
-_LABELS = {"kind": [*TRAPS], "op": [op.label for op in Op]}
 
 
 def _error(recorded: RecordedFaults, what: str) -> FolderError:

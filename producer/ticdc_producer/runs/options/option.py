@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Literal, SupportsIndex, cast, get_args, get_origin
 
@@ -54,14 +54,14 @@ class Option:
 
         :raises ArgumentError: if it has another type, or is below the minimum.
         """
-        if not self.is_given(value) or value is None:
+        if value is None or (get_origin(self.type) is not list and not self.is_given(value)):
             return
         if get_origin(self.type) is Literal and value not in get_args(self.type):
             raise self._error(
                 f"`{self.name}` has no value {value!r}", f"one of {', '.join(get_args(self.type))}"
             )
         if get_origin(self.type) is list:
-            if isinstance(value, str | bytes) or not isinstance(value, Collection):
+            if isinstance(value, str | bytes) or not isinstance(value, Sequence | Set):
                 raise self._error(f"`{self.name}` is a sequence, and not {value!r}", f"write [{value!r}]")
             if get_args(self.type) == (int,):
                 for entry in value:
