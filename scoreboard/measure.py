@@ -23,7 +23,8 @@ from ticdc_producer.conformance.case_spec import Level
 from ticdc_producer.conformance.catalog import FailureList, case_specs
 from ticdc_producer.conformance.delivery import delivery_text
 from ticdc_producer.conformance.fuzz.campaign import CampaignLimits, run_campaign
-from ticdc_producer.conformance.fuzz.example import PROTOCOLS, FuzzExample, drawn_traps
+from ticdc_producer.conformance.fuzz.example import FuzzExample
+from ticdc_producer.conformance.fuzz.protocols import PROTOCOLS, drawn_traps
 from ticdc_producer.conformance.fuzz.random_example import random_example
 from ticdc_producer.conformance.fuzz.shrink import Failure, shrunk
 from ticdc_producer.conformance.fuzz.stream import Settings

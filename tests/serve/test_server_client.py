@@ -67,6 +67,11 @@ def test_a_golden_folder_comes_back(
     assert _output(capsys, "run", script, *options)[0] == 0
     assert (Path("golden") / "state" / "test.t.jsonl").exists()
     assert "the folder already exists" in _output(capsys, "run", script, *options)[2]
+    Path("empty").mkdir()
+    for target in ("absent", "empty"):
+        Path(f"link-to-{target}").symlink_to(target)
+        refused = _output(capsys, "run", script, "--out", f"link-to-{target}")
+        assert (refused[0], "the folder already exists" in refused[2]) == (2, True)
     assert _output(capsys, "run", script, *options, "--replace")[0] == 0
     monkeypatch.delenv("TICDC_PRODUCER_SERVER")
     assert _output(capsys, "verify", "--in", "golden", "--scenario", script)[0] == 0

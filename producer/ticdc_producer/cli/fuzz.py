@@ -105,7 +105,7 @@ class FuzzOptions:
     @property
     def chosen_protocols(self) -> list[ProtocolName]:
         """The protocols of random histories, by default all."""
-        from ticdc_producer.conformance.fuzz.example import PROTOCOLS
+        from ticdc_producer.conformance.fuzz.protocols import PROTOCOLS
 
         return [name for name in PROTOCOLS if not self.protocols or name in self.protocols]
 

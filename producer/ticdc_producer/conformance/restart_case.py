@@ -11,7 +11,8 @@ import msgspec
 import yaml
 
 from ticdc_producer.conformance.case_spec import Level
-from ticdc_producer.conformance.fuzz.example import PROTOCOLS, FuzzExample, drawn_traps
+from ticdc_producer.conformance.fuzz.example import FuzzExample
+from ticdc_producer.conformance.fuzz.protocols import PROTOCOLS, drawn_traps
 from ticdc_producer.conformance.fuzz.restarts import restart_cases
 from ticdc_producer.conformance.fuzz.topic import build_topic
 from ticdc_producer.conformance.restart.case import RestartCase

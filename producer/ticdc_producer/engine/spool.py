@@ -121,7 +121,7 @@ def merged(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the same rows in larger batches; the last one may be smaller.
 
-    :param rows, size: a batch has at least so many rows or bytes.
+    :param rows, size: the least number of rows or bytes of a batch.
     """
     held: list[pa.RecordBatch] = []
     held_rows = held_bytes = 0

@@ -59,8 +59,9 @@ class EventMasks:
 
         :raises RecordingError: for an event that cannot be masked, with the place of its message.
         """
-        old, new = (_Image(Images(batch.column(side))) for side in ("before", "after"))
-        for layout in LayoutBatch(batch).layouts():
+        events = LayoutBatch(batch)
+        old, new = _Image(events.old), _Image(events.new)
+        for layout in events.layouts():
             self._mask_layout(batch, layout, old, new)
         for name, column in (
             ("before", old.array()),
@@ -89,8 +90,7 @@ class EventMasks:
         """Return for which rows the row id may be a masked value: their handle key is masked."""
         hidden = np.zeros(batch.num_rows, np.bool_)
         for layout in LayoutBatch(batch).layouts():
-            keys = {column.name for column in layout.columns if column.flag & ColumnFlag.HANDLE_KEY}
-            columns = self._columns(batch, layout)
+            keys, columns = layout.handle_names, self._columns(batch, layout)
             hidden[layout.rows] = any(mask for name, _, mask in columns if name in keys or not keys)
         return hidden
 

@@ -41,7 +41,7 @@ from ticdc_producer.verifier.match import (
     compare_states,
 )
 from ticdc_producer.verifier.message_comparison import MessageComparison, comparison_of, message_comparison
-from ticdc_producer.verifier.messages import Messages, events_at
+from ticdc_producer.verifier.messages import LOCATION, Messages, events_at
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes import batch_groups as batching
 from ticdc_producer.verifier.passes.key_groups import KeyGroups
@@ -108,7 +108,7 @@ def check(decoded: pa.Table, options: VerifyOptions) -> list[Finding]:
     :param decoded: shape ``DECODED``.
     """
     engine = LocalEngine()
-    in_order = decoded.sort_by([(name, "ascending") for name in ("topic", "partition", "offset", "index")])
+    in_order = decoded.sort_by([(name, "ascending") for name in LOCATION])
     events = engine.of_batches(in_order.cast(DECODED).combine_chunks().to_batches(), DECODED)
     return check_messages(engine, Messages(events), lambda batches: batches, options).findings
 

@@ -145,7 +145,7 @@ class EventLayout:
     old_images: Images
     new_images: Images
 
-    @property
+    @cached_property
     def handle_names(self) -> list[str]:
         """Names of the columns that are marked as those of the handle key."""
         return [column.name for column in self.columns if column.flag & ColumnFlag.HANDLE_KEY]

@@ -22,11 +22,11 @@ FlagColumn: TypeAlias = Annotated[Flags, pa.bool_()]
 Int8Column: TypeAlias = Annotated[Numbers, pa.int8()]
 Int32Column: TypeAlias = Annotated[Numbers, pa.int32()]
 Int64Column: TypeAlias = Annotated[Numbers, pa.int64()]
+"""Columns, each with the type in which it is stored and moved; numpy's numbers have 64 bits."""
 Offset: TypeAlias = tuple[str, int, int]
 """Topic, partition and offset of a message."""
 EventID: TypeAlias = tuple[str, int, int, int]
 """Topic, partition, offset of the message, and index in it."""
-"""Columns, each with the type in which it is stored and moved; numpy's numbers have 64 bits."""
 
 
 @dataclass(frozen=True, kw_only=True)

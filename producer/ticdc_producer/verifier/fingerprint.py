@@ -142,7 +142,7 @@ def not_zero(hashes: Hashes) -> Numbers:
 
 
 class Lists:
-    """The lists of a column; NULL is an empty list."""
+    """The lists of a column; NULL is an empty list, without elements of its own among those of the others."""
 
     def __init__(self, lists: pa.Array) -> None:
         offsets = lists.offsets.to_numpy(zero_copy_only=False).astype(np.int64)

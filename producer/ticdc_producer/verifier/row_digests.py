@@ -167,16 +167,12 @@ class RowDigests:
         return {name: getattr(self, name) for name in ROW_COLUMNS}
 
     @cached_property
-    def _handle(self) -> list[str]:
-        return self.layout.handle_names
-
-    @cached_property
     def keyed(self) -> Flags:
-        return np.full(len(self.layout.rows), bool(self._handle))
+        return np.full(len(self.layout.rows), bool(self.layout.handle_names))
 
     @cached_property
     def _key(self) -> tuple[Numbers, Numbers]:
-        return row_key([self.layout.key_pair(name) for name in self._handle], self.tables)
+        return row_key([self.layout.key_pair(name) for name in self.layout.handle_names], self.tables)
 
     @property
     def key(self) -> Numbers:
@@ -188,12 +184,12 @@ class RowDigests:
 
     @property
     def null_handle(self) -> Flags:
-        return has_null(self.layout, self._handle)
+        return has_null(self.layout, self.layout.handle_names)
 
     @cached_property
     def whole(self) -> Flags:
         """Large rows may have the handle key columns only, and deletes if configured."""
-        handle_only = len(self._handle) == len(self.layout.columns)
+        handle_only = len(self.layout.handle_names) == len(self.layout.columns)
         delete = self.layout.deletes and (handle_only or self.options.fidelity.deletes != "all")
         return ~(self.reduced | delete)
 
@@ -225,7 +221,7 @@ class RowDigests:
 
     @cached_property
     def moves(self) -> Flags:
-        changes = (changed for name, changed in self._changes.items() if name in self._handle)
+        changes = (changed for name, changed in self._changes.items() if name in self.layout.handle_names)
         return _any(changes, len(self.layout.rows))
 
     @cached_property
@@ -233,8 +229,11 @@ class RowDigests:
         if not self.moves.any():
             return self._key
         layout = self.layout
-        pairs = (layout.old_pair if name in layout.before else layout.key_pair for name in self._handle)
-        return row_key([pair(name) for pair, name in zip(pairs, self._handle, strict=True)], self.tables)
+        pairs = [
+            layout.old_pair(name) if name in layout.before else layout.key_pair(name)
+            for name in layout.handle_names
+        ]
+        return row_key(pairs, self.tables)
 
     @property
     def old_key(self) -> Numbers:

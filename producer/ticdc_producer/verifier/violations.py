@@ -17,7 +17,7 @@ from ticdc_producer.verifier.invariants.preconditions import Preconditions, Unme
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.batch_groups import BatchGroups
 from ticdc_producer.verifier.passes.partition_marks import MarkedEvents
-from ticdc_producer.verifier.passes.row_history import BroadcastViolation, KeyChecks
+from ticdc_producer.verifier.passes.row_history import KeyChecks
 from ticdc_producer.verifier.stream_stats import StreamStats
 
 DescribedEvents: TypeAlias = tuple[tuple[EventID, ...], str]
@@ -105,19 +105,6 @@ class Violations:
             names,
             tuple(EventPositions(*columns.T) for columns in positions.swapaxes(0, 1)),
             detail,
-        )
-
-    @classmethod
-    def of_broadcasts(cls, violations: Sequence[BroadcastViolation]) -> Violations:
-        """Return the violations of events that belong in certain partitions.
-
-        Their examples are the first copy, and the event that shows that a partition continued.
-        """
-        return cls.of_positions(
-            [violation.severity for violation in violations],
-            [violation.event.topic for violation in violations],
-            [(violation.event.first, (violation.partition, violation.later)) for violation in violations],
-            lambda number: violations[number].detail,
         )
 
     def __len__(self) -> int:

@@ -25,7 +25,7 @@ import msgspec
 
 from ticdc_producer.conformance.case import Case
 from ticdc_producer.conformance.fuzz.campaign import CampaignLimits, Report, run_campaign
-from ticdc_producer.conformance.fuzz.example import PROTOCOLS
+from ticdc_producer.conformance.fuzz.protocols import PROTOCOLS
 from ticdc_producer.conformance.fuzz.stream import Settings
 from ticdc_producer.conformance.fuzz.testee import ExampleResult, FuzzCase, FuzzTestee, Process
 from ticdc_producer.conformance.wire import Answer

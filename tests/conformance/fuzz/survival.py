@@ -12,7 +12,7 @@ from msgspec.json import encode
 
 from tests.conformance.fuzz.in_process import InProcess
 from tests.conformance.fuzz.reference import Streaming, consumer
-from ticdc_producer.conformance.fuzz.example import PROTOCOLS
+from ticdc_producer.conformance.fuzz.protocols import PROTOCOLS
 from ticdc_producer.conformance.fuzz.stream import ExampleStream, Settings
 
 CONSUMERS = {"sorts all": InProcess(consumer()), "streams": InProcess(consumer(Streaming))}

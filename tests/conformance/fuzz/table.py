@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from tests.conformance.fuzz.in_process import InProcess
 from tests.conformance.fuzz.reference import Streaming, consumer
 from tests.conformance.fuzz.wrong import WRONG
-from ticdc_producer.conformance.fuzz.example import PROTOCOLS
+from ticdc_producer.conformance.fuzz.protocols import PROTOCOLS
 from ticdc_producer.conformance.fuzz.shrink import Failure, shrunk
 from ticdc_producer.conformance.fuzz.stream import BuiltExample, ExampleStream, Settings
 

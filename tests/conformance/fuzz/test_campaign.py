@@ -16,7 +16,8 @@ from tests.conformance.fuzz.wrong import WRONG, WrongConsumer
 from ticdc_producer.conformance.case_spec import Level
 from ticdc_producer.conformance.delivery import ORDERS
 from ticdc_producer.conformance.fuzz.campaign import CampaignLimits, Report, run_campaign
-from ticdc_producer.conformance.fuzz.example import PROTOCOLS, FuzzExample
+from ticdc_producer.conformance.fuzz.example import FuzzExample
+from ticdc_producer.conformance.fuzz.protocols import PROTOCOLS
 from ticdc_producer.conformance.fuzz.shrink import first_wrong
 from ticdc_producer.conformance.fuzz.stream import Settings
 from ticdc_producer.conformance.fuzz.testee import Process

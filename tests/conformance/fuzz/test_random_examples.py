@@ -12,7 +12,8 @@ from random import Random
 import pytest
 
 from ticdc_producer.conformance.case_spec import Level
-from ticdc_producer.conformance.fuzz.example import PROTOCOLS, FuzzExample, drawn_traps, script
+from ticdc_producer.conformance.fuzz.example import FuzzExample, script
+from ticdc_producer.conformance.fuzz.protocols import PROTOCOLS, drawn_traps
 from ticdc_producer.conformance.fuzz.random_columns import types, value_traps
 from ticdc_producer.conformance.fuzz.random_example import random_example, random_history
 from ticdc_producer.conformance.fuzz.steering import Steering

@@ -160,7 +160,8 @@ def _content(path: str) -> bytes:
 
 
 def _check_folder(path: str, replace: bool) -> None:
-    if not os.path.lexists(path) or (os.path.isdir(path) and not os.listdir(path)):
+    is_folder = os.path.isdir(path) and not os.path.islink(path)
+    if not os.path.lexists(path) or (is_folder and not os.listdir(path)):
         return
     if not replace or os.path.islink(path) or not os.path.isfile(os.path.join(path, "manifest.json")):
         from ticdc_producer.errors import FolderError

@@ -1,13 +1,11 @@
 """An example: everything that determines the requests of one random history.
 
-The order of delivery and the restarts of the consumer are part of it. The protocols of random histories have
-options and traps that they may have.
+The order of delivery and the restarts of the consumer are part of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 
 import msgspec
 
@@ -15,9 +13,6 @@ from ticdc_producer.conformance.case_spec import Level
 from ticdc_producer.conformance.delivery import Order
 from ticdc_producer.conformance.restart.plan import Life
 from ticdc_producer.conformance.wire import ProtocolName
-from ticdc_producer.faults.catalogue import Trap, catalogue
-from ticdc_producer.model.parameter import PROTOCOLS as PROTOCOL_NAMES
-from ticdc_producer.protocols.registry import BUILT_IN, fidelity
 
 MAX_COMMIT = 8
 """Most commits after which a delivery requests the rows, apart from the rows at the end."""
@@ -89,33 +84,3 @@ class FuzzExample(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 def script(statements: Sequence[str]) -> str:
     """Return statements as the content of a ``.sql`` file."""
     return "".join(f"{statement};\n" for statement in statements)
-
-
-BASE_OPTIONS: Mapping[ProtocolName, Mapping[str, object]] = {
-    name: options for name in PROTOCOL_NAMES if (options := BUILT_IN[name].conformance.histories) is not None
-}
-"""Options of the changefeeds of random histories, by protocol."""
-PROTOCOLS = tuple(BASE_OPTIONS)
-"""Protocols of random histories."""
-_OF_SOFT_DELETES = ("update-after-delete",)
-"""Traps of tables with SOFTDELETE, which random histories do not have."""
-
-
-def drawn_traps(protocol: ProtocolName) -> list[str]:
-    """Return the legal traps that random histories of a protocol may have, in the order of the catalogue."""
-    return [name for name, trap in catalogue().items() if _may_have(trap, protocol)]
-
-
-def _may_have(trap: Trap, protocol: ProtocolName) -> bool:
-    supports = {*trap.profiles} & {*BUILT_IN[protocol].profiles}
-    if not trap.legal or protocol not in trap.protocols or not supports or trap.id in _OF_SOFT_DELETES:
-        return False
-    # A trap lists protocols that have resolved events under some options, or never.
-    of_resolved = trap.coverage is not None and "resolved" in trap.coverage.needs
-    return not of_resolved or _has_resolved(protocol)
-
-
-@cache
-def _has_resolved(protocol: ProtocolName) -> bool:
-    options = {name.replace("-", "_"): value for name, value in BASE_OPTIONS[protocol].items()}
-    return fidelity(protocol, options).resolved

@@ -9,13 +9,8 @@ from typing import Any
 
 from ticdc_producer.conformance.case_spec import LEVELS_OF_HISTORIES, Level
 from ticdc_producer.conformance.delivery import ORDERS, Order
-from ticdc_producer.conformance.fuzz.example import (
-    BASE_OPTIONS,
-    MAX_COMMIT,
-    FuzzExample,
-    TopicRequest,
-    drawn_traps,
-)
+from ticdc_producer.conformance.fuzz.example import MAX_COMMIT, FuzzExample, TopicRequest
+from ticdc_producer.conformance.fuzz.protocols import BASE_OPTIONS, drawn_traps
 from ticdc_producer.conformance.fuzz.random_ddl import (
     add_column,
     change_definitions,

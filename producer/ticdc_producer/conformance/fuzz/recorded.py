@@ -20,7 +20,8 @@ import msgspec
 from ticdc_producer.config import Changefeed, resolve
 from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.conformance.case_spec import Level
-from ticdc_producer.conformance.fuzz.example import PROTOCOLS, FuzzExample
+from ticdc_producer.conformance.fuzz.example import FuzzExample
+from ticdc_producer.conformance.fuzz.protocols import PROTOCOLS
 from ticdc_producer.conformance.fuzz.shrink import Failure
 from ticdc_producer.conformance.fuzz.sql_edits import statements_of
 from ticdc_producer.conformance.fuzz.testee import Wrong

@@ -9,7 +9,8 @@ from itertools import combinations
 from random import Random
 from typing import Any
 
-from ticdc_producer.conformance.fuzz.example import FuzzExample, drawn_traps
+from ticdc_producer.conformance.fuzz.example import FuzzExample
+from ticdc_producer.conformance.fuzz.protocols import drawn_traps
 from ticdc_producer.conformance.wire import ProtocolName
 
 Pair = tuple[str, str]

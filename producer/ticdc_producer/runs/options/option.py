@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal, SupportsIndex, cast, get_args, get_origin
 
@@ -61,7 +61,7 @@ class Option:
                 f"`{self.name}` has no value {value!r}", f"one of {', '.join(get_args(self.type))}"
             )
         if get_origin(self.type) is list:
-            if isinstance(value, str | bytes) or not isinstance(value, Sequence | Set):
+            if isinstance(value, str | bytes) or not isinstance(value, Sequence | Set | Mapping):
                 raise self._error(f"`{self.name}` is a sequence, and not {value!r}", f"write [{value!r}]")
             if get_args(self.type) == (int,):
                 for entry in value:

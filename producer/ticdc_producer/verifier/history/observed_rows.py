@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.model.event import Op
 from ticdc_producer.verifier.event_layouts import DescribedColumn, EventLayout, LayoutBatch
-from ticdc_producer.verifier.events import EventID, offset_and_index
+from ticdc_producer.verifier.events import EventID, EventKind, offset_and_index
 from ticdc_producer.verifier.fingerprint import (
     Flags,
     Hashes,
@@ -54,15 +54,14 @@ class HistoryBatch(LayoutBatch):
         return topic, partition, *offset_and_index(int(self.positions[row]))
 
     def _add_others(self) -> None:
-        kinds = self.decoded.column("kind")
-        resolved = self.decoded.filter(pc.equal(kinds, "resolved")).column("commit_ts")
-        self.stats.resolved_ts = max(self.stats.resolved_ts, pc.max(resolved).as_py() or 0)
-        errors = np.flatnonzero(pc.equal(kinds, "error").to_numpy(zero_copy_only=False))
+        resolved_ts = int(self.commit_ts[self.kind == EventKind.RESOLVED].max(initial=0))
+        self.stats.resolved_ts = max(self.stats.resolved_ts, resolved_ts)
+        errors = np.flatnonzero(self.kind == EventKind.ERROR)
         self.stats.errors += len(errors)
         for row in errors[:1].tolist():
             first = self._event(row)
             self.stats.first_error = min(self.stats.first_error or first, first)
-        for row in np.flatnonzero(pc.equal(kinds, "ddl").to_numpy(zero_copy_only=False)).tolist():
+        for row in np.flatnonzero(self.kind == EventKind.DDL).tolist():
             schema, table, query = (
                 self.decoded.column(name)[row].as_py() or "" for name in ("schema", "table", "query")
             )

@@ -9,12 +9,13 @@ import numpy as np
 from ticdc_producer.model.column_functions import sorted_groups
 from ticdc_producer.verifier.events import NOTHING, EventKind
 from ticdc_producer.verifier.invariants import preconditions
-from ticdc_producer.verifier.passes.row_history import (
+from ticdc_producer.verifier.invariants.broadcasts import (
     BroadcastViolation,
-    KeyChecks,
+    broadcast_violations,
     missing_in,
     violation_text,
 )
+from ticdc_producer.verifier.passes.row_history import KeyChecks
 from ticdc_producer.verifier.violations import Invariant, Violations
 
 
@@ -33,7 +34,7 @@ def _check_ddl_broadcast(checks: KeyChecks) -> Violations:
             what = f"DDL with ts {event.commit_ts} does not belong in"
             detail = violation_text(event, what, partition)
             violations.append(BroadcastViolation(event, partition, "error", NOTHING, detail))
-    return Violations.of_broadcasts(violations)
+    return broadcast_violations(violations)
 
 
 DDL_BROADCAST = Invariant(

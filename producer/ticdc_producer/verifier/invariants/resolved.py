@@ -10,7 +10,8 @@ import numpy as np
 from ticdc_producer.verifier.events import NOTHING, EventKind, Events
 from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.invariants import preconditions
-from ticdc_producer.verifier.passes.row_history import KeyChecks, missing_in
+from ticdc_producer.verifier.invariants.broadcasts import broadcast_violations, missing_in
+from ticdc_producer.verifier.passes.row_history import KeyChecks
 from ticdc_producer.verifier.violations import Invariant, Violations
 
 
@@ -113,7 +114,7 @@ def _check_resolved_broadcast(checks: KeyChecks) -> Violations:
             violations += [
                 missing_in(event, missing, newest, "resolved-ts", unless="info") for missing in event.missing
             ]
-    return Violations.of_broadcasts(violations)
+    return broadcast_violations(violations)
 
 
 RESOLVED_BROADCAST = Invariant(

@@ -6,7 +6,6 @@ is compared with the previous one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
@@ -15,7 +14,7 @@ import numpy as np
 
 from ticdc_producer.model.column_functions import sorted_groups, starts_of
 from ticdc_producer.model.event import Op
-from ticdc_producer.verifier.events import NOTHING, EventKind, Events, Rule
+from ticdc_producer.verifier.events import EventKind, Events, Rule
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.passes.key_groups import KeyGroups, op_rank
 
@@ -215,38 +214,3 @@ def _occurrences(copies: Events, due: int) -> Occurrences:
         unexpected=tuple(partition for partition in partitions if partition >= due),
         first=(int(copies.partition[0]), int(copies.position[0])),
     )
-
-
-@dataclass(frozen=True)
-class BroadcastViolation:
-    """An event that a partition lacks, or has although it should not.
-
-    :param later: position of an event that shows that the partition continued; -1 for none.
-    """
-
-    event: Occurrences
-    partition: int
-    severity: str
-    later: int
-    detail: str
-
-
-def missing_in(
-    event: Occurrences, partition: int, newest: Mapping[int, tuple[int, int]], what: str, *, unless: str
-) -> BroadcastViolation:
-    """Return the violation of a partition that lacks an event; an error if the partition continued.
-
-    :param newest: commit-ts and position of the newest event by partition.
-    :param what: names the event.
-    :param unless: the severity if the partition may be truncated.
-    """
-    ts, position = newest.get(partition, (NOTHING, NOTHING))
-    continues = ts > event.commit_ts
-    detail = violation_text(event, f"{what} {event.commit_ts} is missing in", partition)
-    severity, later = ("error", position) if continues else (unless, NOTHING)
-    return BroadcastViolation(event, partition, severity, later, detail)
-
-
-def violation_text(event: Occurrences, what: str, partition: int) -> str:
-    """Return what is wrong in a partition, and where the event is."""
-    return f"{what} partition {partition}; found in partitions {', '.join(map(str, event.partitions))}"
