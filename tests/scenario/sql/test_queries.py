@@ -287,6 +287,37 @@ def test_aggregate_functions_of_having_and_order_by_use_aliases() -> None:
     assert rows(query) == ["-,40,-", "2,30,-"]
 
 
+def test_aliases_are_resolved_anew_in_each_statement_of_a_shape() -> None:
+    """Statements of one shape share their tree; the values of literals and the columns are their own."""
+    query = "insert into r (p) select id * {} as k from a group by id having sum(k) > {};"
+    both = f"{TABLES} {query.format(1, 3)} {query.format(10, 30)}"
+    assert rows_of(both, "r") == [(b"4", None, None), (b"40", None, None)]
+    of_column = f"{TABLES} {query.format(1, 3)} alter table a add k int default 7; {query.format(1, 3)}"
+    assert rows_of(of_column, "r") == [(b"4", None, None), *[(b"%d" % n, None, None) for n in range(1, 5)]]
+
+
+@pytest.mark.parametrize("count", [7, 9])
+def test_quotients_are_found_however_many_there_are(count: int) -> None:
+    numbers = ", ".join(f"({number})" for number in range(1, count + 1))
+    script = f"create table d (v decimal(20,9)); insert into d values {numbers}; create table f (v double);"
+    stored = rows_of(f"{script} insert into f select v from d where v/3+0 in (select v/3 from d)", "f")
+    assert stored == [(b"%d" % number,) for number in range(1, count + 1)]
+
+
+def test_a_recursive_query_in_a_subquery_with_and_without_outer_columns() -> None:
+    recursive = (
+        "with recursive c as (select 1 n union all select n + 1 from c where n < 900) select {} from c"
+    )
+    ids = ", ".join(f"({number}, {number}, null)" for number in range(5, 400))
+    many = f"{TABLES} insert into a values {ids}; insert into r (p) "
+    independent = f"select id from a where id in ({recursive.format('n')})"
+    assert len(rows_of(many + independent, "r")) == 399
+    correlated = f"select id from a where id = ({recursive.format('max(n) - 899 + id - 1')}) and id < 4"
+    assert rows_of(f"{TABLES} insert into r (p) {correlated}", "r") == [
+        (b"%d" % n, None, None) for n in (1, 2, 3)
+    ]
+
+
 @pytest.mark.parametrize(
     ("query", "clause"),
     [

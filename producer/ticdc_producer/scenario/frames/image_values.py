@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.column_functions import flat_positions
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
 from ticdc_producer.model.table import TableInfo
@@ -195,8 +196,7 @@ def map_columns(images: pa.MapArray) -> Sequence[_Column]:
     """
     starts = images.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
     lengths = np.where(images.is_valid().to_numpy(zero_copy_only=False), np.diff(starts), 0)
-    ends = np.cumsum(lengths)
-    positions = np.repeat(starts[:-1] - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
+    positions = flat_positions(starts[:-1], lengths)
     row_of = np.repeat(np.arange(len(images)), lengths)
     coded = images.keys.take(pa.array(positions)).dictionary_encode()
     codes = coded.indices.to_numpy(zero_copy_only=False)

@@ -121,8 +121,11 @@ def _as_column(code: MySQLType) -> Callable[[SQLValue, CastType, SQLMode], SQLVa
     return rule
 
 
+_STORED_DOUBLE = _as_column(T.DOUBLE)
+
+
 def _double(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
-    return _as_column(T.DOUBLE)(float(value) if isinstance(value, Quotient) else value, target, mode)
+    return _STORED_DOUBLE(float(value) if isinstance(value, Quotient) else value, target, mode)
 
 
 def _float(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:

@@ -19,7 +19,7 @@ from ticdc_producer.scenario.sql.expression.eval_type import (
 from ticdc_producer.scenario.sql.expression.evaluate import evaluate, type_of
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.plan import QueryPlan, RenamedPlan
-from ticdc_producer.scenario.sql.query.recursive import Iteration, RecursiveParts, RecursivePlan
+from ticdc_producer.scenario.sql.query.recursive import Iteration, RecursiveParts, RecursivePlan, is_recursive
 from ticdc_producer.scenario.sql.query.select import SelectPlan
 from ticdc_producer.scenario.sql.query.set_operation import SetPlan
 from ticdc_producer.scenario.sql.query.source import QuerySource, Source, TableSource
@@ -91,7 +91,8 @@ class StatementContext:
                 inner._common = around
 
         seed = _renamed(inner.plan(parts.seed, outer), table)
-        return RecursivePlan(parts, seed, planned, self.mode, correlated=outer is not None)
+        is_inside = any(isinstance(common, Iteration) for common in around.values())
+        return RecursivePlan(parts, seed, planned, self.mode, reads_iteration=is_inside)
 
     def _within(self, node: exp.Expr, outer: Scope | None) -> StatementContext:
         """Return the context of the parts of a query, which may have a WITH."""
@@ -137,11 +138,15 @@ class StatementContext:
     def needs_join(self, node: exp.Expr) -> bool:
         """Return whether TiDB needs a join for the subqueries of a checked expression, not only their values.
 
-        It needs one for IN, ANY, ALL and for any correlated subquery, also one inside of another.
-        Source: tidb ``expressionRewriter.handleScalarSubquery``.
+        It needs one for IN, ANY, ALL, for a recursive WITH, and for any correlated subquery, also one inside
+        of another. Source: tidb ``expressionRewriter.handleScalarSubquery``, ``hasCTEConsumerInSubPlan``.
         """
         plans = (self._plans.get(id(query)) for query in node.find_all(exp.Query))
-        return has_join(node) or any(plan is not None and plan.correlated for plan in plans)
+        return (
+            has_join(node)
+            or any(plan is not None and plan.correlated for plan in plans)
+            or any(map(is_recursive, node.find_all(exp.With)))
+        )
 
     def source(self, node: exp.Expr, outer: Scope | None) -> Source:
         """Return the source that a node of FROM names or contains."""
@@ -266,4 +271,6 @@ def _renamed(plan: QueryPlan, node: exp.Expr) -> QueryPlan:
 
 
 def _query_source(plan: QueryPlan, name: str) -> Source:
-    return QuerySource(name, plan.fields, plan.rows, changes=plan.correlated)
+    return QuerySource(
+        name, plan.fields, plan.rows, correlated=plan.correlated, reads_iteration=plan.reads_iteration
+    )

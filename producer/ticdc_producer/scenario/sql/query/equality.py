@@ -18,6 +18,7 @@ from ticdc_producer.model.values.sql_value import (
     Duration,
     ErrorMember,
     JsonText,
+    Quotient,
     SQLValue,
     VectorText,
 )
@@ -31,6 +32,8 @@ _TEXT, _BYTES, _NUMBER, _DATETIME, _DURATION, _JSON, _VECTOR = (
     "json",
     "vector",
 )
+_QUOTIENT = "quotient"
+"""Equal ones may have different doubles: that of a division has more digits than that of a sum."""
 
 
 def distinct_key(value: SQLValue, collation: str) -> Hashable:
@@ -41,7 +44,7 @@ def distinct_key(value: SQLValue, collation: str) -> Hashable:
     if value is None:
         return None
     kind = _kind(value)
-    if kind == _NUMBER:
+    if kind in (_NUMBER, _QUOTIENT):
         return as_number(value)[0]
     if kind == _JSON and isinstance(value, JsonText):
         return _JSON, _json_key(document_of(value))
@@ -99,13 +102,15 @@ def _kind(value: SQLValue) -> str:
         return _DURATION
     if isinstance(value, str):
         return _TEXT
-    return _BYTES if isinstance(value, bytes) and not isinstance(value, Bits) else _NUMBER
+    if isinstance(value, bytes) and not isinstance(value, Bits):
+        return _BYTES
+    return _QUOTIENT if isinstance(value, Quotient) else _NUMBER
 
 
 def _method(first: str, second: str) -> str:
     """Return how values of two kinds are compared; empty where only ``compare`` can decide."""
     if first == second:
-        return "" if first == _JSON else first
+        return "" if first in (_JSON, _QUOTIENT) else first
     kinds = {first, second}
     if kinds == {_TEXT, _BYTES}:
         return _BYTES

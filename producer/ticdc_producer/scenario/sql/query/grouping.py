@@ -222,18 +222,31 @@ FORMS[GroupKey] = Form(
 FORMS[GroupLevel] = Form(_level, EvalType.INTEGER, lambda *_: ())
 
 
-def resolve_aliases(tree: exp.Expr, aliases: Mapping[str, exp.Expr], names: Names) -> None:
-    """Replace the aliases in the aggregate functions of HAVING or ORDER BY, where columns have precedence.
+def with_aliases(tree: exp.Expr, aliases: Mapping[str, exp.Expr], names: Names) -> exp.Expr:
+    """Return HAVING or a term of ORDER BY with the expressions of the aliases in its aggregate functions.
 
-    Source: tidb ``havingWindowAndOrderbyExprResolver.Leave``.
+    Columns have precedence. The tree itself stays as it is, because other statements of its shape have it,
+    too. Source: tidb ``havingWindowAndOrderbyExprResolver.Leave``.
 
     :param aliases: the expressions of the SELECT list by their names in lower case.
     """
-    for aggregate, _ in [*aggregates_in(tree)]:
-        for node in [*own_nodes(aggregate)]:
+    if not any(_aliases_in(tree, aliases, names)):
+        return tree
+    copy = tree.copy()
+    for node, alias in [*_aliases_in(copy, aliases, names)]:
+        node.replace(exp.Paren(this=alias.copy()))
+    return copy
+
+
+def _aliases_in(
+    tree: exp.Expr, aliases: Mapping[str, exp.Expr], names: Names
+) -> Iterator[tuple[exp.Expr, exp.Expr]]:
+    """Yield the aliases in aggregate functions, each with its expression."""
+    for aggregate, _ in aggregates_in(tree):
+        for node in own_nodes(aggregate):
             alias = aliases.get(node.name.lower()) if isinstance(node, exp.Column) else None
             if alias is not None and not node.text("table") and names.find(node.name) is None:
-                node.replace(exp.Paren(this=alias.copy()))
+                yield node, alias
 
 
 def by_position(node: exp.Expr, items: Sequence[exp.Expr], clause: str) -> exp.Expr:

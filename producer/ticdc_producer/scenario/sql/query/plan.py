@@ -24,10 +24,12 @@ class QueryPlan(ABC):
 
     :ivar fields: its columns.
     :ivar correlated: whether it uses columns of the statement around it.
+    :ivar reads_iteration: whether it is in a recursive query, and reads the rows of its last iteration.
     """
 
     fields: Sequence[Field]
     correlated: bool
+    reads_iteration = False
 
     def __init__(self) -> None:
         self._rows: list[QueryRow] | None = None
@@ -35,12 +37,17 @@ class QueryPlan(ABC):
     @abstractmethod
     def _run(self, outer: Scope | None) -> list[QueryRow]: ...
 
+    @property
+    def changes(self) -> bool:
+        """Whether each run may give other rows."""
+        return self.correlated or self.reads_iteration
+
     def rows(self, outer: Scope | None) -> list[QueryRow]:
-        """Return the rows; those of a query that is not correlated are computed once.
+        """Return the rows, which are computed once if they do not change.
 
         :param outer: the scope of the statement around it.
         """
-        if self.correlated:
+        if self.changes:
             return self._run(outer)
         if self._rows is None:
             self._rows = self._run(outer)
@@ -52,7 +59,8 @@ class RenamedPlan(QueryPlan):
 
     def __init__(self, plan: QueryPlan, names: list[str]) -> None:
         super().__init__()
-        self._plan, self.correlated = plan, plan.correlated
+        self._plan = plan
+        self.correlated, self.reads_iteration = plan.correlated, plan.reads_iteration
         self.fields = [replace(field, name=name) for name, field in zip(names, plan.fields, strict=True)]
 
     def _run(self, outer: Scope | None) -> list[QueryRow]:

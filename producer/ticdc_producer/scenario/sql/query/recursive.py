@@ -68,10 +68,18 @@ def _reads(query: exp.Expr, name: str) -> bool:
     return any(table.name.lower() == name and not table.db for table in query.find_all(exp.Table))
 
 
+def is_recursive(with_: exp.Expr) -> bool:
+    """Return whether a query of a WITH reads itself."""
+    return bool(with_.args.get("recursive")) and any(
+        RecursiveParts(table.this, table.alias.lower()).recursive for table in with_.expressions
+    )
+
+
 class Iteration(QueryPlan):
     """The rows of the iteration before, which the recursive parts read."""
 
-    correlated = True  # they change
+    correlated = False
+    reads_iteration = True
 
     def __init__(self, fields: Sequence[Field]) -> None:
         super().__init__()
@@ -87,7 +95,7 @@ class RecursivePlan(QueryPlan):
 
     :param seed: the part that is not recursive, with the names of the columns.
     :param plan: checks a recursive part, which finds an iteration under the name of the query.
-    :param correlated: whether it may use columns of the statement around it.
+    :param reads_iteration: whether it may read an iteration of a recursive query around it.
     """
 
     def __init__(
@@ -97,16 +105,17 @@ class RecursivePlan(QueryPlan):
         plan: Callable[[exp.Expr, Iteration], QueryPlan],
         mode: SQLMode,
         *,
-        correlated: bool,
+        reads_iteration: bool,
     ) -> None:
         super().__init__()
-        self.correlated = correlated
+        self.reads_iteration = reads_iteration
         self.fields, self._seed, self._mode, self._distinct = seed.fields, seed, mode, parts.distinct
         self._limit = parts.limit
         self._iteration, self._sizes = Iteration(seed.fields), _cast_sizes(parts.seed)
         for query in parts.recursive:
             _check_part(query)
         self._parts = [plan(query, self._iteration) for query in parts.recursive]
+        self.correlated = any(part.correlated for part in (seed, *self._parts))
         check_column_counts([len(self.fields), *(len(part.fields) for part in self._parts)])
         for part in self._parts:
             for field, own in zip(self.fields, part.fields, strict=True):

@@ -23,7 +23,7 @@ from ticdc_producer.scenario.sql.query.grouping import (
     Grouping,
     by_position,
     group_expressions,
-    resolve_aliases,
+    with_aliases,
     with_group_keys,
 )
 from ticdc_producer.scenario.sql.query.join import JoinPlan
@@ -92,9 +92,12 @@ class SelectPlan(QueryPlan):
             self._roll_up()
         grouped = {key.name.lower() for key in self._keys if isinstance(key, exp.Column)}
         self._having_aliases = {name: item for name, item in self._aliases.items() if name not in grouped}
-        for expression in (*self._order, *([] if self._having is None else [self._having])):
-            if not any(expression is item for item in self._items):
-                resolve_aliases(expression, self._aliases, names)
+        self._order = [
+            term if any(term is item for item in self._items) else with_aliases(term, self._aliases, names)
+            for term in self._order
+        ]
+        if self._having is not None:
+            self._having = with_aliases(self._having, self._aliases, names)
         self._windows = Windows((*self._items, *self._order), tree.args.get("windows") or ())
         self._check(from_clause)
         self._grouping = self._grouped(tree)
@@ -108,7 +111,8 @@ class SelectPlan(QueryPlan):
         ]
         self._sort_keys = self._build_sort_keys(ordered)
         self._joins = JoinPlan(from_clause.tree, self._where, names)
-        self.correlated = self.scope.correlated or any(source.changes for source in self._sources)
+        self.correlated = self.scope.correlated or any(source.correlated for source in self._sources)
+        self.reads_iteration = any(source.reads_iteration for source in self._sources)
 
     def _expanded(self, node: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
         """Yield the names and expressions of one item of the SELECT list, which may be a ``*``."""

@@ -56,8 +56,9 @@ class SetPlan(QueryPlan):
         self._operands = [plan(operand, outer) for operand in self._flattened(tree)]
         check_column_counts([len(operand.fields) for operand in self._operands])
         self.correlated = any(operand.correlated for operand in self._operands)
+        self.reads_iteration = any(operand.reads_iteration for operand in self._operands)
         self.fields = self._combined([[] for _ in self._operands]).fields
-        source = QuerySource("", self.fields, lambda _: [], changes=False)
+        source = QuerySource("", self.fields, lambda _: [])
         positions = tuple((0, offset) for offset in range(len(self.fields)))
         self._names = Names([source], (0,), positions)
         self._scope = QueryScope(mode, context=context, names=self._names, combination=(None,))

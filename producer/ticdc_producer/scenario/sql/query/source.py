@@ -46,13 +46,14 @@ class Source(ABC):
 
     :ivar name: its alias, or its own name.
     :ivar schema: its database; empty for a query.
-    :ivar changes: whether its rows depend on the statement around it.
+    :ivar correlated, reads_iteration: as of the query that it is; a table is and does neither.
     """
 
     name: str
     schema: str
     fields: tuple[Field, ...]
-    changes = False
+    correlated = False
+    reads_iteration = False
 
     def __init__(self) -> None:
         self._rows: list[SourceRow] | None = None
@@ -151,7 +152,7 @@ class QuerySource(Source):
     """A query in FROM, or a common table expression.
 
     :param run: returns its rows; called with the scope of the statement around it.
-    :param changes: whether they depend on the statement around it, so that each run may give others.
+    :param correlated, reads_iteration: as of a ``QueryPlan``: each run may give other rows.
     """
 
     def __init__(
@@ -160,16 +161,17 @@ class QuerySource(Source):
         fields: Sequence[Field],
         run: Callable[[Scope | None], list[list[SQLValue]]],
         *,
-        changes: bool,
+        correlated: bool = False,
+        reads_iteration: bool = False,
     ) -> None:
         super().__init__()
         self.name, self.schema, self.fields = name, "", tuple(fields)
-        self._run, self.changes = run, changes
+        self._run, self.correlated, self.reads_iteration = run, correlated, reads_iteration
         self._outer: Scope | None = None
 
     def begin(self, outer: Scope | None) -> None:
         self._outer = outer
-        if self.changes:
+        if self.correlated or self.reads_iteration:
             self._rows = None
             self._indexes.clear()
 

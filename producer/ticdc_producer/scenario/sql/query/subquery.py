@@ -76,7 +76,7 @@ class Subqueries:
             self._check_columns(node.this, columns, scope)
             return ()
         self._check_columns(node, columns, scope)
-        if self._computes and not self._plan(node, scope).correlated and node.find(exp.With) is None:
+        if self._computes and not self._plan(node, scope).changes and node.find(exp.With) is None:
             self._single_row(node, scope)
         return ()
 
@@ -126,7 +126,7 @@ class Subqueries:
             for name, field in zip(collations, plan.fields, strict=True)
         ]
         rows = plan.rows(scope)
-        if len(rows) >= _LONG and len(operands) == 1 and not plan.correlated and operands[0] is not None:
+        if len(rows) >= _LONG and len(operands) == 1 and not plan.changes and operands[0] is not None:
             return self._indexed(plan, operands[0], collations[0], scope.mode)
         return _any_of(_equal(operands, row, collations, scope.mode) for row in rows)
 
