@@ -297,7 +297,7 @@ def test_aliases_are_resolved_anew_in_each_statement_of_a_shape() -> None:
 
 
 @pytest.mark.parametrize("count", [7, 9])
-def test_quotients_are_found_however_many_there_are(count: int) -> None:
+def test_few_and_many_quotients_are_found(count: int) -> None:
     numbers = ", ".join(f"({number})" for number in range(1, count + 1))
     script = f"create table d (v decimal(20,9)); insert into d values {numbers}; create table f (v double);"
     stored = rows_of(f"{script} insert into f select v from d where v/3+0 in (select v/3 from d)", "f")

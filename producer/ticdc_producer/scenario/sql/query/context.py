@@ -141,8 +141,8 @@ class StatementContext:
         It needs one for IN, ANY, ALL, for a recursive WITH, and for any correlated subquery, also one inside
         of another. Source: tidb ``expressionRewriter.handleScalarSubquery``, ``hasCTEConsumerInSubPlan``.
         """
-        plans = (self._plans.get(id(query)) for query in node.find_all(exp.Query))
-        return (
+        plans = [self._plans.get(id(query)) for query in node.find_all(exp.Query)]
+        return bool(plans) and (
             has_join(node)
             or any(plan is not None and plan.correlated for plan in plans)
             or any(map(is_recursive, node.find_all(exp.With)))
