@@ -141,7 +141,7 @@ HELD = ("engine", "simulate", "oracle", "verifier")
 PLAIN_WORDS = frozenset({
     "actual", "broadcast", "checked", "choice", "compared", "content", "data", "database", "delivered",
     "described", "descriptions", "divided", "encoded", "few", "files", "followed",
-    "grouped", "injected", "keyed", "known", "limit", "lists", "local", "marked", "memory", "moved",
+    "grouped", "injected", "keyed", "known", "limit", "local", "marked", "memory", "moved",
     "observed", "observer", "options", "order", "ordered", "pair", "ref", "requested", "runs",
     "simulated", "spark", "stored", "strictness", "summary", "suspected", "uncovered", "unmet",
     "value", "verify", "visibility", "visible",
@@ -149,16 +149,16 @@ PLAIN_WORDS = frozenset({
 """English words that need no definition, and participles that say what happened to a noun."""
 
 WORDS_OF_LIBRARIES = frozenset({
-    "attempt", "bit", "buckets", "byte", "cached", "clock", "combined", "constant", "conversion", "dataframe",
+    "attempt", "bit", "buckets", "byte", "cached", "clock", "constant", "conversion", "dataframe",
     "date", "datetime", "decimal", "decode", "default", "draw", "drawn", "duration", "encode", "encoder",
     "error", "file", "float", "function", "gap", "hash", "html", "int", "integer", "item", "joined",
-    "label", "lags", "map", "match", "max", "merge", "mixed", "ms", "multiplier", "name", "nbytes",
+    "label", "lags", "map", "match", "max", "merge", "mixed", "ms", "name", "nbytes",
     "normalized", "null", "number", "op", "operand", "operation", "option", "packed", "parallelism",
     "parquet", "patterns", "prefix", "qualified", "query", "range", "rank", "read", "record", "reduced",
     "reencoded", "registered", "replay", "replica", "restore", "result", "sequence", "settings", "sort",
     "stamp", "statement", "status", "strict", "strings", "t", "tagged", "ticks", "total",
     "translate", "trimmed", "type", "union", "unit", "unpacked", "upserts", "vector", "virtual", "worker",
-    "zero", "zone",
+    "zone",
 })  # fmt: skip
 """Words of Python, Arrow, NumPy, Spark, Kafka and MySQL."""
 

@@ -15,7 +15,8 @@ from pyspark.sql.types import StructType
 from pyspark_ticdc.options import GivenOptions
 from ticdc_producer.errors import ArgumentError, TopicError
 from ticdc_producer.hints import nearest
-from ticdc_producer.model.column_functions import of_partitions
+from ticdc_producer.model.column_functions import Flags, of_partitions
+from ticdc_producer.model.fingerprint import Hashes, combined, text_hashes
 from ticdc_producer.model.shapes import DECODED, MESSAGES, BatchFunction
 from ticdc_producer.rows.changes import OF_CHANGES, OF_ERRORS, ChangeReader
 from ticdc_producer.rows.columns import OnError, table_name, table_schema, undamaged
@@ -23,7 +24,6 @@ from ticdc_producer.rows.origin import Origin
 from ticdc_producer.rows.state import StateReader
 from ticdc_producer.spark.storage import arrow_schema
 from ticdc_producer.verifier.event_layouts import Images
-from ticdc_producer.verifier.fingerprint import Flags, Hashes, combined, text_hashes
 
 MOST_EVENTS = 1 << 22
 """Events after a resolved event that are remembered, with 8 bytes each."""

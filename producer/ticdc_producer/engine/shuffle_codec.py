@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine.spool import empty, joined
-from ticdc_producer.model.column_functions import first_of_groups, whole_groups
+from ticdc_producer.model.column_functions import Numbers, first_of_groups, whole_groups
 
 PARTS = 1 << 10
 """The number of parts into which a hash divides rows. A task has several, and at least one in memory."""
@@ -35,8 +35,6 @@ _PACKED_BYTES = 16 << 20
 """Size of the rows that are packed at once, some 60,000. Fewer rows give small packed rows."""
 _PROCESSED_BYTES = 8 << 20
 """Size of the parts that a task processes at once, some 30,000 rows. numpy is slower with fewer."""
-
-_Numbers = npt.NDArray[np.int64]
 
 
 def packed(
@@ -100,8 +98,8 @@ def _whole_parts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield batch.slice(start, end - start)
 
 
-def _lengths(texts: pa.Array) -> _Numbers:
-    lengths: _Numbers = pc.fill_null(pc.binary_length(texts), 0).to_numpy().astype(np.int64)
+def _lengths(texts: pa.Array) -> Numbers:
+    lengths: Numbers = pc.fill_null(pc.binary_length(texts), 0).to_numpy().astype(np.int64)
     return lengths
 
 
@@ -120,7 +118,7 @@ def _rows(packed_rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return _flat_rows(packed_rows, schema) if _is_flat(schema) else _stream_rows(packed_rows, schema)
 
 
-def part_numbers(hashes: _Numbers) -> _Numbers:
+def part_numbers(hashes: Numbers) -> Numbers:
     """Return the part of each hash: 0 … ``PARTS`` - 1."""
     return hashes % PARTS
 
@@ -222,7 +220,7 @@ def _flat_rows(packed_rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch
     return pa.record_batch([columns[field.name] for field in schema], schema=schema)
 
 
-def _encoded_texts(rows: pa.RecordBatch) -> tuple[_Numbers, pa.Array]:
+def _encoded_texts(rows: pa.RecordBatch) -> tuple[Numbers, pa.Array]:
     """Return the number of the texts of each row, and all distinct texts in the order of their numbers.
 
     >>> rows = pa.record_batch({"topic": ["t", "t", "s"], "table": ["b", "b", "a"]})
@@ -248,7 +246,7 @@ def _encoded_texts(rows: pa.RecordBatch) -> tuple[_Numbers, pa.Array]:
     return numbers[codes], pa.array(texts, pa.string())
 
 
-def numbered_texts(texts: pa.Array) -> tuple[_Numbers, list[str]]:
+def numbered_texts(texts: pa.Array) -> tuple[Numbers, list[str]]:
     """Return numbers of texts, in the order of the texts, and the texts.
 
     >>> numbers, names = numbered_texts(pa.array(["b", "a", "b"]))
@@ -260,9 +258,7 @@ def numbered_texts(texts: pa.Array) -> tuple[_Numbers, list[str]]:
     order = sorted(range(len(names)), key=names.__getitem__)
     ranks = np.empty(len(names), np.int64)
     ranks[order] = np.arange(len(names))
-    codes: _Numbers = (
-        ranks[encoded.indices.to_numpy(zero_copy_only=False)] if names else np.zeros(0, np.int64)
-    )
+    codes: Numbers = ranks[encoded.indices.to_numpy(zero_copy_only=False)] if names else np.zeros(0, np.int64)
     return codes, [names[number] for number in order]
 
 
@@ -276,7 +272,7 @@ def _number_type(schema: pa.Schema) -> np.dtype[np.void]:
     return np.dtype([(_TEXTS, "<i4"), *numbers])
 
 
-def _sorted_by(part: _Numbers, codes: _Numbers) -> _Numbers:
+def _sorted_by(part: Numbers, codes: Numbers) -> Numbers:
     """Return the order of rows by part, then by code.
 
     numpy sorts integers of 16 bits by radix, without comparisons.
@@ -289,7 +285,7 @@ def _sorted_by(part: _Numbers, codes: _Numbers) -> _Numbers:
     return order[np.argsort(part[order].astype(np.int16), kind="stable")]
 
 
-def byte_strings(rows: npt.NDArray[np.generic], starts: _Numbers) -> pa.Array:
+def byte_strings(rows: npt.NDArray[np.generic], starts: Numbers) -> pa.Array:
     """Return the bytes of the rows of a contiguous array; each value has the rows from a start to the next.
 
     >>> byte_strings(np.array([1, 2, 3], np.uint8), np.array([0, 2])).to_pylist()

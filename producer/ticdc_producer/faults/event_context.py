@@ -12,11 +12,12 @@ import pyarrow.compute as pc
 
 from ticdc_producer.faults.event_traps import has_op, integers, is_kind
 from ticdc_producer.model.catalog import Catalog
+from ticdc_producer.model.column_functions import Flags, Numbers
 from ticdc_producer.model.event import Kind, Op
 from ticdc_producer.model.shapes import DELIVERY_KEY, EventBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.mutations import row_key_start
-from ticdc_producer.pipeline.row_images import Flags, Numbers, column_values
+from ticdc_producer.pipeline.row_images import column_values
 
 _DRIFT_SUFFIX = "_drifted"
 

@@ -18,11 +18,11 @@ import pyarrow.compute as pc
 
 from ticdc_producer.faults.fault_plan import FaultPlan, seeded_hash, threshold
 from ticdc_producer.faults.trap import Trap
-from ticdc_producer.model.column_functions import filtered
+from ticdc_producer.model.column_functions import Flags, Numbers, filtered
 from ticdc_producer.model.event import Kind, Op
 from ticdc_producer.model.shapes import EVENT_STREAM, Batch, EventBatch
 from ticdc_producer.pipeline.delivery import TopicPartitions
-from ticdc_producer.pipeline.row_images import Flags, Numbers, numbers, typed
+from ticdc_producer.pipeline.row_images import numbers, typed
 
 Columns: TypeAlias = dict[str, pa.Array | Numbers | int | str]
 """New columns; a number or text is the value of every row."""

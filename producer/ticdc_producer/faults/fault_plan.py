@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.xx_hash import xx_hash
-from ticdc_producer.protocols.arrow_text import Numbers
 
 MAX_SEGMENTS = 1 << 30
 """Restart epochs are 32-bit integers, and each segment needs two."""

@@ -20,10 +20,11 @@ from ticdc_producer.faults.event_context import Neighbours, TableMetadata
 from ticdc_producer.faults.event_traps import Columns, has_op, integers, replaced, selected_events
 from ticdc_producer.faults.fault_plan import IllegalFault, seeded_hash
 from ticdc_producer.faults.trap import Trap
+from ticdc_producer.model.column_functions import Flags
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import DELIVERY_KEY, EventBatch
 from ticdc_producer.pipeline.delivery import TopicPartitions
-from ticdc_producer.pipeline.row_images import Flags, column_values, same_values
+from ticdc_producer.pipeline.row_images import column_values, same_values
 
 DROPPED = 0
 """``kind`` of an event that a fault removed: the row marks the position and is not sent."""

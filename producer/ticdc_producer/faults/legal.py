@@ -30,11 +30,11 @@ from ticdc_producer.faults.event_traps import (
     selected_events,
 )
 from ticdc_producer.faults.fault_plan import FaultPlan, seeded_hash, threshold
+from ticdc_producer.model.column_functions import Flags, Numbers
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.shapes import EventBatch
 from ticdc_producer.pipeline.delivery import TopicPartitions
 from ticdc_producer.pipeline.mutations import eight_bytes
-from ticdc_producer.pipeline.row_images import Flags, Numbers
 
 
 def legal_faults(

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from ticdc_producer.faults.catalogue import trap, traps_of
 from ticdc_producer.faults.fault_plan import FaultPlan, IllegalFault, seeded_floats, seeded_integer
 from ticdc_producer.faults.message_traps import IllegalMessageTrap, MessageFaultInput, RepeatTrap, Replacement
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.event import Kind, Message, MessageNote
 from ticdc_producer.pipeline.delivery import TopicPartitions
 from ticdc_producer.protocols import registry
-from ticdc_producer.protocols.arrow_text import Numbers, as_int64
+from ticdc_producer.protocols.arrow_text import as_int64
 from ticdc_producer.protocols.message_batch import MessageBatch, from_messages
 from ticdc_producer.protocols.spec import Options
 

@@ -20,13 +20,12 @@ import pyarrow.compute as pc
 
 from ticdc_producer.faults.event_traps import integers, is_kind, replaced
 from ticdc_producer.faults.fault_plan import seeded_hash, threshold
-from ticdc_producer.model.column_functions import whole_groups
+from ticdc_producer.model.column_functions import Flags, Numbers, whole_groups
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.shapes import EVENT_STREAM, EventBatch
 from ticdc_producer.model.xx_hash import xx_hash
 from ticdc_producer.pipeline.delivery import in_delivery_order
 from ticdc_producer.pipeline.mutations import eight_bytes
-from ticdc_producer.pipeline.row_images import Flags, Numbers
 
 _SEPARATOR = "\0"
 """Separates the batcher's key from the private part; no name of a table contains it."""

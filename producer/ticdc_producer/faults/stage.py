@@ -16,10 +16,9 @@ from ticdc_producer.faults.fault_plan import FaultPlan
 from ticdc_producer.faults.illegal_event import EventGroup, IllegalEventTrap, with_illegal_fault
 from ticdc_producer.faults.legal import draws_table, legal_faults, moves_tables
 from ticdc_producer.model.catalog import Catalog
-from ticdc_producer.model.column_functions import whole_groups
+from ticdc_producer.model.column_functions import Flags, Numbers, whole_groups
 from ticdc_producer.model.shapes import EventBatch
 from ticdc_producer.pipeline.delivery import TopicPartitions, in_delivery_order
-from ticdc_producer.pipeline.row_images import Flags, Numbers
 
 _SEGMENT = "segment"
 

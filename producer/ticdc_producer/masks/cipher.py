@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ticdc_producer.model.column_functions import Flags
+
 Words = npt.NDArray[np.uint64]
-Flags = npt.NDArray[np.bool_]
 
 _ROUNDS = 10
 _INITIAL = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)

@@ -15,13 +15,11 @@ from ticdc_producer.masks.methods import masked_values
 from ticdc_producer.masks.report import mask_notes
 from ticdc_producer.masks.rules import ColumnMask, MaskRules
 from ticdc_producer.masks.statements import StatementMasks
-from ticdc_producer.masks.symbols import Numbers
 from ticdc_producer.masks.tables import AMBIGUOUS_HINT, MaskedTables
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
-from ticdc_producer.model.column_functions import flat_positions
+from ticdc_producer.model.column_functions import Flags, Numbers, flat_positions
 from ticdc_producer.model.shapes import EVENT_IMAGE, DecodedBatch
 from ticdc_producer.verifier.event_layouts import DescribedColumn, EventLayout, Images, LayoutBatch
-from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.history.sides import described_column
 
 _KEYS = ColumnFlag.HANDLE_KEY | ColumnFlag.PRIMARY_KEY | ColumnFlag.UNIQUE_KEY

@@ -14,18 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.errors import RecordingError
-from ticdc_producer.masks.cipher import (
-    BIT_BOUNDS,
-    CipherKey,
-    Flags,
-    permuted_in,
-    permuted_integers,
-)
+from ticdc_producer.masks.cipher import BIT_BOUNDS, CipherKey, permuted_in, permuted_integers
 from ticdc_producer.masks.documents import masked_documents
 from ticdc_producer.masks.rules import ColumnMask
 from ticdc_producer.masks.symbols import masked_bytes, masked_decimals, masked_texts
 from ticdc_producer.masks.temporal import become_zero, masked_times
 from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.column_functions import Flags
 from ticdc_producer.model.mysql_type import TYPES, MySQLType
 from ticdc_producer.scenario.generate.binding.outside_values import seeded_fake
 

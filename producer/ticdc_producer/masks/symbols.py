@@ -9,16 +9,13 @@ one symbol, and the case stays: texts that a collation distinguishes stay differ
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.masks.cipher import CipherKey, Flags, Words
-
-Numbers: TypeAlias = npt.NDArray[np.int64]
+from ticdc_producer.masks.cipher import CipherKey, Words
+from ticdc_producer.model.column_functions import Flags, Numbers
 
 _ROUNDS = 10
 _FIRST_IDEOGRAPH, _IDEOGRAPHS = 0x4E00, 20902

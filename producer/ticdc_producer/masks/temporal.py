@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.masks.cipher import CipherKey, Flags, Words, permuted_in
-from ticdc_producer.masks.symbols import Numbers
+from ticdc_producer.masks.cipher import CipherKey, Words, permuted_in
+from ticdc_producer.model.column_functions import Flags, Numbers
 from ticdc_producer.model.mysql_type import MySQLType
 
 _SECONDS = 86400

@@ -7,6 +7,7 @@ Arrow also prints the shortest digits of a float, but with an exponent below 1e-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +17,8 @@ import pyarrow.compute as pc
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.values.number_text import plain_text
 
-Flags = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.int64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+Numbers: TypeAlias = npt.NDArray[np.int64]
 
 
 def first_of_groups(rows: pa.RecordBatch, key: tuple[str, ...]) -> npt.NDArray[np.bool_]:

@@ -17,12 +17,12 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.model import tso
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.shapes import EventBatch
 from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.pipeline.delivery import TopicPartitions, commit_ts, event_batch
 from ticdc_producer.pipeline.mutations import eight_bytes
-from ticdc_producer.pipeline.row_images import Numbers
 
 KIND_ORDER = {Kind.ROW: 0, Kind.DDL: 1, Kind.RESOLVED: 2}
 

@@ -14,19 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.model.column import ColumnFlag
+from ticdc_producer.model.column_functions import Flags, Numbers
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.fidelity import Fidelity, replace_invalid
 from ticdc_producer.model.shapes import EVENT_COLUMN, EVENT_IMAGE, Batch
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.pipeline.row_images import (
-    Flags,
-    Numbers,
-    numbers,
-    present,
-    replaced_values,
-    same_values,
-    starts,
-)
+from ticdc_producer.pipeline.row_images import numbers, present, replaced_values, same_values, starts
 
 
 def project_values(events: Batch, tables: Iterable[TableInfo], fidelity: Fidelity) -> pa.RecordBatch:

@@ -14,10 +14,11 @@ import pyarrow.compute as pc
 
 from ticdc_producer.dispatch.row_hashes import partition_hashes
 from ticdc_producer.dispatch.rules import Route
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.event import ROW_ELSEWHERE, Kind, Op
 from ticdc_producer.model.shapes import DELIVERY_KEY, EVENT_STREAM, ChangeBatch, EventBatch, MutationBatch
 from ticdc_producer.model.tso import CommitClock
-from ticdc_producer.pipeline.row_images import Numbers, column_values, numbers, typed
+from ticdc_producer.pipeline.row_images import column_values, numbers, typed
 
 
 def commit(changes: ChangeBatch, clock: CommitClock) -> ChangeBatch:

@@ -16,12 +16,13 @@ from ticdc_producer.config.config_section import EventFilter
 from ticdc_producer.dispatch.event_types import ignored_rows
 from ticdc_producer.dispatch.matcher import Matcher, lower
 from ticdc_producer.dispatch.table_filter import ColumnSelection, event_matcher
+from ticdc_producer.model.column_functions import Flags
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.shapes import MutationBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import MAX_TS
-from ticdc_producer.pipeline.row_images import Flags, column_values, numbers, same_values, selected_from
+from ticdc_producer.pipeline.row_images import column_values, numbers, same_values, selected_from
 from ticdc_producer.pipeline.value_condition import value_condition
 
 

@@ -16,6 +16,7 @@ from ticdc_producer.config import Changefeed
 from ticdc_producer.dispatch.rules import Route, Router
 from ticdc_producer.dispatch.table_filter import ColumnSelection, TableFilter
 from ticdc_producer.model.catalog import Catalog
+from ticdc_producer.model.column_functions import Flags, Numbers
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.shapes import ChangeBatch, EventBatch, MutationBatch
 from ticdc_producer.model.table import TableInfo
@@ -29,7 +30,7 @@ from ticdc_producer.pipeline.control_events import (
 from ticdc_producer.pipeline.delivery import TopicPartitions, commit, dispatch
 from ticdc_producer.pipeline.event_filter import event_filter, filtered_tables, select
 from ticdc_producer.pipeline.mutations import changed_keys, collapse, net_mutations, split, split_moved
-from ticdc_producer.pipeline.row_images import Flags, Numbers, localise, numbers
+from ticdc_producer.pipeline.row_images import localise, numbers
 from ticdc_producer.pipeline.soft_deletes import soft_deletes
 
 

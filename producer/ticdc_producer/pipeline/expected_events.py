@@ -15,12 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.catalog import Catalog
+from ticdc_producer.model.column_functions import Flags, Numbers
 from ticdc_producer.model.event import Kind, Op
 from ticdc_producer.model.fidelity import COARSE, Fidelity, has_commit_ts
 from ticdc_producer.model.shapes import EVENT_IMAGE, EXPECTED_EVENTS, CarriedBatch, ExpectedBatch
 from ticdc_producer.model.tso import LOGICAL_BITS
 from ticdc_producer.pipeline.decoded_images import DecodedTable, project_values, scattered
-from ticdc_producer.pipeline.row_images import Flags, Numbers, flags, numbers, typed
+from ticdc_producer.pipeline.row_images import flags, numbers, typed
 
 
 class ExpectedEvents:

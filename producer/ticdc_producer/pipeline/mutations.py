@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.column_functions import first_of_groups, fixed_bytes
+from ticdc_producer.model.column_functions import Flags, Numbers, first_of_groups, fixed_bytes
 from ticdc_producer.model.event import REWRITE, Op
 from ticdc_producer.model.mysql_type import INTEGERS
 from ticdc_producer.model.parameter import Profile
@@ -29,8 +29,6 @@ from ticdc_producer.model.shapes import ChangeBatch, MutationBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import display_value
 from ticdc_producer.pipeline.row_images import (
-    Flags,
-    Numbers,
     column_values,
     numbers,
     present,

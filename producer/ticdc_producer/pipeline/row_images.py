@@ -8,22 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
-from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.model.column_functions import flat_positions
+from ticdc_producer.model.column_functions import Flags, Numbers, flat_positions
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.shapes import ChangeBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.temporal_text import offset_zone
-
-Numbers: TypeAlias = npt.NDArray[np.int64]
-Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
 def numbers(column: pa.Array) -> Numbers:

@@ -22,10 +22,11 @@ from sqlglot.errors import SqlglotError
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.column_functions import Flags
 from ticdc_producer.model.fidelity import replace_invalid
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.pipeline.row_images import Flags, flags
+from ticdc_producer.pipeline.row_images import flags
 
 Operand: TypeAlias = pa.Array | pa.Scalar
 """The value of each row, or one value for all."""

@@ -11,9 +11,10 @@ from itertools import groupby
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from ticdc_producer.model.column_functions import Numbers
 
 Fragment: TypeAlias = bytes | pa.Array
 """A text that all rows share, or an array with the text of each row."""
@@ -23,7 +24,6 @@ Renderer: TypeAlias = Callable[[pa.Array], Fragments]
 """Formats the values of a column. A null in an array is printed as ``null``."""
 
 NULL = b"null"
-Numbers: TypeAlias = npt.NDArray[np.int64]
 
 _EMPTY = pa.scalar(b"", pa.binary())
 

@@ -14,7 +14,7 @@ from ticdc_producer.model.table import TableInfo
 if TYPE_CHECKING:  # decoders need no Arrow, and are quick to load without it
     import pyarrow as pa
 
-    from ticdc_producer.protocols.arrow_text import Numbers
+    from ticdc_producer.model.column_functions import Numbers
     from ticdc_producer.protocols.encoded_rows import EncodedRows
     from ticdc_producer.protocols.message_batch import MessageBatch
 

@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.errors import EncodeError
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.event import ClaimObject
-from ticdc_producer.protocols.arrow_text import Numbers, as_int64
+from ticdc_producer.protocols.arrow_text import as_int64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

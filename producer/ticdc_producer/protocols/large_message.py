@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.errors import EncodeError
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.event import ClaimObject, Op
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.arrow_text import Numbers, lengths
+from ticdc_producer.protocols.arrow_text import lengths
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.compression import all_compressed, claim_content, claim_location, claim_name
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus

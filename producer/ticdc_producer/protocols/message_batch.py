@@ -10,8 +10,8 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.event import ClaimObject, Kind, Message
-from ticdc_producer.protocols.arrow_text import Numbers
 from ticdc_producer.protocols.encoded_rows import EncodedRows
 
 Headers: TypeAlias = tuple[tuple[str, bytes], ...]

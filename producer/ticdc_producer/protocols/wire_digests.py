@@ -21,8 +21,8 @@ from ticdc_producer.errors import DecodeError
 from ticdc_producer.protocols.wire import NOT_JSON, SORTED_JSON, EventBytes, WireFormat
 
 if TYPE_CHECKING:  # every command loads the specifications of protocols, and few compare bytes
+    from ticdc_producer.model.column_functions import Numbers
     from ticdc_producer.model.event import ClaimObject
-    from ticdc_producer.protocols.arrow_text import Numbers
     from ticdc_producer.protocols.message_batch import Headers
 
 

@@ -15,12 +15,12 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.column_functions import concatenated, filtered, row_codes
+from ticdc_producer.model.column_functions import Flags, Numbers, concatenated, filtered, row_codes
 from ticdc_producer.model.fidelity import Fidelity, StoredValues
+from ticdc_producer.model.fingerprint import combined, not_zero, text_hashes, value_hashes
 from ticdc_producer.model.mysql_type import TYPES, WITH_FSP, MySQLType
 from ticdc_producer.replica.rows import columns_of, positions_of
 from ticdc_producer.replica.versions import NO_VERSION, TableHistory, Version
-from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined, not_zero, text_hashes, value_hashes
 
 _SIDES = (("before", "old_key"), ("after", "new_key"))
 

@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches, Part, Tagged
 from ticdc_producer.masks.events import EventMasks
-from ticdc_producer.model.column_functions import filtered, of_partitions
+from ticdc_producer.model.column_functions import Flags, Numbers, filtered, of_partitions
 from ticdc_producer.model.event import Op
+from ticdc_producer.model.fingerprint import combined, not_zero, text_hashes, value_hashes
 from ticdc_producer.model.shapes import EVENT_IMAGE, DecodedBatch
 from ticdc_producer.recording.marks import Marked, Marks, maxima
 from ticdc_producer.recording.selection import Selection
@@ -25,14 +26,6 @@ from ticdc_producer.rows.columns import damage_error, rejected_value
 from ticdc_producer.targets.decode import EventsFunction
 from ticdc_producer.targets.decoded_events import DecodedEvents
 from ticdc_producer.verifier.event_layouts import LayoutBatch
-from ticdc_producer.verifier.fingerprint import (
-    Flags,
-    Numbers,
-    combined,
-    not_zero,
-    text_hashes,
-    value_hashes,
-)
 
 CHANGES = pa.schema([
     ("commit_ts", pa.int64()), ("rank", pa.int8()), ("topic", pa.string()), ("partition", pa.int32()),

@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.model import tso
-from ticdc_producer.model.column_functions import first_of_groups, whole_groups
+from ticdc_producer.model.column_functions import Flags, Numbers, first_of_groups, whole_groups
+from ticdc_producer.model.fingerprint import combined, text_hashes
 from ticdc_producer.model.shapes import EVENT_IMAGE, RECORDED_FAULTS
 from ticdc_producer.model.tso import MAX_TS
-from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined, text_hashes
 
 RECORDED = pa.schema([
     ("commit_ts", pa.int64()), ("seq", pa.int64()), ("statement", pa.string()), ("op", pa.string()),

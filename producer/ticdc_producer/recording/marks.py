@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow.compute as pc
 
-from ticdc_producer.model.column_functions import of_partitions
+from ticdc_producer.model.column_functions import Flags, Numbers, of_partitions
+from ticdc_producer.model.fingerprint import combined
 from ticdc_producer.model.shapes import DecodedBatch
-from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,10 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches, Dataset
 from ticdc_producer.errors import ArgumentError
-from ticdc_producer.model.column_functions import row_codes
+from ticdc_producer.model.column_functions import Flags, row_codes
 from ticdc_producer.model.shapes import BatchFunction, DecodedBatch
 from ticdc_producer.model.tso import MAX_TS
 from ticdc_producer.verifier.event_layouts import EventLayout, LayoutBatch
-from ticdc_producer.verifier.fingerprint import Flags
 
 Accepts: TypeAlias = Callable[[str, str], bool]
 """Returns whether the rows and the DDLs of a table are recorded; an empty table: the DDLs of a database."""

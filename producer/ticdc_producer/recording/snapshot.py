@@ -16,14 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Order
-from ticdc_producer.model.column_functions import first_of_groups, row_codes, whole_groups
+from ticdc_producer.model.column_functions import Flags, Numbers, first_of_groups, row_codes, whole_groups
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import EVENT_IMAGE
 from ticdc_producer.recording.defined_changes import families_of, table_history
 from ticdc_producer.recording.history import origins, recorded_rows
 from ticdc_producer.replica.rows import image_array, positions_of
 from ticdc_producer.replica.versions import RowMigration, Version
-from ticdc_producer.verifier.fingerprint import Flags, Numbers
 
 _POSITION = ("topic", "partition", "offset", "index")
 _IN_ORDER = ("commit_ts", "rank", *_POSITION)

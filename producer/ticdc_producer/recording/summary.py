@@ -12,12 +12,11 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches
 from ticdc_producer.errors import MessageError
-from ticdc_producer.model.column_functions import of_partitions
+from ticdc_producer.model.column_functions import Flags, of_partitions
 from ticdc_producer.model.shapes import DecodedBatch
 from ticdc_producer.recording.selection import Selection
 from ticdc_producer.replica.stream_ddl import StreamDDL
 from ticdc_producer.verifier.event_layouts import DescribedColumn, EventLayout
-from ticdc_producer.verifier.fingerprint import Flags
 
 TableName: TypeAlias = tuple[str, str]
 

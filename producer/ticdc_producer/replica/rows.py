@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.model.column_functions import flat_positions, of_partitions, row_codes
+from ticdc_producer.model.column_functions import Flags, Numbers, flat_positions, of_partitions, row_codes
 from ticdc_producer.model.event import MAX_EVENTS
 from ticdc_producer.model.shapes import DecodedBatch
 from ticdc_producer.model.xx_hash import xx_hash
@@ -22,8 +22,6 @@ from ticdc_producer.replica.table_changes import ColumnChanges
 from ticdc_producer.replica.versions import (
     NO_VERSION,
     ColumnMapping,
-    Flags,
-    Numbers,
     Positions,
     RowMigration,
     TableHistory,

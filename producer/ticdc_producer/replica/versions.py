@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
@@ -111,8 +111,6 @@ class Version:
 
 
 TableName = tuple[str, str]
-Numbers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 NO_VERSION, UNDECIDED = -1, -2
 _END = np.iinfo(np.int64).max
 

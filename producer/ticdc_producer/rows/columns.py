@@ -19,11 +19,11 @@ import pyarrow.compute as pc
 from ticdc_producer.errors import ArgumentError, DecodeError, UnreadableValue
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
+from ticdc_producer.model.column_functions import Flags
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.shapes import BatchFunction, DecodedBatch
 from ticdc_producer.protocols.arrow_text import map_distinct
 from ticdc_producer.rows.origin import Origin
-from ticdc_producer.verifier.fingerprint import Flags
 
 _MOST_DIGITS = 38
 _UNSIGNED = pa.decimal128(20, 0)

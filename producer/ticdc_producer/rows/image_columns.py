@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.event import Op
 from ticdc_producer.targets.decoded_events import DecodedEvents
 from ticdc_producer.verifier.event_layouts import EventLayout, Images, LayoutBatch
-from ticdc_producer.verifier.fingerprint import Numbers
 
 INSERT, DELETE, BEFORE, AFTER = range(4)
 """The kinds of images: of an insert, of a delete, and the old and the new one of an update."""

@@ -19,11 +19,11 @@ from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.engine.local import LocalDataset
 from ticdc_producer.errors import ArgumentError, TopicError
 from ticdc_producer.model.catalog import CHANGES_ROWS, CLEARS_TABLES, Action
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.fidelity import CommitTs, has_commit_ts
 from ticdc_producer.rows.changes import OF_CHANGES, TYPE, VERSION, ChangeReader
 from ticdc_producer.rows.columns import table_schema
 from ticdc_producer.rows.origin import ExpectedRows, Origin
-from ticdc_producer.verifier.fingerprint import Numbers
 
 _ARRIVAL = "_arrival"
 _OF_DDL = ("ddl_type", "query", "commit_ts", "topic", "partition", "offset")

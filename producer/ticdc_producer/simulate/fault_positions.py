@@ -22,9 +22,9 @@ from ticdc_producer.faults.fault_plan import FaultPlan, IllegalFault
 from ticdc_producer.faults.illegal_event import EventGroup, IllegalEventTrap
 from ticdc_producer.faults.legal import moved_tables
 from ticdc_producer.faults.stage import EventFaults
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.event import ROW_ELSEWHERE
 from ticdc_producer.model.shapes import EVENT_STREAM, EventBatch
-from ticdc_producer.pipeline.row_images import Numbers
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation, simulate
 from ticdc_producer.simulate.stream import ordered_events

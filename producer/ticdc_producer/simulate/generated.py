@@ -17,14 +17,14 @@ import pyarrow as pa
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.faults.stage import EventFaults
-from ticdc_producer.model.column_functions import filtered
+from ticdc_producer.model.column_functions import Flags, filtered
 from ticdc_producer.model.shapes import CHANGE_LOG, EVENT_STREAM, TABLE_ROWS, ChangeBatch, EventBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.control_events import regular_resolved_events
 from ticdc_producer.pipeline.delivery import commit_ts, in_delivery_order
 from ticdc_producer.pipeline.event_stream import StreamPlan, net_row_events, single_control_events
 from ticdc_producer.pipeline.row_images import numbers
-from ticdc_producer.scenario.generate.arrays import Flags, Longs
+from ticdc_producer.scenario.generate.arrays import Longs
 from ticdc_producer.scenario.generate.cells import Expressions, no_expressions
 from ticdc_producer.scenario.generate.changes import ChangeFilter, ChangeSource, part_of_rows
 from ticdc_producer.scenario.generate.edited_rows import rows_of_table

@@ -25,7 +25,13 @@ from ticdc_producer.errors import MessageError
 from ticdc_producer.faults.event_traps import integers, is_kind, replaced
 from ticdc_producer.faults.traps.messages import Poison
 from ticdc_producer.model.catalog import Catalog
-from ticdc_producer.model.column_functions import first_of_groups, flat_positions, whole_groups
+from ticdc_producer.model.column_functions import (
+    Flags,
+    Numbers,
+    first_of_groups,
+    flat_positions,
+    whole_groups,
+)
 from ticdc_producer.model.event import DAMAGE, ROW_ELSEWHERE, Kind, Op
 from ticdc_producer.model.shapes import EVENT_STREAM, RECORDED_FAULTS, EventBatch
 from ticdc_producer.model.table import TableInfo
@@ -33,7 +39,7 @@ from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.model.xx_hash import xx_hash
 from ticdc_producer.pipeline.delivery import TopicPartitions, event_batch
 from ticdc_producer.pipeline.mutations import eight_bytes
-from ticdc_producer.pipeline.row_images import Flags, Numbers, column_values
+from ticdc_producer.pipeline.row_images import column_values
 from ticdc_producer.scenario.frames.image_values import map_columns
 from ticdc_producer.simulate.fault_counts import MAX_UNMET, UnmetFaults
 from ticdc_producer.simulate.faults_file import TRAPS

@@ -9,10 +9,11 @@ import numpy as np
 
 from ticdc_producer.dispatch.row_hashes import partition_hashes
 from ticdc_producer.dispatch.rules import Route
+from ticdc_producer.model.column_functions import Flags
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.pipeline.delivery import commit_ts
 from ticdc_producer.pipeline.event_stream import StreamPlan
-from ticdc_producer.scenario.generate.arrays import Flags, Longs
+from ticdc_producer.scenario.generate.arrays import Longs
 from ticdc_producer.scenario.generate.cells import cells, no_expressions, sources
 from ticdc_producer.scenario.generate.changes import in_parts
 from ticdc_producer.scenario.generate.events import RowFilter

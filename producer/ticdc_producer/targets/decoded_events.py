@@ -11,10 +11,10 @@ from typing import Literal, Self, TypeAlias, cast
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.model.column_functions import flat_positions
+from ticdc_producer.model.column_functions import Numbers, flat_positions
 from ticdc_producer.model.event import EventColumn, Kind, Value
 from ticdc_producer.model.shapes import DECODED, DecodedBatch, StoredMessageBatch
-from ticdc_producer.protocols.arrow_text import Numbers, lengths
+from ticdc_producer.protocols.arrow_text import lengths
 from ticdc_producer.protocols.base import DecodedRows
 
 _COLUMNS = DECODED.field("columns").type

@@ -15,11 +15,11 @@ import pyarrow as pa
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model import shapes
 from ticdc_producer.model.catalog import Catalog
-from ticdc_producer.model.column_functions import flat_positions
+from ticdc_producer.model.column_functions import Numbers, flat_positions
 from ticdc_producer.model.event import Message, MessageNote
 from ticdc_producer.model.shapes import EventBatch, EventOffsetBatch
 from ticdc_producer.protocols import registry
-from ticdc_producer.protocols.arrow_text import Numbers, as_int64
+from ticdc_producer.protocols.arrow_text import as_int64
 from ticdc_producer.protocols.base import DescribingEncoder
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.protocols.spec import Options

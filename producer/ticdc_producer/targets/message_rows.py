@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model import tso
-from ticdc_producer.model.column_functions import concatenated
+from ticdc_producer.model.column_functions import Numbers, concatenated
 from ticdc_producer.model.event import DAMAGE, ROW_ELSEWHERE, Kind
 from ticdc_producer.model.shapes import (
     CARRIED,
@@ -24,7 +24,7 @@ from ticdc_producer.model.shapes import (
     EventOffsetBatch,
     StoredMessageBatch,
 )
-from ticdc_producer.protocols.arrow_text import Numbers, as_int64
+from ticdc_producer.protocols.arrow_text import as_int64
 from ticdc_producer.protocols.message_batch import MessageBatch
 
 _CHUNK = 2048

@@ -16,9 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.catalog import Catalog
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.event import DAMAGE, DAMAGE_LABEL, ROW_ELSEWHERE, Kind, Message, Op
 from ticdc_producer.model.shapes import EventBatch
-from ticdc_producer.protocols.arrow_text import Numbers, as_int64
+from ticdc_producer.protocols.arrow_text import as_int64
 from ticdc_producer.protocols.base import DescribingEncoder, Encoder, RowBatch
 from ticdc_producer.protocols.encoded_rows import EncodedRows, merge_by_position
 from ticdc_producer.protocols.message_batch import MessageBatch, from_messages, interleave

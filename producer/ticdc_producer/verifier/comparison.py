@@ -17,8 +17,15 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.engine.shuffle_codec import byte_strings
-from ticdc_producer.model.column_functions import first_of_groups, highest_before, sorted_groups
+from ticdc_producer.model.column_functions import (
+    Flags,
+    Numbers,
+    first_of_groups,
+    highest_before,
+    sorted_groups,
+)
 from ticdc_producer.model.event_line import DecodedRow, event_location, event_text
+from ticdc_producer.model.fingerprint import combined
 from ticdc_producer.verifier.events import (
     INDEX_BITS,
     NOTHING,
@@ -31,7 +38,6 @@ from ticdc_producer.verifier.events import (
     KeyedEvents,
     offset_and_index,
 )
-from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined
 
 MAX_EXAMPLES = 5
 """Maximum number of examples of each kind of difference."""

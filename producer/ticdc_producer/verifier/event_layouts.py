@@ -14,15 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnFlag
-from ticdc_producer.model.column_functions import coded
+from ticdc_producer.model.column_functions import Flags, Numbers, coded
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.fidelity import Fidelity
-from ticdc_producer.verifier.events import EventKind, positions
-from ticdc_producer.verifier.fingerprint import (
-    Flags,
+from ticdc_producer.model.fingerprint import (
     Hashes,
     Lists,
-    Numbers,
     combined,
     mixed,
     not_zero,
@@ -31,6 +28,7 @@ from ticdc_producer.verifier.fingerprint import (
     text_hashes,
     value_hashes,
 )
+from ticdc_producer.verifier.events import EventKind, positions
 
 _KINDS = {kind.name.lower(): int(kind) for kind in EventKind}
 _OPS = {op.label: int(op) for op in Op}

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine.shuffle_codec import numbered_texts
+from ticdc_producer.model.column_functions import Flags, Numbers
 from ticdc_producer.model.event import MAX_EVENTS, TOMBSTONE
 from ticdc_producer.model.shapes import DecodedBatch
-from ticdc_producer.verifier.fingerprint import Flags, Numbers
 
 TextColumn: TypeAlias = Annotated[pa.Array, pa.string()]
 FlagColumn: TypeAlias = Annotated[Flags, pa.bool_()]

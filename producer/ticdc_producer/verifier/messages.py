@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Batches, Dataset
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.event_line import DecodedRow
 from ticdc_producer.model.shapes import BatchFunction
 from ticdc_producer.verifier.events import EventID, Offset
-from ticdc_producer.verifier.fingerprint import Numbers
 
 LOCATION = ("topic", "partition", "offset", "index")
 MOST_EVENTS = 100_000

@@ -21,9 +21,10 @@ import pyarrow.compute as pc
 from ticdc_producer.dispatch.row_hashes import value_hashes
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.column import ColumnFlag as F
+from ticdc_producer.model.column_functions import Flags, Numbers
+from ticdc_producer.model.fingerprint import Hashes, combined
 from ticdc_producer.verifier.event_layouts import DescribedColumn, EventLayout
 from ticdc_producer.verifier.events import NOTHING, Rule
-from ticdc_producer.verifier.fingerprint import Flags, Hashes, Numbers, combined
 from ticdc_producer.verifier.options import ExpectedDispatch, VerifyOptions
 
 RULES = {

@@ -15,8 +15,8 @@ from typing import Literal
 import numpy as np
 
 from ticdc_producer.model.catalog import CLEARS_TABLES, Action
+from ticdc_producer.model.column_functions import Flags, Numbers
 from ticdc_producer.verifier.events import NOTHING, Effect, Events
-from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.options import VerifyOptions
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.model.column_functions import sorted_groups
+from ticdc_producer.model.column_functions import Flags, Numbers, sorted_groups
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.event_line import DecodedRow, RowImage, StateRow
 from ticdc_producer.model.shapes import StateBatch
@@ -34,7 +34,6 @@ from ticdc_producer.verifier.events import (
     offset_and_index,
 )
 from ticdc_producer.verifier.finding import image_of, readable_pairs
-from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.table_epochs import TableDDL
 

@@ -10,9 +10,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ticdc_producer.model.column_functions import Flags, Numbers
 from ticdc_producer.verifier.events import EventColumns, EventID, offset_and_index
 from ticdc_producer.verifier.finding import Example, Finding, Severity
-from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.invariants.preconditions import Preconditions, Unmet
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.batch_groups import BatchGroups

@@ -23,11 +23,11 @@ from ticdc_producer.faults.event_traps import (
 )
 from ticdc_producer.faults.fault_plan import FaultPlan
 from ticdc_producer.faults.regroup import Regrouping, with_private_keys
+from ticdc_producer.model.column_functions import Flags
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.parameter import OF_SEVERAL_ROWS
 from ticdc_producer.model.shapes import EventBatch
 from ticdc_producer.model.trap_coverage import seen_as
-from ticdc_producer.pipeline.row_images import Flags
 
 _RESOLVED_FALLBACK = (
     'Panics: "partition resolved ts fallback". Newer builds ignore it with a warning (read in source).'

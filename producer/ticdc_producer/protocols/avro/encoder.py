@@ -28,6 +28,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.event import DDLEvent, Kind, Message, Op, Value
 from ticdc_producer.model.fidelity import CommitTs, Fidelity, ValueProjection
 from ticdc_producer.model.mysql_type import MySQLType
@@ -36,7 +37,6 @@ from ticdc_producer.model.tso import LOGICAL_BITS
 from ticdc_producer.protocols.arrow_text import (
     Fragment,
     Fragments,
-    Numbers,
     as_int64,
     concat,
     fixed_width,

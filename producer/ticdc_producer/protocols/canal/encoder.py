@@ -17,13 +17,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.event import DDLEvent, Kind, Message, Op
 from ticdc_producer.model.mysql_type import LOBS, STRINGS
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import LOGICAL_BITS, physical
 from ticdc_producer.protocols.arrow_text import (
     Fragment,
-    Numbers,
     as_int64,
     concat,
     contents,

@@ -16,8 +16,9 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.event import Op
-from ticdc_producer.protocols.arrow_text import Fragment, Numbers
+from ticdc_producer.protocols.arrow_text import Fragment
 from ticdc_producer.protocols.craft.plan import CraftRowForm, GroupPlan
 from ticdc_producer.protocols.craft.wire import (
     NEW_VALUES,

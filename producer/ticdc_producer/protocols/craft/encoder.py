@@ -16,13 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.errors import EncodeError
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.event import DDLEvent, Kind, Message, Op
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.arrow_text import (
     Fragment,
     Fragments,
-    Numbers,
     as_int64,
     concat,
     fixed_width,

@@ -17,10 +17,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.values.temporal_text import two_digit_year
 from ticdc_producer.protocols.arrow_text import (
     Fragments,
-    Numbers,
     as_int64,
     concat,
     contents,

@@ -14,11 +14,12 @@ from functools import partial
 import pyarrow as pa
 
 from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.event import DDLEvent, Kind, Message, Value
 from ticdc_producer.model.fidelity import AsHashed, Fidelity, StoredValues, ValueProjection
 from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.arrow_text import NULL, Numbers, lengths, map_values, merge_runs
+from ticdc_producer.protocols.arrow_text import NULL, lengths, map_values, merge_runs
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.batch_options import MAX_ROWS, WorkerOptions
 from ticdc_producer.protocols.encoded_rows import EncodedRows, MessageLimits, batched, encoded_rows

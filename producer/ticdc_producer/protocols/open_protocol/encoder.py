@@ -13,19 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.errors import EncodeError
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.event import DDLEvent, Kind, Message, Op
 from ticdc_producer.model.fidelity import Fidelity, OldValues
 from ticdc_producer.model.mysql_type import STRINGS
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.arrow_text import (
-    Fragment,
-    Numbers,
-    concat,
-    fixed_width,
-    integers,
-    lengths,
-    merge_runs,
-)
+from ticdc_producer.protocols.arrow_text import Fragment, concat, fixed_width, integers, lengths, merge_runs
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.batch_options import OpenOptions
 from ticdc_producer.protocols.compression import all_compressed, claim_name, compressed

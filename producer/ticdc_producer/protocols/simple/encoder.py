@@ -14,13 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.model.column import ColumnFlag
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.event import DDLEvent, Kind, Message, Op
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.mysql_type import LOBS, STRINGS
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import LOGICAL_BITS
-from ticdc_producer.protocols.arrow_text import Numbers, as_int64, concat
+from ticdc_producer.protocols.arrow_text import as_int64, concat
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.compression import claim_name, compressed
 from ticdc_producer.protocols.encoded_rows import EncodedRows, encoded_rows

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches
 from ticdc_producer.errors import TopicError
-from ticdc_producer.model.column_functions import flat_positions
+from ticdc_producer.model.column_functions import Numbers, flat_positions
 from ticdc_producer.model.event_line import DecodedRow
 from ticdc_producer.model.shapes import DECODED, MESSAGES
 from ticdc_producer.runs.copies.stream_location import StreamLocation, detected, messages_of, origin_of
@@ -41,7 +41,6 @@ class CopiedMessage(TypedDict):
     event_count: int
 
 
-Numbers: TypeAlias = npt.NDArray[np.int64]
 _POSITION = ("topic", "partition", "offset")
 _FIRST = pa.field("first_event", pa.int64())
 _COUNT = pa.field("event_count", pa.int64())

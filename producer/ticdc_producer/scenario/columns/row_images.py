@@ -12,11 +12,11 @@ from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.column_functions import Flags, Numbers
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import TYPES
 from ticdc_producer.model.shapes import IMAGE
@@ -25,8 +25,6 @@ from ticdc_producer.model.values.coerce import STRICT
 from ticdc_producer.scenario.columns.key_columns import stored_key
 from ticdc_producer.scenario.sql.definition.column_changes import column_converter
 
-Flags: TypeAlias = npt.NDArray[np.bool_]
-Numbers: TypeAlias = npt.NDArray[np.int64]
 Values: TypeAlias = Mapping[int, pa.Array]
 """Canonical values by the offset of their column."""
 

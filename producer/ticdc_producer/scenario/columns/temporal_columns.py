@@ -7,19 +7,17 @@ from datetime import datetime
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.column_functions import Flags, Numbers
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.values.sql_value import value_error
 from ticdc_producer.model.values.temporal_text import MAX_DURATION, MAX_FSP
 
 Texts: TypeAlias = tuple[pa.Array, pa.Array]
 """Texts of values, and which of them are canonical."""
-Flags: TypeAlias = npt.NDArray[np.bool_]
-Numbers: TypeAlias = npt.NDArray[np.int64]
 
 T = MySQLType
 _SECOND = 1_000_000

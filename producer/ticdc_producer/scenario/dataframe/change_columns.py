@@ -14,12 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.column_functions import Flags
 from ticdc_producer.model.event import OP_OF_LABEL, Op
 from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE, ChangeBatch
 from ticdc_producer.model.values.sql_value import display_value
 from ticdc_producer.model.xx_hash import xx_hash
 from ticdc_producer.scenario.columns.key_columns import key_texts, row_keys
-from ticdc_producer.scenario.columns.row_images import Flags, Values, images_of
+from ticdc_producer.scenario.columns.row_images import Values, images_of
 from ticdc_producer.scenario.columns.value_columns import canonical_column, null_error
 from ticdc_producer.scenario.dataframe.change_form import CHANGE_TYPES, ChangeForm
 from ticdc_producer.scenario.dataframe.tables import ValueSources

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Order
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.column_functions import first_of_groups
+from ticdc_producer.model.column_functions import Flags, first_of_groups
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import CHANGE_LOG, ChangeBatch
 from ticdc_producer.scenario.columns.key_columns import StoredKey, joined_texts
@@ -25,7 +24,6 @@ ROW = ("table_id", "row_key")
 POSITION = ("commit_seq", "row_seq")
 IN_ORDER = (*ROW, *POSITION)
 """The order of the changes of a row."""
-Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,15 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.column_functions import fixed_bytes
+from ticdc_producer.model.column_functions import Flags, Numbers, fixed_bytes
 from ticdc_producer.model.event import Op, Value
 from ticdc_producer.model.shapes import CHANGE_LOG
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import read
 from ticdc_producer.scenario.columns.key_columns import row_keys, stored_key
-from ticdc_producer.scenario.columns.row_images import Flags, Values, images_of
+from ticdc_producer.scenario.columns.row_images import Values, images_of
 from ticdc_producer.scenario.columns.value_columns import null_error
 from ticdc_producer.scenario.frames.frame_plan import FramePlan
-from ticdc_producer.scenario.frames.frame_rows import Numbers
 from ticdc_producer.scenario.frames.image_values import ImageValues, canonical_values, image_values
 from ticdc_producer.scenario.frames.rows import text_of
 from ticdc_producer.scenario.frames.version_rows import rows_by_version

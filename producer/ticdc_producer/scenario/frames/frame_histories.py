@@ -14,12 +14,12 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, union
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.column_functions import first_of_groups, fixed_bytes
+from ticdc_producer.model.column_functions import Flags, Numbers, first_of_groups, fixed_bytes
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE, TABLE_ROWS
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.columns.key_columns import handle_keys, stored_key
-from ticdc_producer.scenario.columns.row_images import Flags, Numbers, columns_of, images_of
+from ticdc_producer.scenario.columns.row_images import columns_of, images_of
 from ticdc_producer.scenario.frames.frame_changes import (
     FRAME_CHANGES,
     frame_changes,

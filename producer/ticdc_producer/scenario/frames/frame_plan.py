@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import SQLMode
@@ -22,7 +22,6 @@ from ticdc_producer.scenario.sql.store.followed_tables import TableEntry, TableN
 if TYPE_CHECKING:
     from ticdc_producer.scenario.frames.frame import Frame
 
-Numbers: TypeAlias = npt.NDArray[np.int64]
 NO_TABLE = -1
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,7 +20,6 @@ from ticdc_producer.scenario.frames.frame import Frame
 from ticdc_producer.scenario.frames.plain_table import plain_schema, plain_table
 from ticdc_producer.scenario.frames.rows import COLUMNS
 
-Numbers: TypeAlias = npt.NDArray[np.int64]
 Statement: TypeAlias = tuple[int, int, str, str]
 """Number of its transaction or its commit-ts, position in it, SQL text, and the database of a sent DDL."""
 

@@ -24,14 +24,14 @@ import pyarrow.compute as pc
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.column_functions import flat_positions
+from ticdc_producer.model.column_functions import Flags, flat_positions
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import PythonValue, coerce, sql_value
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, value_error
 from ticdc_producer.scenario.columns.canonical_values import stored_values
-from ticdc_producer.scenario.columns.row_images import Flags, Values
+from ticdc_producer.scenario.columns.row_images import Values
 from ticdc_producer.scenario.columns.value_columns import canonical_column
 from ticdc_producer.scenario.frames.plain_table import python_values
 

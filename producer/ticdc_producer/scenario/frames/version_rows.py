@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.column_functions import Flags, Numbers
 from ticdc_producer.model.event import OP_OF_LABEL, Op
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.columns.row_images import Flags
 from ticdc_producer.scenario.frames.frame_plan import NO_TABLE, FramePlan
-from ticdc_producer.scenario.frames.frame_rows import Numbers, table_names, without_resolved
+from ticdc_producer.scenario.frames.frame_rows import table_names, without_resolved
 from ticdc_producer.scenario.frames.plain_table import values_of_row
 from ticdc_producer.scenario.frames.rows import text_of
 

@@ -18,7 +18,8 @@ import numpy.typing as npt
 from sqlglot import exp, parse_one
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.generate.arrays import Flags, Longs
+from ticdc_producer.model.column_functions import Flags
+from ticdc_producer.scenario.generate.arrays import Longs
 
 Units: TypeAlias = npt.NDArray[np.int64]
 """Integers: ``int64``, or Python's if they are larger."""

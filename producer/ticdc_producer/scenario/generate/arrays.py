@@ -13,8 +13,9 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from ticdc_producer.model.column_functions import Flags
+
 Longs: TypeAlias = npt.NDArray[np.int64]
-Flags: TypeAlias = npt.NDArray[np.bool_]
 Hashes: TypeAlias = npt.NDArray[np.uint64]
 Reals: TypeAlias = npt.NDArray[np.float64]
 Octets: TypeAlias = npt.NDArray[np.uint8]

@@ -12,12 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
+from ticdc_producer.model.column_functions import Flags
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.mysql_type import INTEGERS, NUMBERED
 from ticdc_producer.model.row_key import encode_part, prefix
 from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE, ChangeBatch, TableRowsBatch
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.generate.arrays import Flags, Hashes, Longs
+from ticdc_producer.scenario.generate.arrays import Hashes, Longs
 from ticdc_producer.scenario.generate.cells import CellSources, Expressions, cells, sources
 from ticdc_producer.scenario.generate.draw import binary_array
 from ticdc_producer.scenario.generate.partitions import partition_columns, physical_ids

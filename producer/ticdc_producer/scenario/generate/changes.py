@@ -13,9 +13,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from ticdc_producer.model.column_functions import Flags
 from ticdc_producer.model.shapes import ChangeBatch, TableRowsBatch
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.generate.arrays import Flags, Longs
+from ticdc_producer.scenario.generate.arrays import Longs
 from ticdc_producer.scenario.generate.cells import Expressions
 from ticdc_producer.scenario.generate.change_rows import change_rows, existing_rows
 from ticdc_producer.scenario.generate.domain import is_string

@@ -16,17 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.column_functions import float_texts
+from ticdc_producer.model.column_functions import Flags, float_texts
 from ticdc_producer.model.mysql_type import TEMPORALS, MySQLType
-from ticdc_producer.scenario.generate.arrays import (
-    Flags,
-    Hashes,
-    Longs,
-    Octets,
-    Reals,
-    exponential,
-    logarithm,
-)
+from ticdc_producer.scenario.generate.arrays import Hashes, Longs, Octets, Reals, exponential, logarithm
 from ticdc_producer.scenario.generate.domain import DECIMAL_DIGITS
 
 _MASK = (1 << 64) - 1

@@ -14,12 +14,13 @@ import pyarrow as pa
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
+from ticdc_producer.model.column_functions import Flags
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.row_key import prefix
 from ticdc_producer.model.shapes import IMAGE, TABLE_ROWS, TableRowsBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.collation import sort_key
-from ticdc_producer.scenario.generate.arrays import Flags, Longs
+from ticdc_producer.scenario.generate.arrays import Longs
 from ticdc_producer.scenario.generate.cells import no_expressions
 from ticdc_producer.scenario.generate.changes import ChangeSource
 from ticdc_producer.scenario.generate.domain import is_string, ordinal_of

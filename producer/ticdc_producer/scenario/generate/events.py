@@ -16,7 +16,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ticdc_producer.scenario.generate.arrays import Flags, Longs
+from ticdc_producer.model.column_functions import Flags
+from ticdc_producer.scenario.generate.arrays import Longs
 from ticdc_producer.scenario.generate.draw import draw, happens, uniform_of, zipf
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.generate.table_schedule import ALWAYS

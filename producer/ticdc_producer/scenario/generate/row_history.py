@@ -13,9 +13,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from ticdc_producer.model.column_functions import Flags
 from ticdc_producer.model.mysql_type import INTEGERS
 from ticdc_producer.scenario.generate.amounts import evaluated, parsed
-from ticdc_producer.scenario.generate.arrays import Flags, Longs, RowRuns
+from ticdc_producer.scenario.generate.arrays import Longs, RowRuns
 from ticdc_producer.scenario.generate.domain import DECIMAL_DIGITS
 from ticdc_producer.scenario.generate.draw import draw, happens, uniform
 from ticdc_producer.scenario.generate.events import GeneratedEvents

@@ -20,8 +20,9 @@ import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Batches, Part
 from ticdc_producer.errors import DeliveryError
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.event import ClaimObject, Kind
-from ticdc_producer.protocols.arrow_text import Numbers, contents, lengths
+from ticdc_producer.protocols.arrow_text import contents, lengths
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.targets.claims import ClaimWriter
 from ticdc_producer.targets.encode_partition import split_by_partition

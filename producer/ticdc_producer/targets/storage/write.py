@@ -20,7 +20,8 @@ from ticdc_producer.config.storage import failures, file_system, folder_exists, 
 from ticdc_producer.engine.dataset import Batches, Dataset, Part
 from ticdc_producer.errors import FolderError, StorageError
 from ticdc_producer.model import tso
-from ticdc_producer.protocols.arrow_text import Numbers, as_int64, contents, lengths
+from ticdc_producer.model.column_functions import Numbers
+from ticdc_producer.protocols.arrow_text import as_int64, contents, lengths
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.protocols.registry import file_format, protocol_spec
 from ticdc_producer.protocols.storage_files import (

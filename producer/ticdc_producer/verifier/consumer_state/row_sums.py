@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.fingerprint import MULTIPLIER, Hashes, mixed, value_hashes
 from ticdc_producer.verifier.consumer_state.typed_columns import MAX_DECIMAL, typed_texts
-from ticdc_producer.verifier.fingerprint import MULTIPLIER, Hashes, mixed, value_hashes
 
 FORM = 1
 """Increases if equal rows have other sums than before."""

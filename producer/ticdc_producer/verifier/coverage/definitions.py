@@ -19,13 +19,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Order, Part
-from ticdc_producer.model.column_functions import whole_groups
+from ticdc_producer.model.column_functions import Numbers, whole_groups
 from ticdc_producer.model.fidelity import replace_invalid
 from ticdc_producer.model.shapes import DecodedBatch
 from ticdc_producer.model.trap_coverage import Feature, View
 from ticdc_producer.verifier.coverage.occurrences import Constants, FeatureCounts, Position, ViewEvents
 from ticdc_producer.verifier.event_layouts import EventLayout, Images
-from ticdc_producer.verifier.fingerprint import Numbers
 
 DDLS = pa.schema(
     [

@@ -14,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Sides, Tagged
-from ticdc_producer.model.column_functions import sorted_groups, starts_of
+from ticdc_producer.model.column_functions import Flags, Numbers, sorted_groups, starts_of
 from ticdc_producer.model.event import Op
+from ticdc_producer.model.fingerprint import Hashes, combined, text_hashes
 from ticdc_producer.verifier.coverage.occurrences import FeatureCounts, ViewEvents
 from ticdc_producer.verifier.event_layouts import EventLayout, Images
 from ticdc_producer.verifier.events import (
@@ -28,7 +29,6 @@ from ticdc_producer.verifier.events import (
     TextColumn,
     numbered_pairs,
 )
-from ticdc_producer.verifier.fingerprint import Flags, Hashes, Numbers, combined, text_hashes
 from ticdc_producer.verifier.row_digests import row_key
 
 OPS = ["", *(op.label for op in Op)]

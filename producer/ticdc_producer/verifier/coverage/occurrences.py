@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine.shuffle_codec import numbered_texts
+from ticdc_producer.model.column_functions import Flags, Numbers
 from ticdc_producer.model.trap_coverage import CoverageRule, Feature, View
 from ticdc_producer.verifier.coverage.conditions import ViewColumns, condition, constant
 from ticdc_producer.verifier.events import EventColumns, offset_and_index
-from ticdc_producer.verifier.fingerprint import Flags, Numbers
 
 Constants: TypeAlias = Mapping[str, str | int | bool | None]
 _NO_CONSTANTS: Constants = {}

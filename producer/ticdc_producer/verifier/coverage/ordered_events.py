@@ -13,7 +13,8 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from ticdc_producer.model.column_functions import starts_of
+from ticdc_producer.model.column_functions import Flags, Numbers, starts_of
+from ticdc_producer.model.fingerprint import combined
 from ticdc_producer.verifier.events import (
     INDEX_BITS,
     NOTHING,
@@ -26,7 +27,6 @@ from ticdc_producer.verifier.events import (
     KeyedEvents,
     TextColumn,
 )
-from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined
 
 PartitionName: TypeAlias = tuple[str, int]
 """Topic and partition."""

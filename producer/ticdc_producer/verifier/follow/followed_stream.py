@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ticdc_producer.engine.dataset import Dataset
+from ticdc_producer.model.column_functions import Flags
 from ticdc_producer.model.shapes import BatchFunction
 from ticdc_producer.verifier.events import NOTHING, EventKind, Events, offset_and_index
 from ticdc_producer.verifier.finding import Finding
-from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.follow.observed_messages import Offsets, observed_messages
 from ticdc_producer.verifier.follow.stream_violations import (
     BROADCAST,

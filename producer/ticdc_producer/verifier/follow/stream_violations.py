@@ -9,12 +9,12 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
+from ticdc_producer.model.column_functions import Flags
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.event_line import DecodedRow
 from ticdc_producer.verifier.events import NOTHING, EventID, EventKind, Events, positions
 from ticdc_producer.verifier.finding import EventRef, Example, Finding, Severity
 from ticdc_producer.verifier.findings import event_ref
-from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.follow.observed_messages import ObservedMessages
 from ticdc_producer.verifier.invariants import ddl, order, resolved, row_state
 from ticdc_producer.verifier.invariants.events import KEY_UPDATE_SPLIT

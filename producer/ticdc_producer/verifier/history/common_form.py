@@ -10,11 +10,11 @@ from typing import TypeAlias
 import numpy as np
 
 from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.column_functions import Flags, Numbers
 from ticdc_producer.model.event import Op, Value
 from ticdc_producer.model.fidelity import COARSE, Fidelity, has_commit_ts, replace_invalid
 from ticdc_producer.model.mysql_type import TYPES, MySQLType, integer_range
 from ticdc_producer.model.tso import LOGICAL_BITS
-from ticdc_producer.verifier.fingerprint import Flags, Numbers
 
 Projection: TypeAlias = Callable[[Value], Value]
 Projections: TypeAlias = tuple[Projection | None, Projection | None]

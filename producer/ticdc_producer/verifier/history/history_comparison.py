@@ -10,10 +10,10 @@ from typing import TypeAlias
 import numpy as np
 
 from ticdc_producer.engine.dataset import Sides
-from ticdc_producer.model.column_functions import highest_before, sorted_groups, starts_of
+from ticdc_producer.model.column_functions import Flags, Numbers, highest_before, sorted_groups, starts_of
 from ticdc_producer.model.event import Op
+from ticdc_producer.model.fingerprint import combined
 from ticdc_producer.verifier.events import EventID, offset_and_index
-from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined
 from ticdc_producer.verifier.history.history_rows import HistoryRows, TableName
 from ticdc_producer.verifier.passes.key_groups import op_rank
 

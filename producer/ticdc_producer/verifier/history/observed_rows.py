@@ -9,19 +9,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.column_functions import Flags, Numbers
 from ticdc_producer.model.event import Op
-from ticdc_producer.verifier.event_layouts import DescribedColumn, EventLayout, LayoutBatch
-from ticdc_producer.verifier.events import EventID, EventKind, offset_and_index
-from ticdc_producer.verifier.fingerprint import (
-    Flags,
+from ticdc_producer.model.fingerprint import (
     Hashes,
-    Numbers,
     combined,
     null_pair,
     pair_hashes,
     text_hashes,
     value_hashes,
 )
+from ticdc_producer.verifier.event_layouts import DescribedColumn, EventLayout, LayoutBatch
+from ticdc_producer.verifier.events import EventID, EventKind, offset_and_index
 from ticdc_producer.verifier.history.common_form import Projection, repaired
 from ticdc_producer.verifier.history.history_rows import HistoryRows, HistoryStats, TableName, ddl_of
 from ticdc_producer.verifier.history.sides import ColumnProjections, KnownDefinition, KnownSide, readable

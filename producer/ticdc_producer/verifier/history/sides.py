@@ -11,6 +11,7 @@ import numpy as np
 
 from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.event_line import DecodedRow
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.mysql_type import MySQLType, types_by_name
@@ -19,7 +20,6 @@ from ticdc_producer.model.shapes import DECODED, BatchFunction
 from ticdc_producer.replica.versions import Version
 from ticdc_producer.verifier.event_layouts import DescribedColumn
 from ticdc_producer.verifier.events import EventID
-from ticdc_producer.verifier.fingerprint import Numbers
 from ticdc_producer.verifier.history.common_form import (
     CONVERSION_ERRORS,
     CommonForm,

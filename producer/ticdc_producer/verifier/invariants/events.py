@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
+from ticdc_producer.model.column_functions import Flags
 from ticdc_producer.model.event import WRONG_CHECKSUM
 from ticdc_producer.verifier.events import INDEX_BITS, NOTHING, Effect, EventKind
-from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.invariants import preconditions
 from ticdc_producer.verifier.passes.partition_marks import MarkedEvents
 from ticdc_producer.verifier.passes.row_history import KeyChecks

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ticdc_producer.model.column_functions import Flags, Numbers
 from ticdc_producer.model.event import Op
 from ticdc_producer.verifier.events import EventColumns, EventKind, Rule
-from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.invariants import preconditions
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.batch_groups import BatchGroups

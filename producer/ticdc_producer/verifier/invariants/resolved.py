@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ticdc_producer.model.column_functions import Flags
 from ticdc_producer.verifier.events import NOTHING, EventKind, Events
-from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.invariants import preconditions
 from ticdc_producer.verifier.invariants.broadcasts import broadcast_violations, missing_in
 from ticdc_producer.verifier.passes.row_history import KeyChecks

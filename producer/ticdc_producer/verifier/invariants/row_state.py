@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ticdc_producer.model.column_functions import Flags
 from ticdc_producer.model.event import Op
 from ticdc_producer.verifier.events import NOTHING, EventKind, Rule
-from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.invariants import preconditions
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.row_history import PRESENT, KeyChecks, RowHistory

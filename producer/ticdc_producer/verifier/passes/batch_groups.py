@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ticdc_producer.model.column_functions import highest_before, sorted_groups, starts_of
+from ticdc_producer.model.column_functions import Flags, Numbers, highest_before, sorted_groups, starts_of
+from ticdc_producer.model.fingerprint import combined, text_hashes
 from ticdc_producer.verifier.events import INDEX_BITS, NOTHING, EventColumns, Int8Column, Int64Column
-from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined, text_hashes
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.key_groups import late_in_groups
 

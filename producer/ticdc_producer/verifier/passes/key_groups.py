@@ -7,9 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ticdc_producer.model.column_functions import highest_before, sorted_groups
+from ticdc_producer.model.column_functions import Flags, Numbers, highest_before, sorted_groups
 from ticdc_producer.verifier.events import NOTHING, EventKind, Events, KeyedEvents
-from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.stream_stats import StreamStats
 

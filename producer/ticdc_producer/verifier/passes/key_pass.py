@@ -9,10 +9,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ticdc_producer.model.column_functions import sorted_groups
+from ticdc_producer.model.column_functions import Flags, sorted_groups
 from ticdc_producer.model.event import Op
 from ticdc_producer.verifier.events import EventKind
-from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.invariants.row_state import history_severity
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.batch_groups import BatchGroups, GroupedRows, SuspectedGroups

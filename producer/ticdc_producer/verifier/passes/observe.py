@@ -10,11 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.column_functions import Flags, Numbers
 from ticdc_producer.model.event import Op
+from ticdc_producer.model.fingerprint import Hashes, combined, text_hashes, value_hashes
 from ticdc_producer.model.shapes import WIRE, DecodedBatch, ExpectedBatch
 from ticdc_producer.verifier.event_layouts import EventLayout, LayoutBatch
 from ticdc_producer.verifier.events import NOTHING, EventKind, Events, Rule, numbered_pairs
-from ticdc_producer.verifier.fingerprint import Flags, Hashes, Numbers, combined, text_hashes, value_hashes
 from ticdc_producer.verifier.options import ExpectedDispatch, VerifyOptions
 from ticdc_producer.verifier.row_digests import RULES, RowDigests, TableRules
 from ticdc_producer.verifier.table_epochs import ddl_effect

@@ -16,11 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part, Sides
+from ticdc_producer.model.column_functions import Numbers
 from ticdc_producer.model.event_line import ColumnDescription, DecodedRow, RowImage
+from ticdc_producer.model.fingerprint import combined, text_hashes
 from ticdc_producer.model.shapes import DECODED, BatchFunction
 from ticdc_producer.verifier.events import INDEX_BITS, EventID
 from ticdc_producer.verifier.finding import image_of, readable
-from ticdc_producer.verifier.fingerprint import Numbers, combined, text_hashes
 from ticdc_producer.verifier.invariants.row_state import OLD_IMAGE, history_severity
 from ticdc_producer.verifier.messages import LOCATION
 from ticdc_producer.verifier.options import VerifyOptions

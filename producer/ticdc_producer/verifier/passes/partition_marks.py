@@ -9,10 +9,10 @@ from typing import TypeVar
 import numpy as np
 
 from ticdc_producer.engine.shuffle_codec import numbered_texts
-from ticdc_producer.model.column_functions import highest_before, sorted_groups, starts_of
+from ticdc_producer.model.column_functions import Flags, Numbers, highest_before, sorted_groups, starts_of
 from ticdc_producer.model.event import Op
+from ticdc_producer.model.fingerprint import combined, text_hashes
 from ticdc_producer.verifier.events import INDEX_BITS, NOTHING, EventKind, Events, Rule
-from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined, text_hashes
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.observe import Observation
 

@@ -12,10 +12,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from ticdc_producer.model.column_functions import sorted_groups, starts_of
+from ticdc_producer.model.column_functions import Flags, Numbers, sorted_groups, starts_of
 from ticdc_producer.model.event import Op
 from ticdc_producer.verifier.events import EventKind, Events, Rule
-from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.passes.key_groups import KeyGroups, op_rank
 
 UNKNOWN, ABSENT, PRESENT = -1, 0, 1

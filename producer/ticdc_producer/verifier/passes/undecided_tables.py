@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Order, Part
+from ticdc_producer.model.column_functions import Flags, Numbers
 from ticdc_producer.model.xx_hash import xx_hash
 from ticdc_producer.replica.rows import row_versions
 from ticdc_producer.replica.versions import UNDECIDED, Positions, TableName
 from ticdc_producer.verifier.events import Effect, EventKind, Events
-from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.stream_stats import StreamStats
 
 _OPEN = pa.schema(

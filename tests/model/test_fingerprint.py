@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticdc_producer.verifier.fingerprint import value_hashes
+from ticdc_producer.model.fingerprint import value_hashes
 
 VALUES = st.lists(st.none() | st.binary(max_size=40) | st.binary(min_size=120, max_size=140), max_size=30)
 NEAR = [b"a" * length + end for length in range(140) for end in (b"", b"\0", b"\1", b"\0\0", b"\0a")]

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-Numbers: TypeAlias = npt.NDArray[np.int64]
-Flags: TypeAlias = npt.NDArray[np.bool_]
+from ticdc_producer.model.column_functions import Flags, Numbers
+
 Hashes: TypeAlias = npt.NDArray[np.uint64]
 
 _WORD = 8
