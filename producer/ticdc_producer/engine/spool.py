@@ -119,9 +119,15 @@ RowOrder: TypeAlias = Callable[[pa.Table], Numbers]
 def merged(
     batches: Iterable[pa.RecordBatch], rows: int = RUN_ROWS, size: int = _MERGED_BYTES
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the same rows in larger batches; the last one may be smaller.
+    """Yield the same rows in larger batches, see :func:`gathered`."""
+    return map(concatenated, gathered(batches, rows, size))
 
-    :param rows, size: the least number of rows or bytes of a batch.
+
+def gathered(batches: Iterable[pa.RecordBatch], rows: int, size: int) -> Iterator[list[pa.RecordBatch]]:
+    """Yield batches together, in their order; their rows are not copied.
+
+    :param rows, size: the least number of rows or bytes of those that are yielded together; the last ones may
+        have less.
     """
     held: list[pa.RecordBatch] = []
     held_rows = held_bytes = 0
@@ -129,10 +135,10 @@ def merged(
         held.append(batch)
         held_rows, held_bytes = held_rows + batch.num_rows, held_bytes + batch.nbytes
         if held_rows >= rows or held_bytes >= size:
-            yield concatenated(held)
+            yield held
             held, held_rows, held_bytes = [], 0, 0
     if held:
-        yield concatenated(held)
+        yield held
 
 
 @dataclass(frozen=True)

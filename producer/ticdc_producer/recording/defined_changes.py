@@ -63,11 +63,17 @@ class DefinedChanges:
                 continue
             _, versions = families_of(history, batch)
             numbers = np.unique(versions).tolist()
+            if all(self._is_as_sent(batch, versions == number, number) for number in numbers):
+                yield batch
+                continue
             of_versions = [self._changes(filtered(batch, versions == number), number) for number in numbers]
             rows = concatenated(of_versions)
             if len(numbers) > 1:
                 rows = rows.take(pa.array(np.argsort(np.argsort(versions, kind="stable"))))
             yield rows
+
+    def _is_as_sent(self, batch: pa.RecordBatch, rows: Flags, version: int) -> bool:
+        return version == NO_VERSION or self._columns[version].is_as_sent(batch, rows)
 
     def _changes(self, rows: pa.RecordBatch, version: int) -> pa.RecordBatch:
         return rows if version == NO_VERSION else self._columns[version].changes(rows)
@@ -103,17 +109,32 @@ class _VersionColumns:
             },
         )
 
+    @property
+    def _texts(self) -> Mapping[str, str]:
+        """The names of the table by column of the changes."""
+        info = self.version.definition.info
+        return {"schema": info.schema, "table": info.name}
+
+    def is_as_sent(self, batch: pa.RecordBatch, rows: Flags) -> bool:
+        """Return whether some rows of a batch have the names, values and keys of the table already."""
+        if self.names or self.values or (self.version.definition.key and _unmarked(batch)[rows].any()):
+            return False
+        own = pa.array(rows)
+        return all(
+            pc.all(pc.equal(batch.column(name).filter(own), text)).as_py()
+            for name, text in self._texts.items()
+        )
+
     def changes(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """Return the changes of the table."""
         columns = {name: rows.column(name) for name in rows.schema.names}
-        info = self.version.definition.info
-        for name, text in (("schema", info.schema), ("table", info.name)):
+        for name, text in self._texts.items():
             columns[name] = pa.repeat(text, rows.num_rows)
         for side, _ in _SIDES:
             columns[side] = self._images(columns[side])
-        unmarked = pc.and_(pc.equal(columns["old_key"], 0), pc.equal(columns["new_key"], 0))
-        if self.version.definition.key and pc.any(unmarked).as_py():
-            columns["has_key"] = pc.or_(columns["has_key"], unmarked)
+        unmarked = _unmarked(rows)
+        if self.version.definition.key and unmarked.any():
+            columns["has_key"] = pc.or_(columns["has_key"], pa.array(unmarked))
             for side, key in _SIDES:
                 columns[key] = pc.if_else(unmarked, self._keys(columns[side]), columns[key])
         return pa.RecordBatch.from_arrays([columns[name] for name in rows.schema.names], schema=rows.schema)
@@ -138,6 +159,13 @@ class _VersionColumns:
         present = np.logical_and.reduce([at >= 0 for at in positions_of(images, names)])
         hashes = combined(*map(value_hashes, columns_of(images, names)))
         return pa.array(np.where(present, not_zero(hashes), 0))
+
+
+def _unmarked(rows: pa.RecordBatch) -> Flags:
+    """Return which rows have no key in their messages."""
+    old, new = (rows.column(key).to_numpy() for _, key in _SIDES)
+    unmarked: Flags = (old == 0) & (new == 0)
+    return unmarked
 
 
 def _digits(column: ColumnInfo) -> int:
