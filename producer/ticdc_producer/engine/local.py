@@ -36,6 +36,7 @@ from ticdc_producer.engine.dataset import (
     TaggedFunction,
 )
 from ticdc_producer.engine.spool import (
+    RUN_ROWS,
     MemoryLimit,
     OrderedRows,
     RowOrder,
@@ -112,7 +113,8 @@ class LocalDataset(Dataset):
         return LocalDataset([partial(_part, divided, number) for number in range(parts)], self.schema)
 
     def merged(self) -> LocalDataset:
-        return LocalDataset([lambda: merged(self.batches())], self.schema)
+        # Batches of more than half the rows, as the readers of topics yield them, are not copied.
+        return LocalDataset([lambda: merged(self.batches(), RUN_ROWS // 2)], self.schema)
 
     def union(self, *others: Dataset) -> LocalDataset:
         sources = [source for dataset in (self, *others) for source in local(dataset).sources]

@@ -29,17 +29,22 @@ Values: TypeAlias = Mapping[int, pa.Array]
 """Canonical values by the offset of their column."""
 
 
-def images_of(values: Values, present: Flags) -> pa.ListArray:
+def images_of(values: Values, present: Flags, rows: Numbers | None = None) -> pa.ListArray:
     """Return the row images of some rows, NULL for the others.
 
     >>> values = {0: pa.array([b"1", b"2"]), 1: pa.array([b"a", None])}
     >>> images_of(values, np.array([False, True])).to_pylist()
     [None, [b'2', None]]
+    >>> images_of(values, np.array([True, False, True]), np.array([1, 0, 0])).to_pylist()
+    [[b'2', None], None, [b'1', b'a']]
+
+    :param present: which images have values.
+    :param rows: the number of the row of each image; None: those of the values, in their order.
     """
-    rows, width = len(present), len(values)
-    joined = pa.concat_arrays([values[offset] for offset in sorted(values)])
-    filled = np.flatnonzero(present)
-    positions = (np.arange(width) * rows + filled[:, None]).ravel()
+    width, columns = len(values), [values[offset] for offset in sorted(values)]
+    joined = pa.concat_arrays(columns)
+    filled = np.flatnonzero(present) if rows is None else rows[present]
+    positions = (np.arange(width) * len(columns[0]) + filled[:, None]).ravel()
     offsets = np.concatenate([[0], np.cumsum(present * width)]).astype(np.int32)
     starts = pa.array(offsets, mask=np.append(~present, False))
     return pa.ListArray.from_arrays(starts, joined.take(pa.array(positions)), type=IMAGE)

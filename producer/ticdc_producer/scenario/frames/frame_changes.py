@@ -105,7 +105,6 @@ class VersionChanges:
         rows = np.concatenate([leaves, stays])
         left = np.arange(len(rows)) < len(leaves)
         of_old = pa.array(left)
-        old_images = images_of(before, self.existed).take(pa.array(rows, mask=~left & moved[rows]))
         op = np.where(moved[rows], np.where(left, int(Op.DELETE), int(Op.INSERT)), self.ops[rows])
         columns = {
             "commit_seq": commits[rows],
@@ -115,8 +114,8 @@ class VersionChanges:
             "row_key": pc.if_else(of_old, old_keys.take(pa.array(rows)), keys.take(pa.array(rows))),
             "row_id": pc.if_else(of_old, old_ids.take(pa.array(rows)), ids.take(pa.array(rows))),
             "op": op,
-            "before": old_images,
-            "after": images_of(after, self.exists).take(pa.array(rows, mask=left)),
+            "before": images_of(before, self.existed[rows] & (left | ~moved[rows]), rows),
+            "after": images_of(after, self.exists[rows] & ~left, rows),
             "given": self._given().take(pa.array(rows)),
         }
         arrays = [pa.array(columns[field.name]).cast(field.type) for field in FRAME_CHANGES]

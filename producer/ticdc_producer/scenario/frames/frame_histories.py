@@ -179,29 +179,34 @@ class _Check:
         if same.any():
             what = "two changes of one row have the same position in their transaction"
             raise self._error(what, same, "the column seq gives the order of the changes of one row")
-        before = self._left_rows()
-        exists = before.is_valid().to_numpy(zero_copy_only=False)
+        left = self.changes.column("after").is_valid().to_numpy(zero_copy_only=False)
+        exists = left[self.previous] & ~self.first
         inserts = self.own.column("op").to_numpy() == Op.INSERT
         if (inserts & exists).any():
             raise self._duplicate(inserts & exists)
         if (~inserts & ~exists).any():
             raise self._error("the change of a row that does not exist", ~inserts & ~exists, _GENERATES)
         if self.plan.canonical:
-            return self._with_given(before, exists)
+            return self._with_given(exists)
+        before = self._left_rows()
         self._check_given(before, exists)
         return before
 
-    def _with_given(self, before: pa.ListArray, exists: Flags) -> pa.ListArray:
-        """Return rows before with the values that the frame gives.
+    def _with_given(self, exists: Flags) -> pa.ListArray:
+        """Return the rows before with the values that the frame gives.
 
         They count where they differ: an upstream may have changed the row unseen, as ADD COLUMN with the time
         as DEFAULT does.
         """
         given, masks = self.own.column("before"), self.own.column("given")
-        sent = exists & given.is_valid().to_numpy(zero_copy_only=False)
+        are_whole = masks.null_count == len(masks)
+        present = given.is_valid().to_numpy(zero_copy_only=False)
+        if are_whole and (present == exists).all():
+            return given
+        before, sent = self._left_rows(), exists & present
         if not sent.any():
             return before
-        if masks.null_count == len(masks):
+        if are_whole:
             return pc.if_else(pa.array(sent), given, before)
         versions = self.own.column("table_version").to_numpy()
         images, order = [], []
