@@ -38,3 +38,13 @@ def test_a_group_is_held_back_until_its_end_is_known() -> None:
     batches = [pa.record_batch({"key": pa.array(keys)}) for keys in ([1, 1, 2], [2, 2], [2, 3, 3], [4])]
     grouped = [batch["key"].to_pylist() for batch in whole_groups(batches, ("key",))]
     assert grouped == [[1, 1], [2, 2, 2, 2], [3, 3], [4]]
+
+
+def test_a_large_batch_is_not_copied_to_join_it_with_the_rows_before() -> None:
+    count = 20_000
+    first = pa.record_batch({"key": pa.array([1, 2, 2])})
+    large = pa.record_batch({"key": pa.array([2, 2, *range(3, count)])})
+    head, joint, whole, last = whole_groups([first, large], ("key",))
+    assert [batch["key"].to_pylist() for batch in (head, joint, last)] == [[1], [2, 2, 2, 2], [count - 1]]
+    assert whole["key"].to_pylist() == [*range(3, count - 1)]
+    assert whole["key"].buffers()[1].address == large["key"].buffers()[1].address

@@ -46,6 +46,10 @@ def first_of_groups(rows: pa.RecordBatch, key: tuple[str, ...]) -> npt.NDArray[n
     return first
 
 
+_NOT_JOINED = 8192
+"""Rows that are not copied to join them with those that are held back. A copy of fewer costs less than a batch."""
+
+
 def whole_groups(batches: Iterable[pa.RecordBatch], key: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
     """Yield the same rows in batches that end at the end of a group.
 
@@ -72,8 +76,12 @@ def whole_groups(batches: Iterable[pa.RecordBatch], key: tuple[str, ...]) -> Ite
         if not len(starts):
             held.append(batch)
             continue
-        last = int(starts[-1])
-        yield concatenated([*held, batch.slice(0, last)])
+        first, last = int(starts[0]), int(starts[-1])
+        if held and last - first >= _NOT_JOINED:
+            yield concatenated([*held, batch.slice(0, first)])
+            yield batch.slice(first, last - first)
+        else:
+            yield concatenated([*held, batch.slice(0, last)])
         held = [batch.slice(last)]
     if held:
         yield concatenated(held)
