@@ -39,7 +39,7 @@ class KafkaAnswer:
         return await asyncio.shield(asyncio.wrap_future(self.question()))
 
     def question(self) -> Future[bool]:
-        """Ask whether a broker answers; a question that is open, or has a recent answer, is not asked again."""
+        """Ask whether a broker answers, unless a question is open or has a recent answer."""
         question = self._question
         if question is None or (question.done() and monotonic() - self._answered > _HOLDS_SECONDS):
             question = self._question = self._thread.submit(self._ask)
