@@ -24,8 +24,8 @@ def local_path(location: str | Path) -> Path:
     """
     text = str(location)
     if not isinstance(location, str | PathLike) or not _is_encodable(text):
-        shown = text.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()
-        raise FolderError("it is not the path of a file or folder", path=shown)
+        printable = text.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()
+        raise FolderError("it is not the path of a file or folder", path=printable)
     if not _URI.match(text):
         path = Path(location)
         _refuse_long(path)
