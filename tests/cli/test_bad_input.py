@@ -168,7 +168,13 @@ def test_golden_folders_that_are_damaged(
     messages.unlink()
     _refused(capsys, tmp_path, ["verify", "--in", str(folder)], "messages.jsonl", "missing")
     _refused(capsys, tmp_path, ["verify", "--in", str(tmp_path / "no")], "no such folder")
+    messages.write_bytes(whole)
     manifest = json.loads((folder / "manifest.json").read_text())
+    for command, key in (("verify", "skipped"), ("coverage", "faults")):
+        (folder / "manifest.json").write_text(json.dumps({**manifest, key: -1}))
+        _refused(
+            capsys, tmp_path, [command, "--in", str(folder)], "manifest.json", f"its {key} are not a list"
+        )
     del manifest["files"]
     (folder / "manifest.json").write_text(json.dumps(manifest))
     for command in ("verify", "decode"):

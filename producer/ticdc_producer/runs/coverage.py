@@ -120,8 +120,8 @@ def _folder_coverage(folder: Path, engine: EngineOption, on_status: OnStatus) ->
 def _injected(manifest: Mapping[str, Any]) -> Counter[str]:
     """Return how often each trap was injected according to the manifest."""
     counted: Counter[str] = Counter()
-    for fault in manifest.get("faults") or ():
-        if isinstance(fault, dict) and isinstance(fault.get("places"), int) and fault["places"] > 0:
+    for fault in golden.objects_of(manifest, "faults"):
+        if isinstance(fault.get("places"), int) and fault["places"] > 0:
             counted[str(fault.get("trap"))] += fault["places"]
     return counted
 
