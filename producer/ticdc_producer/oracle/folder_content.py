@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +41,6 @@ from ticdc_producer.targets.golden.expectations import (
     fault_lines,
     row_batches,
 )
-from ticdc_producer.targets.golden.read import objects_of
 from ticdc_producer.verifier.consumer_state.plan import ExpectedTable, expected_tables
 from ticdc_producer.verifier.table_state import MAX_EXAMPLES
 
@@ -175,10 +175,10 @@ def folder_content(
         snapshot=_existing(folder / SNAPSHOT),
         states=_states(folder, manifest, fidelity),
         faults=_faults(folder, manifest),
-        rejected_tables=frozenset(skipped_tables(manifest)),
+        rejected_tables=frozenset(rejected_tables(manifest)),
         discarded=tuple(
             VisibleDDL(str(entry.get("schema")), str(entry.get("table")), str(entry.get("query")), 0)
-            for entry in objects_of(manifest, "discarded")
+            for entry in _objects(manifest, "discarded")
             if entry.get("kind") == "ddl"
         ),
     )
@@ -214,7 +214,7 @@ def _faults(folder: Path, manifest: Mapping[str, object]) -> InjectedFaults:
     """Return the faults of ``faults.jsonl``; the manifest counts them as well."""
     counted = sum(
         entry["places"]
-        for entry in objects_of(manifest, "faults")
+        for entry in _objects(manifest, "faults")
         if isinstance(entry.get("places"), int) and changes_events(str(entry.get("trap")), entry)
     )
     path = folder / FAULTS
@@ -230,12 +230,12 @@ def _faults(folder: Path, manifest: Mapping[str, object]) -> InjectedFaults:
     return InjectedFaults(count=max(count, counted), lines=tuple(lines))
 
 
-def skipped_tables(manifest: Mapping[str, object]) -> list[str]:
+def rejected_tables(manifest: Mapping[str, object]) -> list[str]:
     """Return the tables with rows that the run has left out, as ``SCHEMA.TABLE``.
 
     :raises FolderError: if the manifest is invalid.
     """
-    return [str(entry["table"]) for entry in objects_of(manifest, "skipped") if "table" in entry]
+    return [str(entry["table"]) for entry in _objects(manifest, "skipped") if "table" in entry]
 
 
 def uncounted_faults(manifest: Mapping[str, object]) -> list[str]:
@@ -243,7 +243,7 @@ def uncounted_faults(manifest: Mapping[str, object]) -> list[str]:
 
     Such a folder has messages alone.
     """
-    counted = {str(entry.get("trap")) for entry in objects_of(manifest, "faults")}
+    counted = {str(entry.get("trap")) for entry in _objects(manifest, "faults")}
     traps = manifest.get("traps")
     requested = map(str, traps) if isinstance(traps, Mapping) else ()
     known = catalogue()
@@ -259,3 +259,26 @@ def changes_events(name: str, counted: Mapping[str, object]) -> bool:
     known = catalogue().get(name)
     legal = bool(counted.get("legal", True)) if known is None else known.legal
     return not legal and not (isinstance(known, IllegalMessageTrap) and known.keeps_events)
+
+
+def injected_faults(manifest: Mapping[str, object]) -> Counter[str]:
+    """Return how often each trap was injected.
+
+    :raises FolderError: if the manifest is invalid.
+    """
+    counted: Counter[str] = Counter()
+    for fault in _objects(manifest, "faults"):
+        if isinstance(fault.get("places"), int) and fault["places"] > 0:
+            counted[str(fault.get("trap"))] += fault["places"]
+    return counted
+
+
+def _objects(manifest: Mapping[str, object], key: str) -> Iterator[Mapping[str, Any]]:
+    """Return the objects of a list in the manifest.
+
+    :raises FolderError: if it is no list of objects.
+    """
+    objects = manifest.get(key) or []
+    if not isinstance(objects, list) or not all(isinstance(entry, dict) for entry in objects):
+        raise FolderError(f"its {key} are not a list of objects", path="manifest.json")
+    return iter(objects)

@@ -55,18 +55,22 @@ def _locked(partial: Path, path: Path) -> Iterator[None]:
     """
     import fcntl  # Windows has none
 
-    descriptor = os.open(partial, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    hint = "wait for its end, or name another folder"
+    refusal = FolderError("another process writes this folder", path=str(path), hint=hint)
+    try:
+        descriptor = os.open(partial, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except FileNotFoundError:  # it was renamed
+        raise refusal from None
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            is_held = partial.exists() and os.path.samestat(os.fstat(descriptor), partial.stat())
-        except BlockingIOError:
+            is_held = os.path.samestat(os.fstat(descriptor), partial.stat())
+        except (BlockingIOError, FileNotFoundError):  # it is locked, or was renamed
             is_held = False
         except OSError:  # NFS locks no folders
             is_held = True
         if not is_held:
-            hint = "wait for its end, or name another folder"
-            raise FolderError("another process writes this folder", path=str(path), hint=hint)
+            raise refusal
         yield
     finally:
         os.close(descriptor)

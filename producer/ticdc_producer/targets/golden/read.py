@@ -83,17 +83,6 @@ def manifest(folder: Path, *, under: str = "") -> dict[str, object]:
     return content
 
 
-def objects_of(manifest: Mapping[str, object], key: str) -> Iterator[Mapping[str, Any]]:
-    """Return the objects of a list in the manifest.
-
-    :raises FolderError: if it is no list of objects.
-    """
-    objects = manifest.get(key) or []
-    if not isinstance(objects, list) or not all(isinstance(entry, dict) for entry in objects):
-        raise FolderError(f"its {key} are not a list of objects", path="manifest.json")
-    return iter(objects)
-
-
 def _check_version(written: Mapping[str, Any], path: Path) -> None:
     """Check the version of a folder; folders of earlier versions are read.
 
