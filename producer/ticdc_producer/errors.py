@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Self
 
+from ticdc_producer.hints import first_lines
 from ticdc_producer.masking import masked
 
 USAGE = 2
@@ -117,12 +118,14 @@ class RowConflict(ScenarioError):
 class ScenarioProblems(ProducerError):
     """All errors of one scenario file.
 
+    Its text has the first ones.
+
     :param problems: one error per problem, in file order.
     """
 
     def __init__(self, problems: Iterable[ScenarioError]) -> None:
         self.problems = tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
+        super().__init__("\n".join(first_lines(self.problems)))
         self.about(*{name: None for problem in self.problems for name in problem.arguments})
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 
 MAX_LISTED = 24
-"""Allowed names that a hint lists; longer lists would hide the message before them."""
+"""Allowed names that a hint lists, and errors of a file; longer lists would hide the message before them."""
 
 
 SUGGESTION = "did you mean "
@@ -33,6 +33,13 @@ def nearest(name: str, allowed: Iterable[str], *, listed: str = "") -> str:
     if listed:
         return f"{listed} prints the {len(choices)} allowed ones"
     return f"allowed: {', '.join(choices[:MAX_LISTED])}, and {len(choices) - MAX_LISTED} more"
+
+
+def first_lines(errors: Sequence[object]) -> Iterator[str]:
+    """Yield the texts of the first errors, and how many more there are."""
+    yield from map(str, errors[:MAX_LISTED])
+    if len(errors) > MAX_LISTED:
+        yield f"… and {counted(len(errors) - MAX_LISTED, 'more error')}"
 
 
 def shortened(text: str, most: int) -> str:

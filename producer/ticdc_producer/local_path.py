@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,8 +23,9 @@ def local_path(location: str | Path) -> Path:
         is no path; and if no file can have its name.
     """
     text = str(location)
-    if not isinstance(location, str | PathLike) or "\0" in text:
-        raise FolderError("it is not the path of a file or folder", path=text.replace("\0", "\\x00"))
+    if not isinstance(location, str | PathLike) or not _is_encodable(text):
+        printable = text.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()
+        raise FolderError("it is not the path of a file or folder", path=printable)
     if not _URI.match(text):
         path = Path(location)
         _refuse_long(path)
@@ -32,6 +34,14 @@ def local_path(location: str | Path) -> Path:
     raise FolderError(
         "it is a URI, and no file or folder here", path=_URI.sub(r"\1://", text, count=1), hint=hint
     ).about("sink_uri")
+
+
+def _is_encodable(text: str) -> bool:
+    """Return whether a text can be a path: it has neither zeros nor half a surrogate pair."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
 
 def replace_file(path: Path, content: bytes) -> None:

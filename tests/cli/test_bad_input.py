@@ -168,13 +168,31 @@ def test_golden_folders_that_are_damaged(
     messages.unlink()
     _refused(capsys, tmp_path, ["verify", "--in", str(folder)], "messages.jsonl", "missing")
     _refused(capsys, tmp_path, ["verify", "--in", str(tmp_path / "no")], "no such folder")
+    messages.write_bytes(whole)
     manifest = json.loads((folder / "manifest.json").read_text())
+    for command, key in (("verify", "skipped"), ("coverage", "faults")):
+        (folder / "manifest.json").write_text(json.dumps({**manifest, key: -1}))
+        _refused(
+            capsys, tmp_path, [command, "--in", str(folder)], "manifest.json", f"its {key} are not a list"
+        )
     del manifest["files"]
     (folder / "manifest.json").write_text(json.dumps(manifest))
     for command in ("verify", "decode"):
         _refused(capsys, tmp_path, [command, "--in", str(folder)], "manifest.json", "files are not a mapping")
     (folder / "manifest.json").write_text("{")
     _refused(capsys, tmp_path, ["decode", "--in", str(folder)], "manifest.json", "not JSON")
+    (folder / "manifest.json").unlink()
+    (folder / "manifest.json").mkdir()
+    _refused(capsys, tmp_path, ["verify", "--in", str(folder)], "manifest.json", "Is a directory")
+
+
+def test_paths_of_other_kinds(capsys: pytest.CaptureFixture[str], tmp_path: Path, write: Write) -> None:
+    file = write("file", "hello")
+    _refused(capsys, tmp_path, ["verify", "--sink-uri", f"file://{file}?protocol=csv"], file, "no folder")
+    _refused(capsys, tmp_path, ["run", "\ud800"], "\\ud800", "not the path of a file or folder")
+    rules = ["mask", write("dump.sql", GOOD), "--rules", write("rules.yaml", "[]")]
+    rules += ["--out", str(tmp_path / "masked.sql")]
+    _refused(capsys, tmp_path, rules, "rules.yaml:1: the file must hold keys")
 
 
 def test_lines_that_are_no_messages_and_bytes_that_do_not_decode(

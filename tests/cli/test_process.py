@@ -14,7 +14,7 @@ import pytest
 
 from tests.docs import readme_session
 from tests.golden_events import GOLDEN
-from ticdc_producer.targets.golden.write import MANIFEST
+from ticdc_producer.targets.golden.folder import MANIFEST
 
 COMMAND = [sys.executable, "-m", "ticdc_producer"]
 

@@ -46,6 +46,24 @@ def test_all_errors_as_text(files: list[str], capsys: pytest.CaptureFixture[str]
     assert total == f"{bad}: 3 errors; 1 statement not checked"
 
 
+def test_of_many_errors_the_first_are_listed_and_json_has_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "many.yaml"
+    path.write_text("steps: [{sql: SELECT 1}]\n" + "".join(f"unknown{number}: 1\n" for number in range(30)))
+    assert main(["scenario", "validate", str(path)]) == 2
+    *errors, total = capsys.readouterr().err.splitlines()
+    unknown = [f"ticdc-producer: {path}:{number + 2}: unknown key 'unknown{number}'" for number in range(23)]
+    assert [error.split(" (")[0] for error in errors] == [
+        f"ticdc-producer: {path}:1: 'version' is missing",
+        *unknown,
+    ]
+    assert total == f"{path}: 31 errors, of which the first 24 are listed; --json lists all"
+    assert main(["scenario", "validate", "--json", str(path)]) == 2
+    [of_file] = json.loads(capsys.readouterr().out)
+    assert len(of_file["problems"]) == 31
+
+
 def test_the_same_as_json(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scenario", "validate", "--json", *files]) == 2
     out, _ = capsys.readouterr()

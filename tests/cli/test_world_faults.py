@@ -28,7 +28,7 @@ from ticdc_producer.cli import main
 from ticdc_producer.cli.terminal.standard_output import guard_standard_streams
 from ticdc_producer.errors import ENVIRONMENT, USAGE, RegistryError
 from ticdc_producer.kafka.client import SETTABLE, InvalidValue, check_property
-from ticdc_producer.targets.golden.write import MANIFEST
+from ticdc_producer.targets.golden.folder import MANIFEST
 
 COMMAND = [sys.executable, "-m", "ticdc_producer"]
 SQL = "CREATE TABLE test.t (id INT PRIMARY KEY, v VARCHAR(20));\nINSERT INTO test.t VALUES (1, 'é日😀');\n"

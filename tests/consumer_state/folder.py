@@ -12,6 +12,7 @@ from ticdc_producer.model.table import table_json
 from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.state import replicated_state
 from ticdc_producer.targets.golden import write as sink
+from ticdc_producer.targets.golden.folder import new_folder
 from ticdc_producer.targets.golden.json_lines import state_lines
 from ticdc_producer.verifier.consumer_state.row_sums import sums_json, sums_of_images
 
@@ -32,7 +33,7 @@ def state_folder(
     """
     job = prepare(scenario, sink_uri=uri, state_at=state_at, overrides=["session.database=shop"])
     states = {"state": job.history.state, **{f"state.at/{ts}": job.state_until(ts) for ts in state_at}}
-    with sink.golden_folder(path) as folder:
+    with new_folder(path) as folder:
         tables, sums = {}, {}
         for name, state in states.items():
             (folder / name).mkdir(parents=True)

@@ -76,6 +76,8 @@ def _tables(golden: Path) -> list[ExpectedTable]:
     [
         ("mysql://ann@127.0.0.1", "the URL names no database (DIALECT://USER:PASSWORD@HOST:PORT/DATABASE)"),
         ("mariadb://ann@127.0.0.1:3306/", "the URL names no database"),
+        (f"sqlite:///{'x' * 300}", "the name is too long for a file or folder"),
+        ("/dev/null", "no such file or folder"),
         (
             "oracle://ann@db/x",
             "its driver is missing (oracledb) (install its driver, such as with pip instal",

@@ -90,6 +90,8 @@ JSON = column(T.JSON)
         (DATE, "2020.01.02 03:04:05", b"2020-01-02"),
         (DATE, date(2020, 1, 2), b"2020-01-02"),
         (DATETIME, "2020-12-31 23:59:59.9996", b"2021-01-01 00:00:00.000"),
+        (DATETIME, "0000-12-31 23:59:59.9996", b"0001-01-01 00:00:00.000"),
+        (DATE, "0000-02-29", b"0000-02-29"),
         (DATETIME, "2020-01-02T03:04", b"2020-01-02 03:04:00.000"),
         (DATETIME, 20200102030405, b"2020-01-02 03:04:05.000"),
         (DATETIME, datetime(2020, 1, 2, 3, 4, 5, 6000), b"2020-01-02 03:04:05.006"),
@@ -122,7 +124,9 @@ def test_null_stays_null() -> None:
     assert read(TINY, None) is None
 
 
-@pytest.mark.parametrize(("target", "value"), [(TINY, 128), (VARCHAR, "123456"), (DATE, "2021-02-29")])
+@pytest.mark.parametrize(
+    ("target", "value"), [(TINY, 128), (VARCHAR, "123456"), (DATE, "2021-02-29"), (DATE, "0000-04-31")]
+)
 def test_a_value_that_does_not_fit_is_an_error_with_column_and_value(target: ColumnInfo, value: Any) -> None:
     with pytest.raises(ScenarioError) as caught:
         coerce(target, value)

@@ -262,6 +262,34 @@ def test_a_folder_that_was_changed_is_found_out(tmp_path: Path) -> None:
         ticdc_producer.verify(sink_uri=uri, strict_table_order=True)
 
 
+def test_the_ddls_of_schema_files_are_those_of_the_scenario(tmp_path: Path) -> None:
+    uri, script = _written(tmp_path, "protocol=csv")
+    created, dropped = sorted((tmp_path / "out" / "d" / "u" / "meta").glob("schema_*"))
+    (of_database,) = (tmp_path / "out" / "d" / "meta").glob("schema_*")
+    created.write_text(created.read_text().replace("`v` INT", "`v` DATE"))
+    dropped.write_text(dropped.read_text().replace('"Type": 6', '"Type": 5'))
+    of_database.unlink()
+    assert ticdc_producer.verify(sink_uri=uri).ok, "their own checksums do not cover the DDL"
+    verdict = ticdc_producer.verify(sink_uri=uri, scenario=script)
+    (finding,) = verdict.findings
+    assert (finding.id, finding.count, verdict.ok) == ("STORAGE-SCHEMA", 3, False)
+    path, query = f"d/meta/{of_database.name}", "CREATE TABLE `d`.`u` (`id` INT PRIMARY KEY,`v` {})"
+    assert [example.detail for example in finding.examples] == [
+        f"{path}: it is missing; its Query is 'CREATE DATABASE `d`'",
+        f"d/u/meta/{created.name}: its Query is {query.format('DATE')!r}, expected {query.format('INT')!r}",
+        f"d/u/meta/{dropped.name}: its Type is 5, expected 6",
+    ]
+
+
+def test_a_schema_file_of_no_ddl_of_the_scenario_is_found(tmp_path: Path) -> None:
+    uri, script = _written(tmp_path, "protocol=canal-json")
+    last = sorted((tmp_path / "out" / "d" / "u" / "meta").glob("schema_*"))[-1]
+    script.write_text(PARTITIONED.partition("ALTER TABLE")[0])
+    (finding,) = ticdc_producer.verify(sink_uri=uri, scenario=script).findings
+    what = "the scenario has no such file; its Query is 'ALTER TABLE `d`.`u` DROP COLUMN `v`'"
+    assert [example.detail for example in finding.examples] == [f"d/u/meta/{last.name}: {what}"]
+
+
 @dataclass(frozen=True)
 class Edit:
     """A change in the first row of a file that its decoded event does not show.

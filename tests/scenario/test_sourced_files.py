@@ -106,6 +106,13 @@ def test_two_commands_with_the_same_line_are_refused(tmp_path: Path, steps: str,
     assert error.where == f"{main}:{line}"
 
 
+def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path) -> None:
+    main = write(tmp_path, main=f"{TABLE}\nSOURCE {'x' * 300}.sql\n")
+    assert str(error_of(main)).endswith(f"main.sql:3: SOURCE cannot read '{'x' * 100}…'")
+    main = write(tmp_path, main=f"{TABLE}\nLOAD DATA LOCAL INFILE '{'x' * 300}' INTO TABLE t;\n")
+    assert error_of(main).where == f"{main}:3"
+
+
 def test_lines_that_look_like_commands_are_read_once() -> None:
     text = "INSERT INTO t VALUES ('" + "\nsource of it\n" * 50_000 + "');\nSOURCE a.sql\n"
     assert [section.source for section in sections(text)] == ["a.sql", None]

@@ -104,6 +104,17 @@ def test_each_problem_is_an_error_with_file_and_line(tmp_path: Path) -> None:
     assert [problem.line for problem in caught.value.problems][:3] == [2, 3, 5]
 
 
+def test_the_text_has_the_first_problems_and_the_number_of_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text("version: 1\nsteps:\n" + "  - {sqll: x}\n" * 5000)
+    with pytest.raises(ScenarioProblems) as caught:
+        load_scenario(path)
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 25
+    assert lines[0] == f"{path}:3: unknown key 'steps[0].sqll' (did you mean 'sql'?)"
+    assert lines[-1] == "… and 4,976 more errors"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

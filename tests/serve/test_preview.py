@@ -148,6 +148,8 @@ def test_problems_have_the_lines_of_the_text(app: App) -> None:
     assert (problem["line"], "Incorrect integer value" in problem["what"]) == (2, True)
     of_yaml = preview(app, yaml="version: 1\nstepz: []\n")["problems"]
     assert {problem["line"] for problem in of_yaml} == {1, 2}
+    of_many = preview(app, yaml="steps: []\n" + "".join(f"unknown{number}: 1\n" for number in range(30)))
+    assert [problem["line"] for problem in of_many["problems"]] == [1, 1, *range(2, 24)]
 
 
 def test_the_error_of_a_protocol_leaves_the_others(app: App) -> None:

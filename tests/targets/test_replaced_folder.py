@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from ticdc_producer.errors import FolderError, StorageError
-from ticdc_producer.targets.golden.write import MANIFEST, golden_folder
+from ticdc_producer.targets.golden.folder import MANIFEST, new_folder
 
 
 def _write(path: Path, text: str, *, replace: bool = False) -> None:
-    with golden_folder(path, replace=replace) as folder:
+    with new_folder(path, replace=replace) as folder:
         (folder / MANIFEST).write_text(text)
 
 
 def _fail(path: Path) -> None:
-    with golden_folder(path, replace=True):
+    with new_folder(path, replace=True):
         assert (path / MANIFEST).read_text() == "old"
         raise OSError("full")
 
@@ -55,6 +58,67 @@ def test_a_link_to_nothing_is_no_new_folder(tmp_path: Path, replace: bool) -> No
     with pytest.raises(FolderError, match=r"exists already|not a golden folder"):
         _write(tmp_path / "link", "new", replace=replace)
     assert [path.name for path in tmp_path.iterdir()] == ["link"]
+
+
+_WRITER = """
+import sys
+from pathlib import Path
+from ticdc_producer.targets.golden.folder import new_folder
+with new_folder(Path(sys.argv[1])) as folder:
+    (folder / "sub").mkdir()
+    (folder / "sub" / "messages.jsonl").write_text("of the first")
+    print("writes", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def first(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process that writes a folder until its input ends."""
+    command = [sys.executable, "-c", _WRITER, str(tmp_path / "golden")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "writes\n"
+        yield process
+        process.kill()
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_one_of_two_processes_writes_a_folder(
+    tmp_path: Path, first: subprocess.Popen[str], replace: bool
+) -> None:
+    path = tmp_path / "golden"
+    with pytest.raises(FolderError) as caught:
+        _write(path, "of the second", replace=replace)
+    assert str(caught.value) == (
+        f"{path}: another process writes this folder (wait for its end, or name another folder)"
+    )
+    first.communicate()
+    assert first.returncode == 0
+    assert _files(tmp_path) == {"golden/sub/messages.jsonl": "of the first"}
+
+
+def test_a_process_that_was_killed_holds_no_folder(tmp_path: Path, first: subprocess.Popen[str]) -> None:
+    first.kill()
+    first.wait()
+    assert _files(tmp_path) == {"golden.partial/sub/messages.jsonl": "of the first"}
+    _write(tmp_path / "golden", "of the second")
+    assert _files(tmp_path) == {f"golden/{MANIFEST}": "of the second"}
+
+
+def _files(folder: Path) -> dict[str, str]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in files}
+
+
+def test_a_link_with_the_name_of_an_incomplete_folder_is_not_followed(tmp_path: Path) -> None:
+    mine = tmp_path / "other" / "thesis.txt"
+    mine.parent.mkdir()
+    mine.write_text("three years")
+    (tmp_path / "golden.partial").symlink_to(mine.parent)
+    with pytest.raises(FolderError, match="cannot be created"):
+        _write(tmp_path / "golden", "new")
+    assert mine.read_text() == "three years"
 
 
 @pytest.mark.parametrize("kind", ["folder", "file", "link"])

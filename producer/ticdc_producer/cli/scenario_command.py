@@ -11,7 +11,7 @@ import typer
 
 from ticdc_producer.cli.options import fail
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.hints import counted, nearest
+from ticdc_producer.hints import MAX_LISTED, counted, nearest
 
 if TYPE_CHECKING:
     from ticdc_producer.runs.validate import Validation
@@ -35,7 +35,7 @@ def validate(
 
     results = [validate_scenario(file) for file in files]
     for result in results:
-        for problem in result.problems:
+        for problem in result.problems[:MAX_LISTED]:
             fail(problem)
         if not json_output:
             _print(result)
@@ -57,6 +57,8 @@ def _print(result: Validation) -> None:
             typer.echo(f"{result.scenario}: {not_sent(entry)}", err=True)
     if not result.ok:
         errors = counted(len(result.problems), "error")
+        if len(result.problems) > MAX_LISTED:
+            errors += f", of which the first {MAX_LISTED} are listed; --json lists all"
         unchecked = f"; {counted(result.unchecked, 'statement')} not checked" if result.unchecked else ""
         typer.echo(f"{result.scenario}: {errors}{unchecked}", err=True)
         return

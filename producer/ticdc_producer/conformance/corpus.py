@@ -25,6 +25,7 @@ from ticdc_producer.model.event import Record
 from ticdc_producer.model.event_line import event_line
 from ticdc_producer.targets.golden import read as source
 from ticdc_producer.targets.golden import write as sink
+from ticdc_producer.targets.golden.folder import MANIFEST, new_folder
 from ticdc_producer.targets.golden.json_lines import schema_lines
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def _write_topic(folder: Path, case: ApplyCase) -> Mapping[str, object]:
     state.mkdir(parents=True)
     for table in case.expected:
         _write_table(state, table)
-    manifest = json.loads((case.golden / sink.MANIFEST).read_text("utf-8"))
+    manifest = json.loads((case.golden / MANIFEST).read_text("utf-8"))
     changefeed: Mapping[str, object] = manifest["changefeed"]
     return changefeed
 
@@ -130,7 +131,7 @@ def write_corpus(folder: Path, cases: Sequence[CaseSpec], on_status: Callable[[s
     :raises FolderError: if the folder exists already.
     :raises ProducerError: if Spark does not start, which the apply level needs once per topic.
     """
-    with sink.golden_folder(folder) as unfinished:
+    with new_folder(folder) as unfinished:
         for spec in cases:
             case_folder = unfinished / spec.id
             case_folder.mkdir()

@@ -26,6 +26,7 @@ from ticdc_producer.installation import own_version
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.protocols.registry import protocol_spec
 from ticdc_producer.targets.golden import write as sink
+from ticdc_producer.targets.golden.folder import new_folder
 
 TOPICS = ("seed_t1*", "ddl-mix", "from-dump", "all-traps", "bank.without-extension")
 """The topics of the vectors, unless others are selected: these have few bytes for what they test."""
@@ -173,7 +174,7 @@ def write_vectors(folder: Path, specs: Sequence[CaseSpec], on_status: Callable[[
     :raises ProducerError: if a case cannot be built.
     """
     protocols = dict.fromkeys(spec.protocol for spec in specs)
-    with sink.golden_folder(folder) as unfinished:
+    with new_folder(folder) as unfinished:
         counts = {
             protocol: _write_file(
                 unfinished / f"{protocol}.jsonl",

@@ -47,7 +47,7 @@ def first_of_groups(rows: pa.RecordBatch, key: tuple[str, ...]) -> npt.NDArray[n
 
 
 _NOT_JOINED = 8192
-"""Rows that are not copied to join them with those that are held back. A copy of fewer costs less than a batch."""
+"""As many rows are not copied to join them with those that are held back; fewer cost less than a batch."""
 
 
 def whole_groups(batches: Iterable[pa.RecordBatch], key: tuple[str, ...]) -> Iterator[pa.RecordBatch]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -174,9 +175,7 @@ def folder_content(
         snapshot=_existing(folder / SNAPSHOT),
         states=_states(folder, manifest, fidelity),
         faults=_faults(folder, manifest),
-        rejected_tables=frozenset(
-            str(entry["table"]) for entry in _objects(manifest, "skipped") if "table" in entry
-        ),
+        rejected_tables=frozenset(rejected_tables(manifest)),
         discarded=tuple(
             VisibleDDL(str(entry.get("schema")), str(entry.get("table")), str(entry.get("query")), 0)
             for entry in _objects(manifest, "discarded")
@@ -231,12 +230,20 @@ def _faults(folder: Path, manifest: Mapping[str, object]) -> InjectedFaults:
     return InjectedFaults(count=max(count, counted), lines=tuple(lines))
 
 
+def rejected_tables(manifest: Mapping[str, object]) -> list[str]:
+    """Return the tables with rows that the run has left out, as ``SCHEMA.TABLE``.
+
+    :raises FolderError: if the manifest is invalid.
+    """
+    return [str(entry["table"]) for entry in _objects(manifest, "skipped") if "table" in entry]
+
+
 def uncounted_faults(manifest: Mapping[str, object]) -> list[str]:
     """Return the traps whose illegal faults a folder may have, although it neither counts nor lists them.
 
     Such a folder has messages alone.
     """
-    counted = {entry.get("trap") for entry in _objects(manifest, "faults")}
+    counted = {str(entry.get("trap")) for entry in _objects(manifest, "faults")}
     traps = manifest.get("traps")
     requested = map(str, traps) if isinstance(traps, Mapping) else ()
     known = catalogue()
@@ -252,6 +259,18 @@ def changes_events(name: str, counted: Mapping[str, object]) -> bool:
     known = catalogue().get(name)
     legal = bool(counted.get("legal", True)) if known is None else known.legal
     return not legal and not (isinstance(known, IllegalMessageTrap) and known.keeps_events)
+
+
+def injected_faults(manifest: Mapping[str, object]) -> Counter[str]:
+    """Return how often each trap was injected.
+
+    :raises FolderError: if the manifest is invalid.
+    """
+    counted: Counter[str] = Counter()
+    for fault in _objects(manifest, "faults"):
+        if isinstance(fault.get("places"), int) and fault["places"] > 0:
+            counted[str(fault.get("trap"))] += fault["places"]
+    return counted
 
 
 def _objects(manifest: Mapping[str, object], key: str) -> Iterator[Mapping[str, Any]]:

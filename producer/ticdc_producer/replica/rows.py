@@ -14,7 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.model.column_functions import Flags, Numbers, flat_positions, of_partitions, row_codes
+from ticdc_producer.model.column_functions import (
+    Flags,
+    Numbers,
+    flat_positions,
+    of_partitions,
+    row_codes,
+    sorted_groups,
+)
 from ticdc_producer.model.event import MAX_EVENTS
 from ticdc_producer.model.shapes import DecodedBatch
 from ticdc_producer.model.xx_hash import xx_hash
@@ -145,12 +152,10 @@ class Replica:
         ts, position = (rows.column(name).to_numpy() for name in ("commit_ts", "position"))
         deleted = rows.column("deleted").to_numpy(zero_copy_only=False)
         inserted = (~deleted).astype(np.int64)
-        order = np.lexsort(
-            (inserted, position, inserted, ts, codes)
-            if self.exact
-            else (inserted, position, ts, np.arange(len(codes)) >= len(codes) - own, codes)
-        )
-        last = order[np.append(codes[order][1:] != codes[order][:-1], True)]
+        is_own = np.arange(len(codes)) >= len(codes) - own
+        age = (ts, inserted, position) if self.exact else (is_own, ts, position, inserted)
+        order, starts = sorted_groups([codes], *age)
+        last = order[np.append(starts[1:], True)]
         return rows.take(pa.array(last[~deleted[last]]))
 
     def _moved(self, rows: pa.RecordBatch, version: Version, migration: RowMigration) -> pa.RecordBatch:

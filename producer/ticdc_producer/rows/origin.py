@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeAlias
@@ -206,15 +206,21 @@ def storage_folder(
     )
 
 
-def broker_messages(changefeed: Changefeed, messages: LocalDataset) -> Origin:
+def broker_messages(
+    changefeed: Changefeed, messages: LocalDataset, schemas: Mapping[int, str] | None = None
+) -> Origin:
     """Return messages that were read from a topic, or from a file of its messages.
 
+    :param schemas: the Avro schemas by their ids; None: those of the registry.
     :raises ChangefeedError: for a protocol with schemas, if no registry is named.
     """
+    options = registry_options(changefeed) if schemas is None else changefeed.codec_options()
+    if changefeed.spec.schemas is not None and schemas is not None:
+        options["schemas"] = schemas
     return Origin(
         changefeed=changefeed,
         messages=messages,
-        options=registry_options(changefeed),
+        options=options,
         claims=changefeed.claim_check_storage_uri,
     )
 
@@ -237,16 +243,6 @@ def messages_of_topics(
     :param expected: of the scenario whose messages these are.
     :raises ChangefeedError: for a protocol with schemas, if no registry is named.
     """
-    options = registry_options(changefeed) if schemas is None else changefeed.codec_options()
-    if changefeed.spec.schemas is not None and schemas is not None:
-        options["schemas"] = schemas
-    if descriptions is not None:
-        options[TABLE_DESCRIPTIONS] = tuple(descriptions)
-    return Origin(
-        changefeed=changefeed,
-        messages=local(range_rows(LocalEngine(), brokers, ranges)),
-        options=options,
-        claims=changefeed.claim_check_storage_uri,
-        tables=tables or {},
-        expected=expected,
-    )
+    origin = broker_messages(changefeed, local(range_rows(LocalEngine(), brokers, ranges)), schemas)
+    described = {} if descriptions is None else {TABLE_DESCRIPTIONS: tuple(descriptions)}
+    return replace(origin, options={**origin.options, **described}, tables=tables or {}, expected=expected)

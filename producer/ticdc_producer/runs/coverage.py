@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from ticdc_producer.config import Changefeed, ConfigSource
 from ticdc_producer.config.kafka_properties import parse_kafka_properties
@@ -18,6 +18,7 @@ from ticdc_producer.faults.catalogue import Trap, catalogue
 from ticdc_producer.local_path import local_path
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.shapes import DECODED
+from ticdc_producer.oracle.folder_content import injected_faults
 from ticdc_producer.protocols import registry
 from ticdc_producer.runs.options.rules import check_options
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
@@ -114,16 +115,9 @@ def _folder_coverage(folder: Path, engine: EngineOption, on_status: OnStatus) ->
     changefeed = golden.changefeed(folder, manifest)
     start = EngineStart.of(engine, folder_estimate(folder, changefeed), on_status)
     messages = folder_messages(start(), folder)
-    return _covered(start(), messages, changefeed, _injected(manifest), on_status, golden.schemas(folder))
-
-
-def _injected(manifest: Mapping[str, Any]) -> Counter[str]:
-    """Return how often each trap was injected according to the manifest."""
-    counted: Counter[str] = Counter()
-    for fault in manifest.get("faults") or ():
-        if isinstance(fault, dict) and isinstance(fault.get("places"), int) and fault["places"] > 0:
-            counted[str(fault.get("trap"))] += fault["places"]
-    return counted
+    return _covered(
+        start(), messages, changefeed, injected_faults(manifest), on_status, golden.schemas(folder)
+    )
 
 
 def _covered(

@@ -28,7 +28,7 @@ from ticdc_producer.runs.options.rules import check_options
 from ticdc_producer.targets.decode import check_same, event_rows, protocol_of
 from ticdc_producer.targets.dump import file_records
 from ticdc_producer.targets.golden import read as golden
-from ticdc_producer.targets.golden.write import MANIFEST
+from ticdc_producer.targets.golden.folder import MANIFEST
 from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
 
 

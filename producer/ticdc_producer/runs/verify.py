@@ -16,7 +16,7 @@ from ticdc_producer.engine.choose import EngineStart, Estimate, translate_worker
 from ticdc_producer.faults.trap import EXPECTED_EVENTS
 from ticdc_producer.local_path import local_path
 from ticdc_producer.oracle.folder import FolderOracle
-from ticdc_producer.oracle.folder_content import folder_content, uncounted_faults
+from ticdc_producer.oracle.folder_content import folder_content, rejected_tables, uncounted_faults
 from ticdc_producer.oracle.scenario import oracle_of_scenario
 from ticdc_producer.runs.options.commands import FaultsOption
 from ticdc_producer.runs.options.rules import STORAGE, check_options
@@ -258,7 +258,7 @@ def _verify_folder(
             Messages(folder_messages(engine, folder)),
             FolderOracle(own, engine) if own is not None else of_scenario,
             strictness=options.strictness,
-            skipped=[str(entry["table"]) for entry in manifest.get("skipped", ()) if "table" in entry],
+            skipped=rejected_tables(manifest),
             claims=golden.claims(folder),
             schemas=golden.schemas(folder),
         )

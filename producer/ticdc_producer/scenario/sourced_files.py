@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.hints import shortened
 from ticdc_producer.scenario.sql.text.dialect import string_text
 from ticdc_producer.scenario.sql.text.lexer import LITERAL_PATTERNS, is_utf8_outside_of_strings, sections
 
 MAX_BYTES = 64 << 20
 """Bytes of a scenario, with the files that it sources."""
-_MAX_DEPTH, _MAX_COMMANDS = 16, 1_000
+_MAX_DEPTH, _MAX_COMMANDS, _LONGEST_NAME = 16, 1_000, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +112,9 @@ class SourceReader:
         """
         try:
             path, folder = (self.folder / name).resolve(), self.folder.resolve()
-        except (OSError, RuntimeError, ValueError):  # links in a circle, or a NUL
-            raise ScenarioError(f"SOURCE cannot read {name!r}") from None
+            path.exists()  # an error for a name that is too long
+        except (OSError, RuntimeError, ValueError):  # also for links in a circle, and a NUL
+            raise ScenarioError(f"SOURCE cannot read {shortened(name, _LONGEST_NAME)!r}") from None
         if not name or not path.is_relative_to(folder):
             what = f"SOURCE of {name!r}, which is not in the folder of the scenario, is not allowed"
             raise ScenarioError(what, hint="copy the file there")

@@ -137,9 +137,9 @@ def _add_states(app: FastAPI, service: Service) -> None:
 
     @app.get("/ready")
     async def ready(connection: Request) -> JSONResponse:
-        """Tell whether Kafka runs and a process waits for runs; 503 before."""
+        """Tell whether Kafka answers and a process waits for runs; else 503."""
         kafka = service.settings.kafka_for(_host(connection))
-        status, content = ready_answer(service.ready.is_set(), kafka)
+        status, content = ready_answer(await service.is_ready(), kafka)
         return JSONResponse(content, status)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from ticdc_producer.errors import ProducerError, RefusedRequest
 from ticdc_producer.kafka.embedded.broker import StartingKafka
+from ticdc_producer.serve.kafka_answer import KafkaAnswer
 from ticdc_producer.serve.posted import PostedFiles, allowed_cluster, with_variables
 from ticdc_producer.serve.previews.preview import Preview
 from ticdc_producer.serve.previews.processes import PreviewProcesses
@@ -51,6 +52,7 @@ class Service:
     :param kafka: an embedded Kafka that starts; None: that of the settings, or one that ``start`` starts.
     :param on_failure: called if a process or Kafka does not start.
     :param on_status: called with a line of text for each part that has started.
+    :ivar ready: is set when the processes and the service's own Kafka run.
     :ivar failure: the error that prevented its start; None: it has started, or still starts.
     """
 
@@ -96,12 +98,17 @@ class Service:
             remove=self._remove_topics,
         )
         self._kafka = kafka
+        self._answer = KafkaAnswer(lambda: allowed_cluster(self.settings.kafka, self.settings))
         self._stopping = False
 
     def start(self) -> None:
         """Start the processes, Kafka and the worker, in the background; ``ready`` is set when they run."""
         self.worker.start(self._prepare)
         self._previews.start()
+
+    async def is_ready(self) -> bool:
+        """Return whether a process waits for runs, and Kafka answers."""
+        return self.ready.is_set() and await self._answer.comes()
 
     def stop(self) -> None:
         """End the tasks, the processes and the Kafka of the service."""
@@ -134,6 +141,8 @@ class Service:
                 self._on_failure()
         else:
             self.ready.set()
+            if self._kafka is None and not self._answer.question().result():
+                self._on_status(f"no Kafka answers at {self.settings.kafka}: runs fail until one does")
             self._on_status("ready")
 
     def state_of(self, task: Task, host: str) -> dict[str, object]:

@@ -299,6 +299,42 @@ def test_images_with_a_value_that_no_column_holds_are_refused(column: str, value
         image_values(table, plain_table(pa.table({"v": values})).to_struct_array().chunk(0), SQLMode())
 
 
+_YEAR_0 = pa.array([-719_528 + 45, None], pa.int32()).cast(pa.date32())
+_LAST_SECOND = pa.array([-62_135_596_800_400_000, 0], pa.int64()).cast(pa.timestamp("us"))
+_OF_YEAR_0: list[tuple[str, pa.Array, list[bytes | None]]] = [
+    ("DATE", _YEAR_0, [b"0000-02-15", None]),
+    ("DATE", _YEAR_0.cast(pa.date64()), [b"0000-02-15", None]),
+    ("DATE", _YEAR_0.cast(pa.timestamp("us")), [b"0000-02-15", None]),
+    ("DATETIME", _YEAR_0, [b"0000-02-15 00:00:00", None]),
+    ("DATETIME(1)", _LAST_SECOND, [b"0000-12-31 23:59:59.6", b"1970-01-01 00:00:00.0"]),
+    ("DATETIME", _LAST_SECOND, [b"0001-01-01 00:00:00", b"1970-01-01 00:00:00"]),
+    ("DATETIME(6)", _LAST_SECOND.cast(pa.timestamp("us", "+02:00")),
+     [b"0001-01-01 01:59:59.600000", b"1970-01-01 02:00:00.000000"]),
+    ("DATETIME(6)", _YEAR_0.cast(pa.timestamp("us", "-02:00")), [b"0000-02-14 22:00:00.000000", None]),
+]  # fmt: skip
+"""Dates that Python does not have and TiDB stores."""
+
+
+@pytest.mark.parametrize(("column", "values", "stored"), _OF_YEAR_0)
+def test_dates_of_the_year_0_are_stored_by_small_and_large_frames(
+    column: str, values: pa.Array, stored: list[bytes | None]
+) -> None:
+    create = f"CREATE TABLE t (id INT PRIMARY KEY, v {column})"
+    df = pa.table({"x": [0, 1], "op": ["i", "i"], "id": [1, 2], "v": values})
+    assert rows(changed(create, df)) == [(b"1", stored[0]), (b"2", stored[1])]
+    images = pa.table({"id": [1, 2], "v": values}).to_struct_array().combine_chunks()
+    all_tables = pa.table({"txn": [0, 1], "table": ["t", "t"], "after": images})
+    assert rows(Scenario("s").sql(create).changes(all_tables)) == rows(changed(create, df))
+    (table,) = history(Scenario("s").sql(create)).catalog.tables
+    assert image_values(table, images, SQLMode()).values[1].to_pylist() == stored
+
+
+def test_a_timestamp_of_the_year_0_is_refused() -> None:
+    df = pa.table({"x": [0, 1], "op": ["i", "i"], "id": [1, 2], "v": _LAST_SECOND})
+    with pytest.raises(ProducerError, match=r"Incorrect timestamp value.*'0000-12-31 23:59:59\.6.*in row 0"):
+        rows(changed("CREATE TABLE t (id INT PRIMARY KEY, v TIMESTAMP(1))", df))
+
+
 def test_values_of_different_types_in_a_column_are_refused() -> None:
     with pytest.raises(ProducerError, match=r"Arrow cannot hold a column.*id"):
         changed(CREATE, pd.DataFrame({"x": [0, 1], "op": "i", "id": [1, "x"]}))

@@ -26,7 +26,7 @@ from ticdc_producer.scenario.load import SCENARIO_FILE, load_scenario
 from ticdc_producer.scenario.scenario import literal, yaml_text
 from ticdc_producer.scenario.yaml_tree import read_yaml
 from ticdc_producer.simulate.prepare import prepare
-from ticdc_producer.targets.golden.write import golden_folder
+from ticdc_producer.targets.golden.folder import new_folder
 
 MAX_TRIES = 5000
 _CREATES_DATABASE = re.compile(r"\s*CREATE\s+(DATABASE|SCHEMA)\b", re.IGNORECASE)
@@ -74,7 +74,7 @@ def shrink_recording(
     """
     words = _words(command)
     document = _document(recording)
-    with golden_folder(out) as folder, TemporaryDirectory(prefix="ticdc-producer-shrink-") as temporary:
+    with new_folder(out) as folder, TemporaryDirectory(prefix="ticdc-producer-shrink-") as temporary:
         example = _history(recording, document, Path(temporary))
         variants = _Variants(document, words, Path(temporary))
         shrinker = Shrinker(variants.fails, SQL_PASSES, MAX_TRIES)

@@ -74,10 +74,8 @@ _SHORTEST_MONTH = 28
 
 
 def days_in_month(year: int, month: int) -> int:
-    """Return the last day of a month; 31 if year or month is zero, but 29 for February of year zero."""
-    if month == 2 and year == 0:
-        return 29
-    return 31 if month == 0 or year == 0 else monthrange(year, month)[1]
+    """Return the last day of a month; 31 if the month is zero. The year zero is a leap year."""
+    return 31 if month == 0 else monthrange(year or 400, month)[1]
 
 
 def with_fraction(value: DateTimeValue, micro: str) -> DateTimeValue | None:
@@ -89,12 +87,17 @@ def with_fraction(value: DateTimeValue, micro: str) -> DateTimeValue | None:
 
 
 def _next_second(value: DateTimeValue) -> DateTimeValue | None:
-    """Return the value a second later; None after the last second of the calendar."""
+    """Return the value a second later; None after the last second of the calendar.
+
+    Python has no year 0, which has the days of the year 400.
+    """
+    years = 0 if value.year else 400
     try:
-        next_second = value.naive() + timedelta(seconds=1)
+        next_second = replace(value, year=value.year + years).naive() + timedelta(seconds=1)
     except (ValueError, OverflowError):
         return None
-    return datetime_from_python(next_second, value.fsp)
+    later = datetime_from_python(next_second, value.fsp)
+    return replace(later, year=later.year - years)
 
 
 def round_fraction(digits: str, fsp: int) -> int:

@@ -37,7 +37,7 @@ from ticdc_producer.runs.recordings.recording_report import Recording
 from ticdc_producer.runs.run_options import OnStatus
 from ticdc_producer.scenario.load import load_scenario
 from ticdc_producer.simulate.prepare import prepare
-from ticdc_producer.targets.golden.write import golden_folder as new_folder
+from ticdc_producer.targets.golden.folder import new_folder
 
 if TYPE_CHECKING:
     from pymysql import Connection

@@ -51,7 +51,7 @@ from ticdc_producer.runs.wrong_protocol import likely_protocol, protocol_hint
 from ticdc_producer.scenario.load import load_scenario
 from ticdc_producer.simulate.prepare import TimeStamp, prepare
 from ticdc_producer.targets.decode import event_decoder, events_decoder
-from ticdc_producer.targets.golden.write import golden_folder as new_folder
+from ticdc_producer.targets.golden.folder import new_folder
 from ticdc_producer.targets.record_batches import with_table_schemas
 
 

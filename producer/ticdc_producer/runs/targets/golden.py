@@ -32,8 +32,8 @@ from ticdc_producer.simulate.state import snapshot_tables
 from ticdc_producer.targets.encode import Rejection
 from ticdc_producer.targets.golden import read as source
 from ticdc_producer.targets.golden import write as sink
+from ticdc_producer.targets.golden.folder import check_replaceable, is_free, new_folder
 from ticdc_producer.targets.golden.parquet import message_groups, parquet_parts, read_group, write_part
-from ticdc_producer.targets.golden.write import check_replaceable, is_free
 from ticdc_producer.targets.record_batches import claim_objects, record_batches
 from ticdc_producer.verifier.messages import Messages
 
@@ -51,7 +51,7 @@ def write_folder(path: Path, simulation: Simulation, report: RunReport, *, repla
     :param replace: remove the folder that has this path.
     """
     job, stream, total = simulation.job, simulation.encoded, report.counts.total
-    with sink.golden_folder(path, replace=replace) as folder:
+    with new_folder(path, replace=replace) as folder:
         sink.write_rows(folder, stream.messages.select(*MESSAGES.names), total, sink.MESSAGE_FORM)
         sink.write_rows(folder, stream.expected_events, total, sink.EVENT_FORM)
         _write_schemas(folder, job)
@@ -85,7 +85,7 @@ def write_only_messages(
         left.
     """
     job = simulation.job
-    with sink.golden_folder(path, replace=replace) as folder:
+    with new_folder(path, replace=replace) as folder:
         files, claims = folder / sink.MESSAGE_FILES, folder / sink.CLAIMS
         files.mkdir()
         if job.encode_plan(skip_rejected=True).claim_storage:

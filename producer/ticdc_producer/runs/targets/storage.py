@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property, partial
@@ -40,6 +40,7 @@ from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.message_rows import KindCount
 from ticdc_producer.targets.storage.plan import Layout, StoragePlan, in_directories, plan_storage
 from ticdc_producer.targets.storage.read import Listing, Names, listing_of, reading_options, storage_rows
+from ticdc_producer.targets.storage.schemas import schema_problems
 from ticdc_producer.targets.storage.write import (
     FileRules,
     check_empty,
@@ -56,14 +57,16 @@ from ticdc_producer.verifier.messages import Messages
 from ticdc_producer.verifier.verdict import Verdict
 from ticdc_producer.verifier.wire import WireDecoder
 
-LAYOUT, DECODE = "STORAGE-LAYOUT", "STORAGE-DECODE"
+LAYOUT, SCHEMA, DECODE = "STORAGE-LAYOUT", "STORAGE-SCHEMA", "STORAGE-DECODE"
 _MAX_EXAMPLES = 3
 _STATEMENTS = {
     LAYOUT: "Directories, schema files, index files and metadata of the storage belong together.",
+    SCHEMA: "The schema files have the text, the type and the columns of each DDL of the scenario.",
     DECODE: "Every data file consists of rows of its protocol, as its schema file describes them.",
 }
 _HINTS = {
     LAYOUT: "a file was lost, changed or is still to come",
+    SCHEMA: "a DDL was lost or changed, or the folder is of another scenario",
     DECODE: "the file was cut short, or written with other options than those of the sink URI",
 }
 
@@ -75,6 +78,7 @@ def storage_verdict(
     expected: ExpectedStream | None = None,
     names: Names | None = None,
     *,
+    schemas: Mapping[str, SchemaFile] | None = None,
     scenario: str = "",
     on_verdict: OnVerdict = ignore_verdict,
 ) -> Verdict:
@@ -84,6 +88,7 @@ def storage_verdict(
     :param listing: its files.
     :param expected: the events that must be in it, with their directory as ``topic``.
     :param names: the columns of the rows per directory; None: all columns of the schema files.
+    :param schemas: the schema files that must be in it, by path; None: they are not compared.
     """
     options, protocol = changefeed.codec_options(), changefeed.protocol
     rows = storage_rows(engine, listing, protocol, options)
@@ -97,10 +102,10 @@ def storage_verdict(
         for of_part, errors in stream.results(_kinds):
             kinds += of_part
             damaged += errors
-        findings = _findings(listing, sorted(damaged)[:_MAX_EXAMPLES], kinds.pop("error", 0))
+        findings = _findings(listing, schemas, sorted(damaged)[:_MAX_EXAMPLES], kinds.pop("error", 0))
         verdict = Verdict(
             findings=tuple(findings),
-            checked=(LAYOUT, DECODE),
+            checked=(LAYOUT, DECODE) if schemas is None else (LAYOUT, SCHEMA, DECODE),
             kinds={"row": kinds.get("row", 0), "ddl": len(listing.tables)},
             comparison=None
             if expected is None
@@ -155,12 +160,14 @@ def _kinds(_part: Part, batches: Batches) -> tuple[Counter[str], list[_Damage]]:
     return kinds, sorted(damaged)[:_MAX_EXAMPLES]
 
 
-def _findings(listing: Listing, damaged: Sequence[_Damage], count: int) -> Iterator[Finding]:
-    if listing.problems:
-        examples = [
-            Example((), f"{problem.path}: {problem.what}") for problem in listing.problems[:_MAX_EXAMPLES]
-        ]
-        yield replace(_finding(LAYOUT, len(listing.problems)), examples=tuple(examples))
+def _findings(
+    listing: Listing, schemas: Mapping[str, SchemaFile] | None, damaged: Sequence[_Damage], count: int
+) -> Iterator[Finding]:
+    of_schemas = () if schemas is None else tuple(schema_problems(listing.schemas, schemas))
+    for name, problems in ((LAYOUT, listing.problems), (SCHEMA, of_schemas)):
+        if problems:
+            first = (Example((), f"{problem.path}: {problem.what}") for problem in problems[:_MAX_EXAMPLES])
+            yield replace(_finding(name, len(problems)), examples=tuple(first))
     if damaged:
         examples = [Example((), text) for *_, text in damaged]
         yield replace(_finding(DECODE, count), examples=tuple(examples))
@@ -238,6 +245,7 @@ class StorageTarget(Target):
             listing_of(self.job.changefeed),
             oracle.events(),
             row_columns(self.job, self._layout),
+            schemas=self._files(simulation),
             scenario=self.job.scenario.name,
             on_verdict=self.options.on_verdict,
         )
@@ -341,6 +349,7 @@ def _verdict(
             listing,
             expected,
             row_columns(job, plan),
+            schemas=plan.schemas({plan.layout.version_folder(name) for name, *_ in stream.counts.messages}),
             scenario=job.scenario.name,
             on_verdict=on_verdict,
         )

@@ -29,7 +29,7 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import PythonValue, coerce, sql_value
-from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, value_error
+from ticdc_producer.model.values.sql_value import DateTimeValue, SQLMode, SQLValue, value_error
 from ticdc_producer.scenario.columns.canonical_values import stored_values
 from ticdc_producer.scenario.columns.row_images import Values
 from ticdc_producer.scenario.columns.value_columns import canonical_column
@@ -62,8 +62,9 @@ def frame_value(column: ColumnInfo, value: object, mode: SQLMode) -> SQLValue:
     return sql_value(cast("PythonValue", value), mode)
 
 
-_OF_COLUMNS = (int, float, str, bytes, Decimal, date, time, timedelta, NoneType)
-"""The types of Python whose values a column of TiDB may hold; those of bool and datetime are among them."""
+_OF_COLUMNS = (int, float, str, bytes, Decimal, date, time, timedelta, DateTimeValue, NoneType)
+"""The types of Python whose values a column of TiDB may hold; those of bool and datetime are among them, and
+``DateTimeValue`` for dates of the year 0, which Python does not have."""
 
 
 def _text(column: ColumnInfo, value: bytes) -> str:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
 from typing import cast
 
 import pyarrow as pa
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.hints import nearest
+from ticdc_producer.model.values.coerce import STRICT, sql_value
+from ticdc_producer.model.values.sql_value import DateTimeValue, SQLValue
 
 
 def plain_table(table: pa.Table) -> pa.Table:
@@ -95,21 +100,69 @@ def _with_plain_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def python_values(values: pa.Array | pa.ChunkedArray, name: str, *, numbered: bool = True) -> list[object]:
-    """Return the values of a column as those of Python.
+    """Return the values of a column as those of Python; dates of the year 0 as SQL values.
 
     :param name: of the column, for errors.
     :param numbered: whether a position in ``values`` is the number of a row.
     :raises ScenarioError: for the first value that Python does not have, such as a time after the year 9999.
     """
-    try:
+    with suppress(*_NOT_OF_PYTHON):
         return cast(list[object], values.to_pylist())
+    cells: list[object] = []
+    try:
+        for value in values:
+            cells.append(_python_value(value))
     except _NOT_OF_PYTHON as error:
-        row = f", in row {next(row for row, value in enumerate(values) if not _is_of_python(value))}"
+        row = f", in row {len(cells)}"
         what = f"column {name!r} has a value that cannot be read{row if numbered else ''}: {error}"
         raise ScenarioError(what, column=name) from None
+    return cells
 
 
 _NOT_OF_PYTHON = (ArithmeticError, LookupError, ValueError, pa.ArrowException)
+
+
+def _python_value(value: pa.Scalar) -> object:
+    """Return a value, at any depth of structs and maps."""
+    kind = value.type
+    if not value.is_valid:
+        return None
+    if pa.types.is_struct(kind):
+        return {name: _python_value(member) for name, member in value.items()}
+    if pa.types.is_map(kind):
+        return [tuple(map(_python_value, entry.values())) for entry in value.values]
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        return _date(value)
+    return value.as_py()
+
+
+def _date(value: pa.Scalar) -> object:
+    try:
+        return value.as_py()
+    except _NOT_OF_PYTHON:
+        first = _of_year_0(value)
+        if first is None:
+            raise
+        return first
+
+
+def _of_year_0(value: pa.Scalar) -> SQLValue:
+    """Return a date of the year 0, which Python does not have; None for other dates.
+
+    The calendar repeats itself after 400 years. A time zone can move the date into the year 1.
+    """
+    number = value.value + _DAYS_OF_400_YEARS * _UNITS_OF_A_DAY.get(value.type, _MICROSECONDS_OF_A_DAY)
+    with suppress(*_NOT_OF_PYTHON):
+        later = pa.scalar(number, value.type).as_py()
+        clock = later.replace(tzinfo=None) if isinstance(later, datetime) else later
+        if clock.year in (400, 401):
+            return replace(cast(DateTimeValue, sql_value(clock, STRICT)), year=clock.year - 400)
+    return None
+
+
+_DAYS_OF_400_YEARS = 146_097
+_MICROSECONDS_OF_A_DAY = 86_400_000_000
+_UNITS_OF_A_DAY = {pa.date32(): 1, pa.date64(): 86_400_000}
 
 
 def _is_of_python(value: pa.Scalar) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, cast
 from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import EnvironmentFailure, ProducerError, ScenarioError, ScenarioProblems
 from ticdc_producer.faults.trap import TrapSetting
+from ticdc_producer.hints import MAX_LISTED
 from ticdc_producer.model.event_line import DecodedRow
 from ticdc_producer.page.stream_content import exact, message_objects, table_objects
 from ticdc_producer.protocols.registry import annotate
@@ -113,7 +114,7 @@ _MOST_STATEMENTS = 1000
 
 
 def _problems(error: ScenarioError | ScenarioProblems) -> Iterator[dict[str, object]]:
-    for problem in error.problems if isinstance(error, ScenarioProblems) else (error,):
+    for problem in error.problems[:MAX_LISTED] if isinstance(error, ScenarioProblems) else (error,):
         yield {
             "line": problem.line or None,
             "what": problem.what,

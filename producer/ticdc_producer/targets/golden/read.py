@@ -152,6 +152,8 @@ def _json(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise FolderError("the file is missing", path=str(path), hint="is this a golden folder?") from None
+    except OSError as error:
+        raise FolderError(f"the file cannot be read: {error.strerror}", path=str(path)) from None
     except (ValueError, RecursionError):
         raise FolderError("the file is not JSON", path=str(path)) from None
     if not isinstance(content, dict):

@@ -1,17 +1,13 @@
-"""Writes the golden folder: messages, the expected decode, the expected state, and a manifest.
+"""Writes the files of a golden folder: messages, the expected decode, the expected state, and a manifest.
 
-It is written as ``DIR.partial`` and renamed at the end, so an incomplete folder is never mistaken for a
-complete one. Format: ``docs/design.md#commands-and-files``.
+Format: ``docs/design.md#commands-and-files``.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from hashlib import file_digest, sha256
@@ -24,17 +20,16 @@ import pyarrow as pa
 from ticdc_producer.config import Changefeed
 from ticdc_producer.config.changefeed_toml import changefeed_toml
 from ticdc_producer.engine.dataset import Batches, Dataset
-from ticdc_producer.errors import FolderError
 from ticdc_producer.model.event import ClaimObject
 from ticdc_producer.model.event_line import json_line
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.targets.golden.folder import MANIFEST
 from ticdc_producer.targets.golden.json_lines import event_lines, message_lines, schema_lines
-from ticdc_producer.targets.golden.parquet import disk_errors, write_parquet
+from ticdc_producer.targets.golden.parquet import write_parquet
 
 MAX_JSON_LINES = 100_000
 """Up to this number of messages, a folder has JSON lines; above it, Parquet with the same columns."""
 
-MANIFEST = "manifest.json"
 CHANGEFEED = "changefeed.toml"
 MESSAGE_FILES = "messages.parquet"
 SCHEMAS = "schemas.jsonl"
@@ -42,66 +37,6 @@ CLAIMS = "claims"
 """Folder of the claim-check objects. They are stored here, even if the changefeed names another storage."""
 _MAX_NAME, _NAME_PREFIX = 240, 200
 _LINES = pa.schema([("lines", pa.binary())])
-
-
-@contextmanager
-def golden_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
-    """Yield a temporary folder, which is renamed on success and removed on failure.
-
-    :param replace: remove the golden folder that has this path, when the new one is complete.
-    :raises FolderError: if the path exists and is not an empty folder, or must not be replaced.
-    :raises StorageError: if the disk is full or read-only; then nothing is left of the new folder.
-    """
-    path = path.absolute()
-    if replace:
-        check_replaceable(path)
-    elif not is_free(path):
-        hint = "name a new folder, or remove this one"
-        raise FolderError("the folder exists already", path=str(path), hint=hint)
-    partial = path.with_name(path.name + ".partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    try:
-        with disk_errors(path):
-            partial.mkdir(parents=True)
-    except (FileExistsError, NotADirectoryError) as error:
-        raise FolderError(f"cannot be created: {error.strerror}", path=str(partial)) from None
-    try:
-        with disk_errors(path):
-            yield partial
-            _install(partial, path)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
-
-
-def _install(partial: Path, path: Path) -> None:
-    """Rename a complete folder; a folder of that name is removed first."""
-    if not path.exists():
-        partial.rename(path)
-        return
-    old = path.with_name(path.name + ".replaced")
-    shutil.rmtree(old, ignore_errors=True)
-    path.rename(old)
-    partial.rename(path)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def is_free(path: Path) -> bool:
-    """Return whether a folder can be written at a path: there is nothing, and no link, or an empty folder."""
-    if path.is_symlink() or not path.is_dir():
-        return not os.path.lexists(path)
-    return next(path.iterdir(), None) is None
-
-
-def check_replaceable(path: Path) -> None:
-    """Check that nothing but a golden folder would be removed if this path were replaced.
-
-    :raises FolderError: if the path is something else.
-    """
-    written = path.is_dir() and not path.is_symlink() and (path / MANIFEST).is_file()
-    if not written and not is_free(path):
-        hint = "`replace` removes golden folders and topics; name a new folder"
-        raise FolderError("this is not a golden folder", path=str(path), hint=hint).about("replace")
 
 
 def write_rows(folder: Path, rows: Dataset, count: int, form: FileForm) -> None:

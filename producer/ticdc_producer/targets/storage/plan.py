@@ -97,6 +97,10 @@ class StoragePlan:
         folders = set(map(self.layout.version_folder, directories))
         for folder in sorted(folders & set(self.undescribed)):
             raise self.undescribed[folder]
+        return self.schemas(folders)
+
+    def schemas(self, folders: Collection[str]) -> dict[str, SchemaFile]:
+        """Return all schema files; those of ``data_only`` only for some version directories."""
         added = ((folder, file) for folder, file in self.data_only.items() if folder in folders)
         by_path = {schema_path(file, folder.rpartition("/")[0]): file for folder, file in added}
         return {**self.files, **by_path}

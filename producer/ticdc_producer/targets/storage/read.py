@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby, islice
 from operator import attrgetter
 from typing import TypeAlias
@@ -79,17 +80,22 @@ class Listing:
 
     :param uri: URI without parameters.
     :param data: data files in replay order.
-    :param tables: the schema files, by version folder.
+    :param schemas: the schema files, by path.
     :param unread: those of ``problems`` that concern data files that cannot be read.
     :param nbytes: bytes of all files.
     """
 
     uri: str
     data: tuple[DataFile, ...]
-    tables: Mapping[str, SchemaFile]
+    schemas: Mapping[str, SchemaFile]
     problems: tuple[Problem, ...]
     unread: tuple[Problem, ...]
     nbytes: int
+
+    @cached_property
+    def tables(self) -> dict[str, SchemaFile]:
+        """The schema files, by version folder."""
+        return {_version_folder(path): file for path, file in self.schemas.items()}
 
     @property
     def shares_directories(self) -> bool:
@@ -114,6 +120,8 @@ def list_storage(uri: str, protocol: str, *, by_table_id: bool = False) -> Listi
             str(path).removeprefix(folder).lstrip("/"): int(status.get("size") or 0)
             for path, status in system.find(folder, detail=True).items()
         }
+        if [*sizes] == [""]:
+            raise FolderError("this is no folder with the files of a storage sink", path=uri)
         return _Reader(system, folder, uri, protocol, sizes, by_table_id).listing()
     except failures() as error:
         raise storage_error(f"{uri} cannot be read", uri, error) from None
@@ -155,18 +163,19 @@ class _Reader:
         self._unread: list[Problem] = []
 
     def listing(self) -> Listing:
-        tables = dict(self._schema_files())
+        schemas = dict(self._schema_files())
+        described = set(map(_version_folder, schemas))
         data = tuple(_ordered(sorted(self._data_files())))
         for (directory, dispatcher), files in groupby(data, key=attrgetter("directory", "dispatcher")):
             self._check_files(directory, dispatcher, [*files])
         for folder in dict.fromkeys(file.version_folder for file in data):
-            if folder not in tables:
+            if folder not in described:
                 self._wrong(folder, "no schema file describes the rows of this version")
         self._check_metadata()
         return Listing(
             uri=self._uri,
             data=data,
-            tables=tables,
+            schemas=schemas,
             problems=tuple(self._problems),
             unread=tuple(self._unread),
             nbytes=sum(self._sizes.values()),
@@ -192,7 +201,7 @@ class _Reader:
                 self._wrong(path, str(error))
                 continue
             self._check_schema(path, parent.removesuffix("/meta"), parsed, file)
-            yield f"{parent.removesuffix('/meta')}/{parsed.version}", file
+            yield path, file
 
     def _check_schema(self, path: str, parent: str, name: SchemaName, file: SchemaFile) -> None:
         own = "/".join(filter(None, (file.schema, file.table)))
@@ -240,6 +249,16 @@ class _Reader:
             ts = None
         if not isinstance(ts, int) or not 0 <= ts <= MAX_TS:
             self._wrong(METADATA, 'it is not {"checkpoint-ts":TSO}')
+
+
+def _version_folder(path: str) -> str:
+    """Return the version folder that a schema file describes.
+
+    >>> _version_folder("test/t/meta/schema_415508856908021766_0810601957.json")
+    'test/t/415508856908021766'
+    """
+    parent, _, name = path.rpartition("/meta/")
+    return f"{parent}/{name.split('_')[1]}"
 
 
 def _ordered(files: Iterable[DataFile]) -> Iterator[DataFile]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +20,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, NoSuchTableError, S
 from ticdc_producer.engine.dataset import Engine as DatasetEngine
 from ticdc_producer.errors import StateError, StateSourceError
 from ticdc_producer.installation import install_command
+from ticdc_producer.local_path import local_path
 from ticdc_producer.masking import masked
 from ticdc_producer.verifier.consumer_state.compare import BATCH_ROWS, COMPARABLE_ROWS, row_batches
 from ticdc_producer.verifier.consumer_state.plan import (
@@ -75,7 +75,7 @@ class DatabaseSource:
             hint = "DIALECT://USER:PASSWORD@HOST:PORT/DATABASE"
             raise StateError("the URL names no database", source=self.label, hint=hint)
         if self._url.get_backend_name() == "sqlite":
-            file = Path(self._url.database or "")
+            file = local_path(self._url.database or "")
             if not file.is_file():
                 raise StateError("no such file", source=self.label, hint="sqlite:///PATH of a file")
             # A Spark worker does not run in the current directory.

@@ -100,7 +100,7 @@ class Files:
     """
 
     def __init__(self, path: Path, start: Callable[[], SparkSession], *, tables: int) -> None:
-        if not path.exists():
+        if not (path.is_file() or path.is_dir()):
             hint = "a folder of SCHEMA.TABLE.jsonl, .csv or .parquet, one of these files, or a database URL"
             raise StateError("no such file or folder", source=str(path), hint=hint)
         self._root, self._start = path.absolute(), start

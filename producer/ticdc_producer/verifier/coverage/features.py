@@ -36,7 +36,6 @@ from ticdc_producer.verifier.coverage.occurrences import (
     trap_occurrences,
 )
 from ticdc_producer.verifier.coverage.ordered_events import DeliveredEvents, delivered
-from ticdc_producer.verifier.event_layouts import LayoutBatch
 from ticdc_producer.verifier.events import EventKind, without_tombstones
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.key_groups import first_deliveries
@@ -156,13 +155,10 @@ class _Observed:
         add_ddls(self.counts, "ddl", ddls)
         self.ddl_kinds.add_kinds(ddls)
 
-    def add_rows(
-        self, decoded: pa.RecordBatch, observation: Observation, *, claims: bool
-    ) -> Iterator[Tagged]:
+    def add_rows(self, observation: Observation, *, claims: bool) -> Iterator[Tagged]:
         """Add the row events of a batch, and yield those with handle key."""
-        events = observation.events
-        batch = LayoutBatch(decoded)
-        positions, plain = ViewEvents.of_events(events), decoded.select(["op", "handle_key_only"])
+        events, batch = observation.events, observation.batch
+        positions, plain = ViewEvents.of_events(events), batch.decoded.select(["op", "handle_key_only"])
         cells, key_rows = ColumnCells(batch.old, batch.new), keys.KeyRows(events, batch.old, self.counts)
         for layout in batch.layouts():
             of_layout = positions.take(layout.rows)
@@ -198,7 +194,7 @@ def _observed(
             ddls = ddl_rows(decoded, observation.events.position)
             observed.add_ddls(ddls)
             yield _DDL, ddls
-            yield from observed.add_rows(decoded, observation, claims=visibility.claim_check)
+            yield from observed.add_rows(observation, claims=visibility.claim_check)
     return observed
 
 

@@ -28,7 +28,7 @@ class Observation:
     """The events of a batch, and what only the checks of single events need.
 
     :param options: what is known of the stream.
-    :param decoded: the batch (shape ``DECODED``).
+    :param batch: the batch (shape ``DECODED``).
     :param topic_rule: the topic that the dispatch rule of the event's table gives; NULL if unknown.
     :param certain: False if TiCDC's dispatch key is uncertain: NULLs (classic and new differ), rows with the
         handle key only, uncertain rules.
@@ -40,7 +40,7 @@ class Observation:
 
     events: Events
     options: VerifyOptions
-    decoded: pa.RecordBatch
+    batch: LayoutBatch
     topic_rule: pa.Array
     certain: Flags
     null_handle: Flags
@@ -48,6 +48,11 @@ class Observation:
     reduced: Flags
     old_key: Numbers
     old_key_check: Numbers
+
+    @property
+    def decoded(self) -> pa.RecordBatch:
+        """The batch as Arrow's."""
+        return self.batch.decoded
 
 
 _OBSERVED_FLAGS = ("certain", "null_handle", "reduced")
@@ -83,7 +88,7 @@ class _Batch(LayoutBatch):
         return Observation(
             events=self._events(columns),
             options=self.options,
-            decoded=self.decoded,
+            batch=self,
             topic_rule=self._topic_rule(),
             certain=columns["certain"],
             null_handle=columns["null_handle"],
