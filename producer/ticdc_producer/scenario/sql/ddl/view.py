@@ -1,4 +1,4 @@
-"""CREATE and DROP VIEW. TiCDC sends the DDL; a view has no rows of its own, and its columns only have names.
+"""CREATE, DROP and RENAME of views. TiCDC sends the DDL; a view has no rows of its own, and its columns only have names.
 
 Source: tidb ``pkg/ddl/executor.go`` (``CreateView``, ``buildViewInfo``): columns without a type.
 """
@@ -134,6 +134,24 @@ def drop_views(node: DropObjects, context: DDLContext) -> None:
             context.cluster.database(schema).view_queries.pop(name.lower(), None)
             query = f"DROP VIEW {quoted(view.schema, view.name)}"
             context.job(Action.DROP_VIEW, before=view, query=query)
+
+
+def rename_view(cluster: TiDBCluster, view: TableInfo, target: tuple[str, str]) -> TableInfo:
+    """Give a view another name in its database. Source: tidb ``ExtractTblInfos``.
+
+    :param target: the new schema and name.
+    :raises ScenarioError: for another schema, or if a table has the new name already.
+    """
+    if target[0].lower() != view.schema.lower():
+        what = f"Changing schema from {view.schema!r} to {target[0]!r} is not allowed."
+        raise ScenarioError(what, value=".".join(target))
+    after = cluster.renamed(view, target)
+    database, old, new = cluster.database(view.schema), view.name.lower(), target[1].lower()
+    database.views[new] = after
+    del database.views[old]
+    if old in database.view_queries:
+        database.view_queries[new] = database.view_queries.pop(old)
+    return after
 
 
 def _view_columns(node: CreateView, query: exp.Expr | None, context: DDLContext) -> tuple[ColumnInfo, ...]:
