@@ -1,4 +1,4 @@
-"""CREATE, DROP and RENAME of views. TiCDC sends the DDL; a view has no rows of its own, and its columns only have names.
+"""CREATE, DROP and RENAME of views. TiCDC sends the DDL; a view has no rows, and its columns only have names.
 
 Source: tidb ``pkg/ddl/executor.go`` (``CreateView``, ``buildViewInfo``): columns without a type.
 """

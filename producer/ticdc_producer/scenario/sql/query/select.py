@@ -11,7 +11,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.aggregate_call import aggregates_in
 from ticdc_producer.scenario.sql.expression.cast import selected_float
-from ticdc_producer.scenario.sql.expression.cast_type import is_float_cast
+from ticdc_producer.scenario.sql.expression.cast_type import is_float_cast, target_of
 from ticdc_producer.scenario.sql.expression.collation import collation_of
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, is_satisfied
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate, type_of
@@ -28,7 +28,7 @@ from ticdc_producer.scenario.sql.query.grouping import (
 )
 from ticdc_producer.scenario.sql.query.join import JoinPlan
 from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, limited
-from ticdc_producer.scenario.sql.query.scope import Combination, Position, QueryScope
+from ticdc_producer.scenario.sql.query.scope import Combination, Names, Position, QueryScope
 from ticdc_producer.scenario.sql.query.source import Field, Source
 from ticdc_producer.scenario.sql.query.window import Windows
 from ticdc_producer.scenario.sql.text.clause import is_star, refuse_other_clauses
@@ -106,6 +106,7 @@ class SelectPlan(QueryPlan):
                 name or original.sql(dialect="mysql"),
                 collation_of(item, self.scope),
                 type_of(item, self.scope),
+                length=_length_of(item, names),
             )
             for (name, original), item in zip(named, self._items, strict=True)
         ]
@@ -290,6 +291,17 @@ class SelectPlan(QueryPlan):
             key = tuple(distinct_key(value, field.collation or DEFAULT_COLLATION) for value, field in pairs)
             rows_by_key.setdefault(key, row)
         return list(rows_by_key.values())
+
+
+def _length_of(node: exp.Expr, names: Names) -> int:
+    """Return the number of characters that the type of a text holds; -1 if this tool does not know it."""
+    if isinstance(node, exp.Literal) and node.is_string:
+        return len(node.name)
+    if isinstance(node, exp.Cast):
+        target = target_of(node.to)
+        return target.sizes[0] if target.name == "CHAR" and target.sizes else -1
+    position = names.position(node)
+    return -1 if position is None else names.field(position).length
 
 
 def _condition(tree: exp.Expr, clause: str) -> exp.Expr | None:
