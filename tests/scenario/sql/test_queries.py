@@ -368,9 +368,7 @@ def test_a_text_may_not_outgrow_the_type_that_a_recursive_query_begins_with(firs
 @pytest.mark.parametrize("first", ["upper('a')", "1.5", "null"])
 def test_a_type_that_is_not_known_may_not_be_outgrown(first: str) -> None:
     with pytest.raises(UnsupportedSQL, match="column 's'"):
-        rows(
-            f"(p) with recursive c as (select {first} s union all select concat(99, s) from c) select s from c"
-        )
+        rows(f"(p) with recursive c as (select {first} s union select concat(99, s) from c) select s from c")
 
 
 def test_a_recursive_query_begins_with_one_that_is_not() -> None:
