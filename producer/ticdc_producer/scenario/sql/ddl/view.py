@@ -16,7 +16,7 @@ from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted
 from ticdc_producer.scenario.sql.expression.scope import Scope
-from ticdc_producer.scenario.sql.query.context import StatementContext
+from ticdc_producer.scenario.sql.query.context import PlanningContext
 from ticdc_producer.scenario.sql.query.plan import QueryPlan
 from ticdc_producer.scenario.sql.query.select import SelectPlan
 from ticdc_producer.scenario.sql.restore.view_query import stored_query
@@ -100,10 +100,8 @@ def _checked_query(node: CreateView, context: DDLContext) -> exp.Expr | None:
     return tree
 
 
-class _ViewContext(StatementContext):
+class _ViewContext(PlanningContext):
     """The context of a view's query, whose plans have columns in place of each ``*``."""
-
-    computes_subqueries = False
 
     def _planned(self, node: exp.Expr, outer: Scope | None) -> QueryPlan:
         plan = super()._planned(node, outer)
