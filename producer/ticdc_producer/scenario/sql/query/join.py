@@ -175,6 +175,8 @@ class JoinPlan:
             used = self._sources_of(other)
             if position is None or self._names.field(position).type.kind is EvalType.YEAR:
                 continue  # a YEAR equals a constant of two digits, which an index does not find
+            if not used and self._names.field(position).type.kind is EvalType.JSON:
+                continue  # a document equals a constant by its value, and a column of a join by its key
             if position[0] == source and used is not None and used <= bound:
                 return position[1], other, condition
         return None
