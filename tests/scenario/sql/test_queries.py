@@ -365,6 +365,18 @@ def test_a_text_may_not_outgrow_the_type_that_a_recursive_query_begins_with(firs
     assert [row[0] for row in rows_of(script, "r")] == [b"a", b"a", b"a"]
 
 
+def test_the_columns_of_a_recursive_query_hold_the_bytes_of_literals_and_members_of_enum() -> None:
+    recursive = (
+        "with recursive c as (select {} s, 1 n{} union all select {}, n + 1 from c where n < 2) select"
+    )
+    assert rows(f"(p) {recursive.format(repr('é'), '', 'concat(s, s)')} s from c") == ["é,-,-", "éé,-,-"]
+    script = (
+        "create table t (e enum('b', 'a')); insert into t values (2); create table r (v int);"
+        f"insert into r {recursive.format('e', ' from t', 's')} s + 0 from c"
+    )
+    assert rows_of(script, "r") == [(b"2",), (b"2",)]
+
+
 @pytest.mark.parametrize("first", ["upper('a')", "1.5", "null"])
 def test_a_type_that_is_not_known_may_not_be_outgrown(first: str) -> None:
     with pytest.raises(UnsupportedSQL, match="column 's'"):

@@ -57,7 +57,8 @@ def _whole_number(number: int) -> SQLValue:
 def _double(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        raise ScenarioError(f"Illegal double {text!r} value found during parsing", value=text)
+        what = f"Illegal double {text[:80]!r} value found during parsing"
+        raise ScenarioError(what, value=text[:80])
     return number
 
 

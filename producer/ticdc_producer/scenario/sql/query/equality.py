@@ -112,7 +112,7 @@ def _method(first: str, second: str) -> str:
     if first == second:
         return "" if first == _QUOTIENT else first
     kinds = {first, second}
-    if _JSON in kinds:
+    if _JSON in kinds and _VECTOR not in kinds:
         return _JSON
     if kinds == {_TEXT, _BYTES}:
         return _BYTES

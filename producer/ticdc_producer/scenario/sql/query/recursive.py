@@ -200,6 +200,8 @@ def _target(field: Field, given: Field) -> CastType | None:
     :raises UnsupportedSQL: for a type that this tool does not know exactly.
     """
     kind, digits = field.type
+    if kind is EvalType.TEXT and digits is not None and field.type == given.type:
+        return None  # an ENUM or SET
     if kind is EvalType.TEXT:
         return CastType("CHAR", () if field.length < 0 else (field.length,))
     if kind is EvalType.DECIMAL and digits is not None:

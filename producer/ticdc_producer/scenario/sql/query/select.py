@@ -294,9 +294,12 @@ class SelectPlan(QueryPlan):
 
 
 def _length_of(node: exp.Expr, names: Names) -> int:
-    """Return the number of characters that the type of a text holds; -1 if this tool does not know it."""
+    """Return the number of characters that the type of a text holds; -1 if this tool does not know it.
+
+    That of a literal is its number of bytes. Source: tidb ``DefaultTypeForValue``.
+    """
     if isinstance(node, exp.Literal) and node.is_string:
-        return len(node.name)
+        return len(node.name.encode("utf-8", "surrogateescape"))
     if isinstance(node, exp.Cast):
         target = target_of(node.to)
         return target.sizes[0] if target.name == "CHAR" and target.sizes else -1
