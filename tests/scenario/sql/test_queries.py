@@ -325,6 +325,10 @@ def test_few_and_many_quotients_are_found(count: int) -> None:
     assert stored == [(b"%d" % number,) for number in range(1, count + 1)]
 
 
+def test_a_double_has_the_digits_that_a_product_of_columns_shows() -> None:
+    assert rows("(p, q) select id / 3 * 3 = 1e0, 1 / 3 * 3 = 1e0 from a where id = 1") == ["1,0,-"]
+
+
 def test_a_recursive_query_in_a_subquery_with_and_without_outer_columns() -> None:
     recursive = (
         "with recursive c as (select 1 n union all select n + 1 from c where n < 900) select {} from c"
