@@ -325,6 +325,27 @@ def test_few_and_many_quotients_are_found(count: int) -> None:
     assert stored == [(b"%d" % number,) for number in range(1, count + 1)]
 
 
+@pytest.mark.parametrize(
+    ("subquery", "values"),
+    [
+        ("select count(1) from b where b.g = a.g having count(1) > 0", "0,0,2,0"),
+        ("select count(1) k from b where b.g = a.g having k > 5", "0,0,0,0"),
+        ("select count(b.y) + 1 from b where b.g = a.g and b.y > 1 having count(1) > 0", "1,1,2,1"),
+        ("select coalesce(sum(y), 7) from b where a.g = b.g having count(1) > 0", "7,7,0.50,7"),
+        # TiDB does not join the groups of others, which have no row where HAVING is false:
+        ("select count(1) from b where b.g + 0 = a.g having count(1) > 0", "-,-,2,-"),
+        ("select count(1) from b where b.g = a.g and b.id > a.id having count(1) > 5", "-,-,-,-"),
+        ("select count(1) from b where b.g = a.g having count(1) > 0 limit 1", "-,-,2,-"),
+        ("select count(1) from b where b.g = a.g group by b.g", "-,-,2,-"),
+        ("select 5 from b where b.g = a.g having count(1) > 0", "-,-,5,-"),
+    ],
+)
+def test_a_subquery_without_a_row_after_having_has_the_values_of_no_rows(subquery: str, values: str) -> None:
+    assert [row.split(",")[0] for row in rows(f"(p) select ({subquery}) from a")] == values.split(",")
+    script = f"{TABLES} update a set x = ifnull(({subquery}), '-')"
+    assert [row[2] for row in rows_of(script, "a")] == [value.encode() for value in values.split(",")]
+
+
 def test_a_double_has_the_digits_that_a_product_of_columns_shows() -> None:
     assert rows("(p, q) select id / 3 * 3 = 1e0, 1 / 3 * 3 = 1e0 from a where id = 1") == ["1,0,-"]
 

@@ -17,6 +17,7 @@ from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, is
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate, type_of
 from ticdc_producer.scenario.sql.expression.ordering import SortKey, sort_rows
 from ticdc_producer.scenario.sql.expression.scope import Context, Scope
+from ticdc_producer.scenario.sql.query.empty_group import joins_groups
 from ticdc_producer.scenario.sql.query.equality import distinct_key
 from ticdc_producer.scenario.sql.query.from_clause import FromClause
 from ticdc_producer.scenario.sql.query.grouping import (
@@ -114,6 +115,7 @@ class SelectPlan(QueryPlan):
         self._joins = JoinPlan(from_clause.tree, self._where, names)
         self.correlated = self.scope.correlated or any(source.correlated for source in self._sources)
         self.reads_iteration = any(source.reads_iteration for source in self._sources)
+        self._empty_group = self._joined_groups(from_clause)
 
     def _expanded(self, node: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
         """Yield the names and expressions of one item of the SELECT list, which may be a ``*``."""
@@ -198,6 +200,16 @@ class SelectPlan(QueryPlan):
                 )
         return grouping
 
+    def _joined_groups(self, from_clause: FromClause) -> Grouping | None:
+        """Return the grouping if HAVING leaves the values of no rows where it leaves no row."""
+        if self._grouping is None or self._grouping.keys or self._having is None:
+            return None
+        if not self.scope.correlated or any(source.correlated for source in self._sources):
+            return None
+        conditions, aliases = from_clause.conditions, self._having_aliases
+        joins = joins_groups(self._tree, conditions, self._items, self._having, aliases, self.scope)
+        return self._grouping if joins else None
+
     def _group_key(self, key: exp.Expr, named: Sequence[tuple[str, exp.Expr]]) -> exp.Expr:
         """Return an expression of GROUP BY, which may be an alias.
 
@@ -238,6 +250,15 @@ class SelectPlan(QueryPlan):
 
     def _run(self, outer: Scope | None) -> list[QueryRow]:
         return [row.values for row in self.selected(outer)]
+
+    def without_rows(self, outer: Scope | None) -> QueryRow | None:
+        if self._empty_group is None:
+            return None
+        self.scope.outer = outer
+        for _ in self._empty_group.groups((), self.scope):
+            with self.scope.clause({}, groups=True):
+                return [evaluate(item, self.scope) for item in self._items]
+        return None
 
     def selected(self, outer: Scope | None) -> list[SelectedRow]:
         """Return the rows, with the rows of FROM that they were computed from."""

@@ -100,10 +100,11 @@ class Subqueries:
         return None if row is None else row[0]
 
     def _single_row(self, node: exp.Expr, scope: Scope) -> Sequence[SQLValue] | None:
-        rows = self._plan(node, scope).rows(scope)
+        plan = self._plan(node, scope)
+        rows = plan.rows(scope)
         if len(rows) > 1:
             raise ScenarioError("Subquery returns more than 1 row")
-        return rows[0] if rows else None
+        return rows[0] if rows else plan.without_rows(scope)
 
     def _in(self, node: exp.Expr, scope: Scope) -> SQLValue:
         query = node.args.get("query")
