@@ -166,6 +166,24 @@ def test_all_columns_may_be_replaced_in_one_statement() -> None:
     assert columns_of(f"{script} alter table t drop a, add c int") == ["b", "c"]
 
 
+def test_an_enum_may_have_any_number_of_members() -> None:
+    members = ", ".join(f"'m{number}'" for number in range(70_000))
+    script = "create table t (a enum({})); insert into t values ('m69999')"
+    assert rows_of(script.format(members)) == [(b"70000",)]
+    with pytest.raises(ScenarioError, match="duplicated value 'M7' in ENUM"):
+        history_of("create table t (a enum('m7', 'm8', 'M7') collate utf8mb4_general_ci)")
+
+
+@pytest.mark.parametrize("kind", ["enum", "set"])
+def test_a_member_of_enum_and_set_has_at_most_255_bytes_in_its_collation(kind: str) -> None:
+    create = f"create table t (a {kind}('{{}}') collate {{}})"
+    history_of(create.format("é" * 127, "utf8mb4_bin"))
+    history_of(create.format("x" * 127, "utf8mb4_general_ci"))
+    for text, collation in (("é" * 128, "utf8mb4_bin"), ("x" * 128, "utf8mb4_general_ci")):
+        with pytest.raises(ScenarioError, match="Too long enumeration/set value for column a"):
+            history_of(create.format(text, collation))
+
+
 def test_members_of_enum_and_set_may_be_hexadecimal() -> None:
     script = "create table t (a enum(0x61, x'6262'), b set(b'01100011')); insert into t values ('bb', 'c')"
     assert rows_of(script) == [(b"2", b"1")]

@@ -6,6 +6,7 @@ import pytest
 
 from tests.scenario.sql.script_results import columns_of, history_of, jobs_of, rows_of, table_of
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.catalog import Action
 from ticdc_producer.scenario.sql.session.session import Session
 
 ONE = "insert into t (v) values (1)"
@@ -256,6 +257,25 @@ def test_a_view_has_the_columns_that_its_tables_had(view: str) -> None:
     gone = "drop table u; create table u (c int, d int); insert into t select * from v"
     with pytest.raises(ScenarioError, match=r"View 'test.v' references invalid"):
         history_of(f"{script} {gone}")
+
+
+def test_rename_table_renames_a_view_in_its_database() -> None:
+    script = (
+        "create table u (a int primary key); create table t (x int primary key); insert into u values (7);"
+        "create view v as select a from u; create view w as select 1 a; {};"
+    )
+    renamed = script.format("rename table v to y, w to v")
+    assert rows_of(f"{renamed} insert into t select a from y union select a from v") == [(b"1",), (b"7",)]
+    job = history_of(script.format("rename table v to V2")).catalog.ddls[-1]
+    assert (job.job_type, job.old_table, job.table, job.sent) == (Action.RENAME_TABLE, "v", "V2", True)
+    for wrong, message in (
+        ("create database d; rename table v to d.v", "Changing schema from 'test' to 'd' is not allowed"),
+        ("rename table v to u", "already exists"),
+        ("alter table v rename to y", "is not BASE TABLE"),
+        ("rename table v to y; insert into t select * from v", "doesn't exist"),
+    ):
+        with pytest.raises(ScenarioError, match=message):
+            history_of(script.format(wrong))
 
 
 def test_a_sequence_may_have_an_engine() -> None:

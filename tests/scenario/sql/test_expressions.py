@@ -162,7 +162,8 @@ def test_a_quotient_shows_four_more_digits_than_its_dividend(text: str, stored: 
 @pytest.mark.parametrize(
     ("text", "real"),
     [("1 / 3 + 0e0", 0.333333333), ("cast(5.04600000 / 36000 as double)", 0.000140166666666666),
-     ("'20210606' * 50000.00 * (5.04600000 / 36000)", 141642663.71666598)],
+     ("'20210606' * 50000.00 * (5.04600000 / 36000)", 141642663.71666598),
+     ("1 / 3 * 3 * 1e0", 0.999999999), ("-(1 / 3) + 0e0", -0.333333333), ("1 / 3 * 3 = 1e0", False)],
 )  # fmt: skip
-def test_a_double_has_all_digits_of_a_division(text: str, real: float) -> None:
+def test_a_double_has_all_digits_of_a_division_and_of_constants(text: str, real: float) -> None:
     assert value(text) == real

@@ -117,3 +117,21 @@ def test_update_ignore_leaves_rows_that_no_partition_accepts(assigned: str) -> N
     assert rows_of(script) == [(b"0", b"0")]
     with pytest.raises(ScenarioError):
         history_of(script.replace("ignore ", ""))
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        ("1" * 81, "1" * 81),
+        ("1" * 82, "9" * 65),
+        ("-" + "1" * 500, "-" + "9" * 65),
+        ("0" * 90 + "7", "7"),
+        ("0." + "1" * 90, "0." + "1" * 72),
+        ("1" * 73 + ".25", "1" * 73),
+        ("1" * 72 + ".0123456789", "1" * 72 + ".012345678"),
+    ],
+)
+def test_a_literal_has_the_digits_that_a_decimal_holds(number: str, text: str) -> None:
+    script = "create table t (a varchar(99));"
+    assert rows_of(f"{script} insert into t values ({number})") == [(text.encode(),)]
+    assert rows_of(f"{script} insert into t values (({number}))") == [(text.encode(),)]

@@ -89,6 +89,19 @@ def test_ddl_and_transactions_can_be_prepared() -> None:
         ("prepare p from 'execute p'", "not supported in the prepared statement protocol yet"),
         ("prepare p from 'insert into t values (?'", "SQL does not parse"),
         ("prepare p from delete", "expected a string"),
+        ("prepare p from 'delete from x'", "Table 'test.x' doesn't exist"),
+        ("prepare p from 'delete from t where w = ?'", "Unknown column 'w'"),
+        ("prepare p from 'update t set v = ?, w = ?'", "Unknown column 'w'"),
+        ("prepare p from 'insert into t values (?)'", "Column count doesn't match value count"),
+        ("prepare p from 'insert into t (id, w) values (?, 1)'", "Unknown column 'w'"),
+        ("prepare p from 'insert into t select w from t'", "Unknown column 'w'"),
+        (
+            "prepare p from 'insert into t (id) values (?) on duplicate key update w = 1'",
+            "Unknown column 'w'",
+        ),
+        ("prepare p from 'update t, t u set t.v = u.w'", "Unknown column 'w'"),
+        ("prepare p from 'delete x from t join t u using (id)'", "Unknown table 'x'"),
+        ("prepare p from 'with c as (select 1 a) delete from t where id in (select b from c)'", "column 'b'"),
     ],
 )
 def test_errors_are_those_of_tidb(script: str, message: str) -> None:
@@ -110,3 +123,12 @@ def test_a_parameter_of_limit_is_a_whole_number(limit: str, value: str) -> None:
     script = f"prepare p from 'insert into t select 2, v, d from t {limit}';"
     with pytest.raises(ScenarioError, match="Incorrect arguments to LIMIT"):
         rows(f"{script} set @n = {value}; execute p using @n")
+
+
+def test_a_statement_that_is_prepared_is_not_run() -> None:
+    script = (
+        "prepare p from 'insert into t values (?, (select 1 union select 2), compress(?))';"
+        "prepare p from 'insert into t select id + 9, v, d from t where id > ? limit ?';"
+        "prepare p from 'update t set v = @a := 5'; insert into t (id, v) values (1, @a)"
+    )
+    assert rows(script) == [(b"1", None, None)]

@@ -31,11 +31,11 @@ class Year(Unsigned):
 class Quotient(Decimal):
     """A DECIMAL that was computed by a division: it has more digits than a text or DOUBLE column shows.
 
-    An expression that needs a DOUBLE takes all digits of a division, but not those of a sum or product of
-    quotients. Source: tidb ``MyDecimal.resultFrac``, ``MyDecimal.String``, ``PropagateType``.
+    An expression that needs a DOUBLE takes all digits of a division and of constants, but not those of
+    another sum or product of quotients. Source: tidb ``MyDecimal.String``, ``PropagateType``.
 
     :param text_scale: number of the fractional digits that they show.
-    :param is_divided: whether it is the result of the division itself.
+    :param is_divided: whether it is the result of the division itself, or of constants.
     """
 
     text_scale: int

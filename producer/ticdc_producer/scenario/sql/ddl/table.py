@@ -15,6 +15,7 @@ from ticdc_producer.scenario.sql.ddl.foreign_keys import (
 )
 from ticdc_producer.scenario.sql.ddl.new_foreign_keys import check_children, check_new
 from ticdc_producer.scenario.sql.ddl.temporary import check_table
+from ticdc_producer.scenario.sql.ddl.view import rename_view
 from ticdc_producer.scenario.sql.definition.column_default import in_database
 from ticdc_producer.scenario.sql.definition.create_text import partitions_text
 from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo, check_new_name, free_name
@@ -197,20 +198,22 @@ def rename_tables(node: RenameTables, context: DDLContext) -> None:
 def rename(
     context: DDLContext, source: tuple[str, str], target: tuple[str, str]
 ) -> tuple[TableInfo, TableInfo]:
-    """Give a table another name.
+    """Give a table or a view another name.
 
     :param source: schema and table.
     :param target: the new schema and table.
     :return: the table's version before and after.
-    :raises ScenarioError: if a table has the new name already.
+    :raises ScenarioError: if a table has the new name already, or a view would get another schema.
     """
-    table = context.cluster.table(*source)
-    database = context.cluster.database(target[0])
-    if database.holds(target[1]):
-        raise ScenarioError(f"Table '{target[0]}.{target[1]}' already exists", value=".".join(target))
+    cluster = context.cluster
+    view = cluster.database(source[0]).views.get(source[1].lower())
+    if view is not None:
+        return view, rename_view(cluster, view, target)
+    table = cluster.table(*source)
     before = table.info
-    context.cluster.drop(table)
-    table.info = context.cluster.new_version(replace(before, schema=database.name, name=target[1]))
-    context.cluster.add(table)
-    update_parent_name(context.cluster, before, table.info)
-    return before, table.info
+    after = cluster.renamed(before, target)
+    cluster.drop(table)
+    table.info = after
+    cluster.add(table)
+    update_parent_name(cluster, before, after)
+    return before, after

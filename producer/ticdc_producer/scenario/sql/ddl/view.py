@@ -1,4 +1,4 @@
-"""CREATE and DROP VIEW. TiCDC sends the DDL; a view has no rows of its own, and its columns only have names.
+"""CREATE, DROP and RENAME of views. TiCDC sends the DDL; a view has no rows, and its columns only have names.
 
 Source: tidb ``pkg/ddl/executor.go`` (``CreateView``, ``buildViewInfo``): columns without a type.
 """
@@ -16,7 +16,7 @@ from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted
 from ticdc_producer.scenario.sql.expression.scope import Scope
-from ticdc_producer.scenario.sql.query.context import StatementContext
+from ticdc_producer.scenario.sql.query.context import PlanningContext
 from ticdc_producer.scenario.sql.query.plan import QueryPlan
 from ticdc_producer.scenario.sql.query.select import SelectPlan
 from ticdc_producer.scenario.sql.restore.view_query import stored_query
@@ -100,10 +100,8 @@ def _checked_query(node: CreateView, context: DDLContext) -> exp.Expr | None:
     return tree
 
 
-class _ViewContext(StatementContext):
+class _ViewContext(PlanningContext):
     """The context of a view's query, whose plans have columns in place of each ``*``."""
-
-    computes_subqueries = False
 
     def _planned(self, node: exp.Expr, outer: Scope | None) -> QueryPlan:
         plan = super()._planned(node, outer)
@@ -134,6 +132,24 @@ def drop_views(node: DropObjects, context: DDLContext) -> None:
             context.cluster.database(schema).view_queries.pop(name.lower(), None)
             query = f"DROP VIEW {quoted(view.schema, view.name)}"
             context.job(Action.DROP_VIEW, before=view, query=query)
+
+
+def rename_view(cluster: TiDBCluster, view: TableInfo, target: tuple[str, str]) -> TableInfo:
+    """Give a view another name in its database. Source: tidb ``ExtractTblInfos``.
+
+    :param target: the new schema and name.
+    :raises ScenarioError: for another schema, or if a table has the new name already.
+    """
+    if target[0].lower() != view.schema.lower():
+        what = f"Changing schema from {view.schema!r} to {target[0]!r} is not allowed."
+        raise ScenarioError(what, value=".".join(target))
+    after = cluster.renamed(view, target)
+    database, old, new = cluster.database(view.schema), view.name.lower(), target[1].lower()
+    database.views[new] = after
+    del database.views[old]
+    if old in database.view_queries:
+        database.view_queries[new] = database.view_queries.pop(old)
+    return after
 
 
 def _view_columns(node: CreateView, query: exp.Expr | None, context: DDLContext) -> tuple[ColumnInfo, ...]:

@@ -244,9 +244,20 @@ def _check(draft: ColumnDraft, column: ColumnInfo) -> None:
 
 
 def _check_elements(column: ColumnInfo, fail: Callable[[str], ScenarioError]) -> None:
-    """Check that the members of ENUM and SET differ under the column's collation."""
-    keys = [sort_key(name.encode("utf-8", "surrogateescape"), column.collation) for name in column.elements]
-    for position, key in enumerate(keys):
-        if key in keys[:position]:
+    """Check that the members of ENUM and SET are short, and differ, under the column's collation.
+
+    An ENUM may have any number of them. Source: tidb ``checkColumnValueConstraint``.
+    """
+    keys = set[bytes]()
+    for name in column.elements:
+        key = sort_key(name.encode("utf-8", "surrogateescape"), column.collation)
+        if len(key) > _LONGEST_MEMBER:
+            raise fail(f"Too long enumeration/set value for column {column.name}.")
+        if key in keys:
             kind = "ENUM" if column.type == T.ENUM else "SET"
-            raise fail(f"Column {column.name!r} has duplicated value {column.elements[position]!r} in {kind}")
+            raise fail(f"Column {column.name!r} has duplicated value {name!r} in {kind}")
+        keys.add(key)
+
+
+_LONGEST_MEMBER = 255
+"""Bytes of the sort key of a member: with the default ``enable-enum-length-limit``."""

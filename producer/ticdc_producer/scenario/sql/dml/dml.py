@@ -14,7 +14,12 @@ from ticdc_producer.scenario.sql.definition.partitioning import chosen_partition
 from ticdc_producer.scenario.sql.dml.assign import assign_at_once, checked_assignments, now_value
 from ticdc_producer.scenario.sql.dml.insert import run_insert
 from ticdc_producer.scenario.sql.dml.insert_plan import InsertPlan
-from ticdc_producer.scenario.sql.dml.joined_dml import is_joined, run_joined_delete, run_joined_update
+from ticdc_producer.scenario.sql.dml.joined_dml import (
+    check_joined,
+    is_joined,
+    run_joined_delete,
+    run_joined_update,
+)
 from ticdc_producer.scenario.sql.dml.parsed_statement import ParsedStatement
 from ticdc_producer.scenario.sql.dml.point_update import key_condition
 from ticdc_producer.scenario.sql.dml.references import ForeignKeys
@@ -57,6 +62,24 @@ def run_dml(
     chosen = _written_partitions(tree, context) if statement.names_partitions else {}
     with transaction.restricted(chosen):
         _run(statement, context, transaction, keys)
+
+
+def check_dml(statement: ParsedStatement, context: StatementContext) -> None:
+    """Check the names of a statement that is prepared. Source: tidb ``GeneratePlanCacheStmtWithAST``.
+
+    :raises ScenarioError: for a table or a column that does not exist, and what else TiDB rejects in a plan.
+    """
+    tree = statement.tree
+    _refuse_other_clauses(tree, statement.verb)
+    if not isinstance(tree, exp.Insert) and is_joined(tree):
+        check_joined(tree, context)
+        return
+    table = context.find(*statement.table_name)
+    if isinstance(tree, exp.Insert):
+        InsertPlan(tree, statement.verb, table.info, context).check_names(context)
+    else:
+        plan = UpdatePlan if isinstance(tree, exp.Update) else RowSelection
+        plan(tree, table.info, _scope(tree.this, table, context))
 
 
 def _run(

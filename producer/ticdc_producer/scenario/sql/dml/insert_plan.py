@@ -29,7 +29,7 @@ from ticdc_producer.scenario.sql.expression.evaluate import check_expression
 from ticdc_producer.scenario.sql.expression.function_call import column_name
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext, row_items
-from ticdc_producer.scenario.sql.query.plan import QueryRow
+from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow
 from ticdc_producer.scenario.sql.query.scope import Combination, QueryScope
 from ticdc_producer.scenario.sql.query.select import SelectPlan
 
@@ -102,6 +102,17 @@ class InsertPlan:
         self.read_before = self.columns.read_before(named)
         self.updates = [*filter(self._changes_row, _on_duplicate(self._tree, self._verb))]
         self._is_checked = True
+
+    def check_names(self, context: StatementContext) -> None:
+        """Check a statement that is not run."""
+        rows = self._tree.expression
+        if isinstance(rows, exp.Values | LiteralRows):
+            source = self.source(context)
+        else:
+            plan = _select_plan(rows, self._table, self.columns, context)
+            source = InsertSource((), plan.scope if isinstance(plan, SelectPlan) else None)
+        self.check(source, context)
+        self.assignments(Scope(context.mode, self._table, context=context, outer=source.scope))
 
     def _changes_row(self, assignment: exp.Expr) -> bool:
         """Return whether an assignment is more than the DEFAULT of a generated column.
@@ -193,16 +204,24 @@ def _check_qualifiers(name: exp.Expr, table: TableInfo) -> None:
         raise ScenarioError(f"Unknown column {written!r} in 'field list'", column=name.name)
 
 
-def _selected(
+def _select_plan(
     tree: exp.Expr, table: TableInfo, columns: InsertColumns, context: StatementContext
-) -> InsertSource:
-    """Return the rows of a SELECT. Source: tidb ``buildSelectPlanOfInsert``."""
+) -> QueryPlan:
+    """Return a SELECT that gives the columns. Source: tidb ``buildSelectPlanOfInsert``."""
     plan, count = context.plan(tree, None), len(columns.assigned)
     if len(plan.fields) != count:
         raise _count_error(1, count, len(plan.fields))
     for _, column in columns.assigned:
         if column.generated:
             raise generated_error(column, table, _WITHOUT_GENERATED)
+    return plan
+
+
+def _selected(
+    tree: exp.Expr, table: TableInfo, columns: InsertColumns, context: StatementContext
+) -> InsertSource:
+    """Return the rows of a SELECT."""
+    plan = _select_plan(tree, table, columns, context)
     collations = [
         field.collation if is_binary_string(column) else ""
         for field, (_, column) in zip(plan.fields, columns.assigned, strict=True)

@@ -184,15 +184,7 @@ def run_joined_delete(
 
     :param keys: the foreign keys, for DELETE IGNORE; None if they are not checked.
     """
-    named, using = tree.args.get("tables"), tree.args.get("using")
-    if using:
-        named, first = [tree.this, *(join.this for join in tree.this.args.get("joins") or ())], using[0]
-    else:
-        first = tree.this
-    if not isinstance(first, exp.Expr):
-        raise ScenarioError("SQL does not parse: FROM is missing")
-    joined = _Joined(tree, first, context)
-    numbers = [joined.target(table.name, table.db, "DELETE") for table in named or ()]
+    joined, numbers = _joined_delete(tree, context)
     selected: dict[int, dict[RowLocation, Row]] = {number: {} for number in numbers}
     for combination in joined.combinations():
         for number in numbers:
@@ -213,6 +205,27 @@ def run_joined_delete(
             ):
                 deleted.add((table.info.table_id, location))
                 transaction.delete(table, stored)
+
+
+def _joined_delete(tree: exp.Expr, context: StatementContext) -> tuple[_Joined, list[int]]:
+    """Return the joined tables of a DELETE, and the numbers of those that it deletes from."""
+    named, using = tree.args.get("tables"), tree.args.get("using")
+    if using:
+        named, first = [tree.this, *(join.this for join in tree.this.args.get("joins") or ())], using[0]
+    else:
+        first = tree.this
+    if not isinstance(first, exp.Expr):
+        raise ScenarioError("SQL does not parse: FROM is missing")
+    joined = _Joined(tree, first, context)
+    return joined, [joined.target(table.name, table.db, "DELETE") for table in named or ()]
+
+
+def check_joined(tree: exp.Expr, context: StatementContext) -> None:
+    """Check the names of an UPDATE or DELETE of joined tables that is not run."""
+    if isinstance(tree, exp.Update):
+        _Update(tree, _Joined(tree, tree.this, context))
+    else:
+        _joined_delete(tree, context)
 
 
 def is_joined(tree: exp.Expr) -> bool:

@@ -46,10 +46,21 @@ def _compared(
     if not isinstance(left, Duration) and not isinstance(right, Duration):
         return compare(left, right, collation, scope.mode)
     time_is_read = any(
-        isinstance(column.unnest(), exp.Column) and is_folded(constant)
+        isinstance(column.unnest(), exp.Column) and _is_computed(constant, scope)
         for column, constant in ((left_node, right_node), (right_node, left_node))
     )
     return compare(left, right, collation, scope.mode, time_is_read=time_is_read)
+
+
+def _is_computed(node: exp.Expr, scope: Scope) -> bool:
+    """Return whether TiDB plans a statement with the value of an expression, also with that of a subquery.
+
+    Source: tidb ``expressionRewriter.handleScalarSubquery``.
+    """
+    if is_folded(node):
+        return True
+    context = scope.context
+    return context is not None and isinstance(node, exp.Query) and not context.needs_join(node)
 
 
 def refined(
@@ -85,7 +96,9 @@ def _as_moment(node: exp.Expr, value: SQLValue, other: exp.Expr, scope: Scope) -
         return value
     if isinstance(value, int) and noted_type(node, scope).kind is EvalType.YEAR:
         return DateTimeValue(int(value), 0, 0)
-    if noted_type(other, scope).kind is not EvalType.DATETIME or is_folded(other) or not is_folded(node):
+    if noted_type(other, scope).kind is not EvalType.DATETIME:
+        return value
+    if _is_computed(other, scope) or not _is_computed(node, scope):
         return value
     moment = None if 0 < value < FIRST_NUMBER else as_datetime(value, 0, scope.mode)
     return value if moment is None or _refuses_zeros(moment, scope.mode) else moment
@@ -107,7 +120,7 @@ def _as_year(node: exp.Expr, value: SQLValue, other: exp.Expr, scope: Scope) -> 
     """
     if not isinstance(value, int) or not 0 < value < 100:
         return value
-    is_year = noted_type(other, scope).kind is EvalType.YEAR and is_folded(node)
+    is_year = noted_type(other, scope).kind is EvalType.YEAR and _is_computed(node, scope)
     return two_digit_year(value) if is_year else value
 
 

@@ -17,19 +17,35 @@ from ticdc_producer.scenario.sql.text.spelling import quoted_text
 
 _MAX_UNSIGNED = (1 << 64) - 1
 _ASCII_COMPATIBLE = ("ascii", "latin1", "gbk")
-_MAX_LITERAL = 400  # characters of a number; DOUBLE's longest plain form has 309 digits
+_WORDS, _WORD = 9, 9  # of a DECIMAL, and the digits of each
+_LONG = 72  # characters of a number that has at most nine words, wherever its point is
+_LARGEST = Decimal("9" * 65)
 
 
 def literal_number(text: str) -> SQLValue:
     """Return the value of a number literal: integer, DECIMAL, or DOUBLE if it has an exponent."""
-    if len(text) > _MAX_LITERAL:
-        raise ScenarioError("a number is too long", value=text[:40] + "…")
-    if text.isascii() and text.isdigit():
+    is_long = len(text) > _LONG
+    if text.isascii() and text.isdigit() and not is_long:
         return _whole_number(int(text))
     try:
-        return _double(text) if "e" in text.lower() else Decimal(text)
+        if "e" in text.lower():
+            return _double(text)
+        return _long_number(text) if is_long else Decimal(text)
     except (ValueError, ArithmeticError):
-        raise ScenarioError(f"SQL does not parse: {text!r} is not a number", value=text) from None
+        what = f"SQL does not parse: {text[:80]!r} is not a number"
+        raise ScenarioError(what, value=text[:80]) from None
+
+
+def _long_number(text: str) -> SQLValue:
+    """Return a DECIMAL, which has at most nine words of nine digits; the fraction gets those that remain.
+
+    A number with more words is that of 65 nines. Source: tidb ``MyDecimal.FromString``, ``toDecimal``.
+    """
+    whole, point, fraction = text.partition(".")
+    if not point and len(number := whole.lstrip("0")) <= _LONG:
+        return _whole_number(int(number or "0"))
+    words = _WORDS - -(-len(whole) // _WORD)
+    return _LARGEST if words < 0 else Decimal(f"{whole}.{fraction[: words * _WORD]}")
 
 
 def _whole_number(number: int) -> SQLValue:
@@ -41,7 +57,8 @@ def _whole_number(number: int) -> SQLValue:
 def _double(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        raise ScenarioError(f"Illegal double {text!r} value found during parsing", value=text)
+        what = f"Illegal double {text[:80]!r} value found during parsing"
+        raise ScenarioError(what, value=text[:80])
     return number
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from ticdc_producer.errors import UnsupportedSQL
-from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, Unsigned
+from ticdc_producer.model.values.sql_value import Quotient, SQLMode, SQLValue, Unsigned
 from ticdc_producer.scenario.sql.expression import arithmetic
 from ticdc_producer.scenario.sql.expression.arithmetic import DIV_INCREMENT, MAX_SCALE
 from ticdc_producer.scenario.sql.expression.compare import as_boolean
@@ -21,7 +21,7 @@ from ticdc_producer.scenario.sql.expression.eval_type import (
     arithmetic_kind,
     number_kind,
 )
-from ticdc_producer.scenario.sql.expression.form import Evaluate, Form, evaluate, type_of
+from ticdc_producer.scenario.sql.expression.form import Evaluate, Form, evaluate, is_folded, type_of
 from ticdc_producer.scenario.sql.expression.scope import Scope
 
 E = EvalType
@@ -34,7 +34,7 @@ def _of_operands(operation: Callable[[SQLValue, SQLValue, SQLMode], SQLValue]) -
         if left is None:  # TiDB does not compute the other operand, which may be invalid
             return None
         right = evaluate(node.expression, scope)
-        return None if right is None else operation(left, right, scope.mode)
+        return None if right is None else _with_all_digits(operation(left, right, scope.mode), node)
 
     return rule
 
@@ -42,9 +42,19 @@ def _of_operands(operation: Callable[[SQLValue, SQLValue, SQLMode], SQLValue]) -
 def _of_operand(operation: Callable[[SQLValue, SQLMode], SQLValue]) -> Evaluate:
     def rule(node: exp.Expr, scope: Scope) -> SQLValue:
         value = evaluate(node.this, scope)
-        return None if value is None else operation(value, scope.mode)
+        return None if value is None else _with_all_digits(operation(value, scope.mode), node)
 
     return rule
+
+
+def _with_all_digits(value: SQLValue, node: exp.Expr) -> SQLValue:
+    """Return a value of which a DOUBLE takes all digits if it is computed of constants.
+
+    Source: tidb ``Constant.EvalDecimal``, ``PropagateType``.
+    """
+    if isinstance(value, Quotient) and not value.is_divided and is_folded(node):
+        return Quotient(value, value.text_scale, is_divided=True)
+    return value
 
 
 def _arithmetic(

@@ -5,27 +5,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
+from sqlglot import exp
+
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.number_text import as_number
 from ticdc_producer.model.values.sql_value import Member, SQLMode, SQLValue
-from ticdc_producer.scenario.sql.expression.compare import compare, extreme
+from ticdc_producer.scenario.sql.expression.compare import extreme
 from ticdc_producer.scenario.sql.expression.eval_type import E
 from ticdc_producer.scenario.sql.functions.function import (
     Function,
     chosen_type,
-    first_type,
     text_type,
     to_integer,
 )
+
+_OF_NULLIF = 2  # arguments
 
 
 def _coalesce(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
     return next((argument for argument in arguments if argument is not None), None)
 
 
-def _nullif(arguments: Sequence[SQLValue], mode: SQLMode, collation: str) -> SQLValue:
-    left, right = arguments
-    return None if compare(left, right, collation, mode) == 0 else left
+def _with_equality(arguments: Sequence[exp.Expr]) -> Sequence[exp.Expr]:
+    """Return ``a = b`` and ``a``: NULLIF(a, b) is IF(a = b, NULL, a). Source: tidb ``rewriteFuncCall``."""
+    if len(arguments) != _OF_NULLIF:
+        return arguments
+    return [exp.EQ(this=arguments[0], expression=arguments[1]), arguments[0]]
+
+
+def _nullif(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
+    equal, value = arguments
+    return None if equal else value
 
 
 def _isnull(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
@@ -71,5 +81,12 @@ FUNCTIONS = {
     "NAME_CONST": Function(
         lambda arguments, _: arguments[1], 2, 2, accepts_null=True, type=lambda _, types: types[1]
     ),
-    "NULLIF": Function(_nullif, 2, 2, accepts_null=True, collated=True, type=first_type),
+    "NULLIF": Function(
+        _nullif,
+        _OF_NULLIF,
+        _OF_NULLIF,
+        accepts_null=True,
+        arguments=_with_equality,
+        type=lambda _, types: types[1],
+    ),
 }

@@ -235,6 +235,12 @@ class StatementContext:
         self.values.note_stored()
 
 
+class PlanningContext(StatementContext):
+    """The context of a statement that is planned, but not run."""
+
+    computes_subqueries = False
+
+
 def row_items(row: exp.Expr) -> list[exp.Expr]:
     """Return the expressions of one row of VALUES: ``(1, 2)`` or, of one column, ``(1)``.
 

@@ -1,16 +1,18 @@
 """Finds equal values without comparing all pairs: keys of groups, and indexes of values.
 
 Equality is that of ``compare``, which depends on the types of both sides. So an index has one table of keys
-for each way of comparing. It is created when it is first needed.
+for each way of comparing. It is created when it is first needed. JSON documents have one equality more, that
+of the keys by which TiDB groups and joins rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from math import copysign
 
 from ticdc_producer.model.values.coerce_text import to_bytes
 from ticdc_producer.model.values.collation import sort_key
-from ticdc_producer.model.values.json_document import JsonScalar, JsonValue, document_of
+from ticdc_producer.model.values.json_document import JsonScalar, JsonValue, json_of, json_type
 from ticdc_producer.model.values.number_text import as_float, as_number
 from ticdc_producer.model.values.sql_value import (
     Bits,
@@ -46,8 +48,6 @@ def distinct_key(value: SQLValue, collation: str) -> Hashable:
     kind = _kind(value)
     if kind in (_NUMBER, _QUOTIENT):
         return as_number(value)[0]
-    if kind == _JSON and isinstance(value, JsonText):
-        return _JSON, _json_key(document_of(value))
     if kind == _VECTOR:
         return kind, str(value)
     if isinstance(value, ErrorMember):
@@ -110,14 +110,18 @@ def _kind(value: SQLValue) -> str:
 def _method(first: str, second: str) -> str:
     """Return how values of two kinds are compared; empty where only ``compare`` can decide."""
     if first == second:
-        return "" if first in (_JSON, _QUOTIENT) else first
+        return "" if first == _QUOTIENT else first
     kinds = {first, second}
+    if _JSON in kinds and _VECTOR not in kinds:
+        return _JSON
     if kinds == {_TEXT, _BYTES}:
         return _BYTES
     return _NUMBER if kinds <= {_TEXT, _BYTES, _NUMBER} else ""
 
 
 def _key(value: SQLValue, method: str, collation: str) -> Hashable:
+    if method == _JSON:
+        return _json_key(json_of(value))
     if method == _TEXT:
         return sort_key(to_bytes(value), collation)
     if method == _BYTES:
@@ -132,6 +136,10 @@ def _key(value: SQLValue, method: str, collation: str) -> Hashable:
 
 
 def _json_key(document: JsonValue) -> Hashable:
+    """Return the key of a document in groups and joins, where an integer may equal its double.
+
+    The integer must be one of those that a double holds. Source: tidb ``BinaryJSON.HashValue``.
+    """
     if isinstance(document, list):
         return "array", tuple(_json_key(element) for element in document)
     if isinstance(document, dict):
@@ -140,4 +148,7 @@ def _json_key(document: JsonValue) -> Hashable:
         return "constant", str(document)
     if isinstance(document, JsonScalar):
         return document.kind, str(document)
-    return ("string", document) if isinstance(document, str) else ("number", document)
+    if isinstance(document, str):
+        return "string", document
+    is_double = float(document) == document
+    return "number" if is_double else json_type(document), document, copysign(1, document)

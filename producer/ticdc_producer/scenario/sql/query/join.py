@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from math import prod
 from typing import TypeAlias
 
 from sqlglot import exp
 
+from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.scenario.sql.expression.aggregate_call import own_nodes
 from ticdc_producer.scenario.sql.expression.collation import SUBQUERIES, shared_collation
 from ticdc_producer.scenario.sql.expression.compare import is_satisfied
@@ -20,7 +22,7 @@ from ticdc_producer.scenario.sql.expression.eval_type import EvalType
 from ticdc_producer.scenario.sql.expression.evaluate import evaluate
 from ticdc_producer.scenario.sql.functions.session import varies
 from ticdc_producer.scenario.sql.query.scope import Combination, Names, QueryScope
-from ticdc_producer.scenario.sql.query.source import SourceRow
+from ticdc_producer.scenario.sql.query.source import MAX_ROWS, SourceRow
 from ticdc_producer.scenario.sql.store.lookup import joined_by_and
 
 
@@ -82,15 +84,39 @@ class JoinPlan:
     def __init__(self, tree: Node | None, where: exp.Expr | None, names: Names) -> None:
         self._names = names
         conditions = [] if where is None else list(joined_by_and(where))
+        self._has_conditions = bool(conditions) or (tree is not None and any(conditions_of(tree)))
         self._tree, self._rest = tree, conditions
         if tree is not None:
             self._tree, self._rest = self._planned(tree, conditions, frozenset())
 
     def combinations(self, scope: QueryScope) -> Iterator[Combination]:
-        """Return the combinations that satisfy all conditions, in the order of the sources and their rows."""
+        """Return the combinations that satisfy all conditions, in the order of the sources and their rows.
+
+        :raises UnsupportedSQL: if a join gives too many. Without conditions it is raised before the first.
+        """
         empty: Combination = (None,) * len(self._names.sources)
         combinations = iter([empty]) if self._tree is None else _combined(self._tree, empty, scope)
-        return (combination for combination in combinations if _holds(self._rest, combination, scope))
+        satisfying = (combination for combination in combinations if _holds(self._rest, combination, scope))
+        return self._bounded(satisfying) if isinstance(self._tree, JoinNode) else satisfying
+
+    def _bounded(self, combinations: Iterator[Combination]) -> Iterator[Combination]:
+        if not self._has_conditions:
+            self._check_count(prod(len(source.rows()) for source in self._names.sources))
+        for count, combination in enumerate(combinations, start=1):
+            if count > MAX_ROWS:
+                self._check_count(count)
+            yield combination
+
+    def _check_count(self, count: int) -> None:
+        """Check that a join has few rows, or not more than its largest source, as a join by keys has.
+
+        :raises UnsupportedSQL: for more rows.
+        """
+        if count > MAX_ROWS and count > max(len(source.rows()) for source in self._names.sources):
+            what = f"a join of more than {MAX_ROWS:,} rows is not supported"
+            raise UnsupportedSQL(
+                what, hint="join fewer rows, or add a condition; the rows would be in memory"
+            )
 
     def prepare(self) -> None:
         """Load the rows of tables that are not stored yet.
@@ -149,6 +175,8 @@ class JoinPlan:
             used = self._sources_of(other)
             if position is None or self._names.field(position).type.kind is EvalType.YEAR:
                 continue  # a YEAR equals a constant of two digits, which an index does not find
+            if not used and self._names.field(position).type.kind is EvalType.JSON:
+                continue  # a document equals a constant by its value, and a column of a join by its key
             if position[0] == source and used is not None and used <= bound:
                 return position[1], other, condition
         return None

@@ -53,6 +53,13 @@ class QueryPlan(ABC):
             self._rows = self._run(outer)
         return self._rows
 
+    def without_rows(self, _outer: Scope | None) -> QueryRow | None:
+        """Return the row that TiDB has for a scalar subquery without one; None for NULLs.
+
+        :param _outer: the scope of the statement around it.
+        """
+        return None
+
 
 class RenamedPlan(QueryPlan):
     """A query with other names for its columns."""

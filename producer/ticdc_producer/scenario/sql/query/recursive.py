@@ -1,8 +1,8 @@
 """WITH RECURSIVE: a query that reads its own rows, those of one iteration at a time.
 
 Rules: tidb ``pkg/executor/cte.go``, ``pkg/planner/core/logical_plan_builder.go`` (``buildRecursiveCTE``).
-The columns have the names and types of the part that is not recursive. The other parts are run again with the
-rows of the iteration before, until they give none.
+The columns have the names and types of the part that is not recursive, the *seed*. The other parts are run
+again with the rows of the iteration before, until they give none. Their values are cast to the seed's types.
 """
 
 from __future__ import annotations
@@ -13,20 +13,19 @@ from decimal import Decimal
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
+from ticdc_producer.model.values.number_text import as_number
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, Unsigned
 from ticdc_producer.scenario.sql.expression.aggregate_call import aggregates_in
-from ticdc_producer.scenario.sql.expression.arithmetic import scale_of
-from ticdc_producer.scenario.sql.expression.cast_type import target_of
+from ticdc_producer.scenario.sql.expression.cast import cast
+from ticdc_producer.scenario.sql.expression.cast_type import CastType
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
 from ticdc_producer.scenario.sql.expression.eval_type import EvalType
 from ticdc_producer.scenario.sql.expression.ordering import row_count
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.equality import distinct_key
 from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, check_column_counts, left_operand
-from ticdc_producer.scenario.sql.query.source import Field
-from ticdc_producer.scenario.sql.text.clause import is_star
-
-_MAX_ROWS = 1_000_000
+from ticdc_producer.scenario.sql.query.set_rows import SetRows, union_of
+from ticdc_producer.scenario.sql.query.source import MAX_ROWS, Field
 
 
 class RecursiveParts:
@@ -34,23 +33,23 @@ class RecursiveParts:
 
     :ivar seed: the query that is not recursive.
     :ivar recursive: the queries that read the expression, from left to right.
-    :ivar distinct: whether equal rows count once.
+    :ivar distinct: whether equal rows count once: whether the first of them follows a UNION.
+    :ivar joined: per recursive query but the first, whether equal rows up to it count once in an iteration.
+        In TiDB this is the operator before the query to its left. Source: tidb ``buildRecursiveCTE``.
     :ivar limit: the first of the rows that count, and the row after the last one; None without LIMIT.
     """
 
     def __init__(self, query: exp.Expr, name: str) -> None:
-        self.seed, self.recursive, kinds = query, list[exp.Expr](), set[bool]()
+        self.seed, self.recursive, operators = query, list[exp.Expr](), list[bool]()
         self.limit = _limit(query)
         while isinstance(self.seed, exp.Union) and _reads(self.seed.expression, name):
             if self.seed.args.get("order"):
                 what = "'ORDER BY over UNION in recursive Common Table Expression'"
                 raise ScenarioError(f"This version of TiDB doesn't yet support {what}")
             self.recursive.insert(0, self.seed.expression)
-            kinds.add(bool(self.seed.args.get("distinct")))
+            operators.insert(0, bool(self.seed.args.get("distinct")))
             self.seed = left_operand(self.seed)
-        self.distinct = True in kinds
-        if self.recursive and len(kinds) > 1:
-            raise UnsupportedSQL("UNION and UNION ALL in one recursive query are not supported")
+        self.distinct, self.joined = any(operators[:1]), operators[:-1]
         if _reads(self.seed, name):
             what = f"the recursive query {name!r} must begin with a query that does not read it"
             raise ScenarioError(what, value=name)
@@ -110,42 +109,51 @@ class RecursivePlan(QueryPlan):
         super().__init__()
         self.reads_iteration = reads_iteration
         self.fields, self._seed, self._mode, self._distinct = seed.fields, seed, mode, parts.distinct
-        self._limit = parts.limit
-        self._iteration, self._sizes = Iteration(seed.fields), _cast_sizes(parts.seed)
+        self._limit, self._joined = parts.limit, parts.joined
+        self._iteration = Iteration(seed.fields)
         for query in parts.recursive:
             _check_part(query)
         self._parts = [plan(query, self._iteration) for query in parts.recursive]
         self.correlated = any(part.correlated for part in (seed, *self._parts))
         check_column_counts([len(self.fields), *(len(part.fields) for part in self._parts)])
-        for part in self._parts:
-            for field, own in zip(self.fields, part.fields, strict=True):
-                if field.type.kind is not own.type.kind:
-                    what = f"column {field.name!r} of a recursive query, whose parts have different types,"
-                    raise UnsupportedSQL(f"{what} is not supported", hint="CAST both to one type")
+        given = self._united([[] for _ in self._parts]).fields
+        self._targets = [_target(*pair) for pair in zip(self.fields, given, strict=True)]
+
+    def _united(self, results: Sequence[list[QueryRow]]) -> SetRows:
+        """Return the rows of the recursive parts in one iteration."""
+        rows = [SetRows(part.fields, rows) for part, rows in zip(self._parts, results, strict=True)]
+        return union_of(rows, self._joined, self._mode)
 
     def _run(self, outer: Scope | None) -> list[QueryRow]:
-        first, end = self._limit or (0, _MAX_ROWS + 1)
+        first, end = self._limit or (0, MAX_ROWS + 1)
         if first == end:
             return []
         seen = set[object]()
         rows = self._new(self._seed.rows(outer), seen)
-        widths = [
-            size or _longest(rows, column)
-            for column, size in enumerate(self._sizes or [0] * len(self.fields))
-        ]
+        lengths = [_longest(rows, column) for column in range(len(self.fields))]
         self._iteration.current, iterations = [*rows], 0
         while self._iteration.current and (len(rows) < end or not iterations):
             iterations += 1
             if iterations > self._mode.cte_max_recursion_depth:
                 what = f"Recursive query aborted after {iterations} iterations"
                 raise ScenarioError(what, hint="a condition must end the recursion")
-            given = [row for part in self._parts for row in part.rows(outer)]
-            self._check_fit(given, widths)
-            self._iteration.current = self._new(given, seen)
+            given = self._united([part.rows(outer) for part in self._parts]).rows
+            self._iteration.current = self._new([self._cast(row, lengths) for row in given], seen)
             rows += self._iteration.current
-            if len(rows) > _MAX_ROWS:
-                raise UnsupportedSQL(f"a recursive query of more than {_MAX_ROWS:,} rows is not supported")
+            if len(rows) > MAX_ROWS:
+                raise UnsupportedSQL(f"a recursive query of more than {MAX_ROWS:,} rows is not supported")
         return rows[first:end]
+
+    def _cast(self, row: QueryRow, lengths: Sequence[int]) -> QueryRow:
+        """Return a row with the types of the seed. Source: tidb ``buildProjection4CTEUnion``.
+
+        :param lengths: of the longest text of each column in the seed, which its type can hold.
+        """
+        columns = zip(row, self._targets, self.fields, lengths, strict=True)
+        return [
+            value if value is None else _cast_value(value, target, field, length, self._mode)
+            for value, target, field, length in columns
+        ]
 
     def _new(self, rows: Sequence[QueryRow], seen: set[object]) -> list[QueryRow]:
         """Return the rows that were not seen before; all rows of UNION ALL."""
@@ -159,17 +167,6 @@ class RecursivePlan(QueryPlan):
                 seen.add(key)
                 new_rows.append(row)
         return new_rows
-
-    def _check_fit(self, rows: Sequence[QueryRow], widths: Sequence[int]) -> None:
-        """Check that values fit the types of the seed's columns, to which TiDB casts them.
-
-        :param widths: of the longest value of each column.
-        """
-        for row in rows:
-            for value, field, width in zip(row, self.fields, widths, strict=True):
-                if not _fits(value, field, width):
-                    what = f"a longer value of column {field.name!r} than the recursive query begins with"
-                    raise UnsupportedSQL(f"{what} is not supported", hint="TiDB cuts it to the first type")
 
 
 def _check_part(part: exp.Expr) -> None:
@@ -187,28 +184,64 @@ def _check_part(part: exp.Expr) -> None:
         raise ScenarioError(what)
 
 
-def _cast_sizes(seed: exp.Expr) -> list[int]:
-    """Return the size to which each column is cast; 0 for other expressions, no sizes if one is ``*``."""
-    items = [item.unalias() for item in seed.expressions] if isinstance(seed, exp.Select) else []
-    if any(map(is_star, items)):
-        return []
-    return [sum(target_of(item.to).sizes[:1]) if isinstance(item, exp.Cast) else 0 for item in items]
+_MOST_DIGITS = 65
+_CASTS = {
+    EvalType.INTEGER: "SIGNED", EvalType.SHORT_UNSIGNED: "UNSIGNED", EvalType.UNSIGNED: "UNSIGNED",
+    EvalType.DECIMAL: "DECIMAL", EvalType.DOUBLE: "DOUBLE", EvalType.TEXT: "CHAR", EvalType.DATE: "DATE",
+    EvalType.DATETIME: "DATETIME", EvalType.TIME: "TIME",
+}  # fmt: skip
+
+
+def _target(field: Field, given: Field) -> CastType | None:
+    """Return the type to which values of the recursive parts are cast; None if they have it already.
+
+    :param field: the column of the seed.
+    :param given: the column of the recursive parts.
+    :raises UnsupportedSQL: for a type that this tool does not know exactly.
+    """
+    kind, digits = field.type
+    if kind is EvalType.TEXT and digits is not None and field.type == given.type:
+        return None  # an ENUM or SET
+    if kind is EvalType.TEXT:
+        return CastType("CHAR", () if field.length < 0 else (field.length,))
+    if kind is EvalType.DECIMAL and digits is not None:
+        return CastType("DECIMAL", (_MOST_DIGITS, digits.decimals))
+    if kind is given.type.kind and kind is not EvalType.DECIMAL:
+        return None
+    name = _CASTS.get(kind, "")
+    if not name or (digits is None and name in ("DECIMAL", "DATETIME", "TIME")):
+        what = f"column {field.name!r} of a recursive query, whose parts have different types,"
+        raise UnsupportedSQL(f"{what} is not supported", hint="CAST the first to the type of the others")
+    sizes = (digits.decimals,) if digits is not None and name in ("DATETIME", "TIME") else ()
+    return CastType(name, sizes)
+
+
+def _cast_value(
+    value: SQLValue, target: CastType | None, field: Field, length: int, mode: SQLMode
+) -> SQLValue:
+    """Return a value with the type of the seed's column; a negative number is 0 in an unsigned one.
+
+    :raises ScenarioError: in strict mode, for a value that does not fit.
+    :raises UnsupportedSQL: for a longer one than the seed has, where this tool does not know the length.
+    """
+    if target is not None and target.name == "UNSIGNED" and as_number(value)[0] < 0:
+        return Unsigned(0)  # tidb ``inUnion``
+    result = value if target is None else cast(value, target, mode)
+    if _is_longer(result, field, length):
+        what = f"a longer value of column {field.name!r} than the recursive query begins with"
+        raise UnsupportedSQL(f"{what} is not supported", hint="CAST the first to a type of that length")
+    return result
+
+
+def _is_longer(value: SQLValue, field: Field, length: int) -> bool:
+    if isinstance(value, Decimal):
+        digits = field.type.digits
+        return digits is not None and len(str(abs(int(value)))) > digits.whole
+    if field.length >= 0 or field.type.kind not in (EvalType.TEXT, EvalType.BYTES):
+        return False
+    return isinstance(value, str | bytes) and len(value) > length
 
 
 def _longest(rows: Sequence[QueryRow], column: int) -> int:
-    return max((_length(row[column]) for row in rows), default=0)
-
-
-def _length(value: SQLValue) -> int:
-    if isinstance(value, str | bytes):
-        return len(value)
-    return len(str(abs(int(value)))) if isinstance(value, Decimal) else 0
-
-
-def _fits(value: SQLValue, field: Field, width: int) -> bool:
-    if value is None or field.type.kind not in (EvalType.TEXT, EvalType.BYTES, EvalType.DECIMAL):
-        return True
-    if isinstance(value, Decimal):
-        digits = field.type.digits
-        return digits is not None and scale_of(value) == digits.decimals and _length(value) <= digits.whole
-    return _length(value) <= width
+    values = (row[column] for row in rows)
+    return max((len(value) for value in values if isinstance(value, str | bytes)), default=0)

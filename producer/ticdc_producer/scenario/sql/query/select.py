@@ -11,12 +11,13 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.aggregate_call import aggregates_in
 from ticdc_producer.scenario.sql.expression.cast import selected_float
-from ticdc_producer.scenario.sql.expression.cast_type import is_float_cast
+from ticdc_producer.scenario.sql.expression.cast_type import is_float_cast, target_of
 from ticdc_producer.scenario.sql.expression.collation import collation_of
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, is_satisfied
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate, type_of
 from ticdc_producer.scenario.sql.expression.ordering import SortKey, sort_rows
 from ticdc_producer.scenario.sql.expression.scope import Context, Scope
+from ticdc_producer.scenario.sql.query.empty_group import joins_groups
 from ticdc_producer.scenario.sql.query.equality import distinct_key
 from ticdc_producer.scenario.sql.query.from_clause import FromClause
 from ticdc_producer.scenario.sql.query.grouping import (
@@ -28,7 +29,7 @@ from ticdc_producer.scenario.sql.query.grouping import (
 )
 from ticdc_producer.scenario.sql.query.join import JoinPlan
 from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, limited
-from ticdc_producer.scenario.sql.query.scope import Combination, Position, QueryScope
+from ticdc_producer.scenario.sql.query.scope import Combination, Names, Position, QueryScope
 from ticdc_producer.scenario.sql.query.source import Field, Source
 from ticdc_producer.scenario.sql.query.window import Windows
 from ticdc_producer.scenario.sql.text.clause import is_star, refuse_other_clauses
@@ -106,6 +107,7 @@ class SelectPlan(QueryPlan):
                 name or original.sql(dialect="mysql"),
                 collation_of(item, self.scope),
                 type_of(item, self.scope),
+                length=_length_of(item, names),
             )
             for (name, original), item in zip(named, self._items, strict=True)
         ]
@@ -113,6 +115,7 @@ class SelectPlan(QueryPlan):
         self._joins = JoinPlan(from_clause.tree, self._where, names)
         self.correlated = self.scope.correlated or any(source.correlated for source in self._sources)
         self.reads_iteration = any(source.reads_iteration for source in self._sources)
+        self._empty_group = self._joined_groups(from_clause)
 
     def _expanded(self, node: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
         """Yield the names and expressions of one item of the SELECT list, which may be a ``*``."""
@@ -197,6 +200,16 @@ class SelectPlan(QueryPlan):
                 )
         return grouping
 
+    def _joined_groups(self, from_clause: FromClause) -> Grouping | None:
+        """Return the grouping if HAVING leaves the values of no rows where it leaves no row."""
+        if self._grouping is None or self._grouping.keys or self._having is None:
+            return None
+        if not self.scope.correlated or any(source.correlated for source in self._sources):
+            return None
+        conditions, aliases = from_clause.conditions, self._having_aliases
+        joins = joins_groups(self._tree, conditions, self._items, self._having, aliases, self.scope)
+        return self._grouping if joins else None
+
     def _group_key(self, key: exp.Expr, named: Sequence[tuple[str, exp.Expr]]) -> exp.Expr:
         """Return an expression of GROUP BY, which may be an alias.
 
@@ -237,6 +250,15 @@ class SelectPlan(QueryPlan):
 
     def _run(self, outer: Scope | None) -> list[QueryRow]:
         return [row.values for row in self.selected(outer)]
+
+    def without_rows(self, outer: Scope | None) -> QueryRow | None:
+        if self._empty_group is None:
+            return None
+        self.scope.outer = outer
+        for _ in self._empty_group.groups((), self.scope):
+            with self.scope.clause({}, groups=True):
+                return [evaluate(item, self.scope) for item in self._items]
+        return None
 
     def selected(self, outer: Scope | None) -> list[SelectedRow]:
         """Return the rows, with the rows of FROM that they were computed from."""
@@ -290,6 +312,20 @@ class SelectPlan(QueryPlan):
             key = tuple(distinct_key(value, field.collation or DEFAULT_COLLATION) for value, field in pairs)
             rows_by_key.setdefault(key, row)
         return list(rows_by_key.values())
+
+
+def _length_of(node: exp.Expr, names: Names) -> int:
+    """Return the number of characters that the type of a text holds; -1 if this tool does not know it.
+
+    That of a literal is its number of bytes. Source: tidb ``DefaultTypeForValue``.
+    """
+    if isinstance(node, exp.Literal) and node.is_string:
+        return len(node.name.encode("utf-8", "surrogateescape"))
+    if isinstance(node, exp.Cast):
+        target = target_of(node.to)
+        return target.sizes[0] if target.name == "CHAR" and target.sizes else -1
+    position = names.position(node)
+    return -1 if position is None else names.field(position).length
 
 
 def _condition(tree: exp.Expr, clause: str) -> exp.Expr | None:

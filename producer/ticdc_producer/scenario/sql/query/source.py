@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.values.coerce import read
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
@@ -18,6 +19,10 @@ from ticdc_producer.scenario.sql.query.equality import ValueIndex
 from ticdc_producer.scenario.sql.store.lookup import Lookup, rows_equal
 from ticdc_producer.scenario.sql.store.storage import Row, RowLocation, Table
 
+MAX_ROWS = 1_000_000
+"""Rows of a join or a recursive query. They are in memory, at up to 1 KiB each until they are stored."""
+_TEXTS = (MySQLType.VARCHAR, MySQLType.STRING)
+
 
 @dataclass(frozen=True, slots=True)
 class Field:
@@ -25,12 +30,14 @@ class Field:
 
     :param collation: empty for numbers, times and binary strings.
     :param column: None for a column of a query.
+    :param length: the number of characters that its type holds; -1 if it has none, or is not known.
     """
 
     name: str
     collation: str
     type: ExpressionType
     column: ColumnInfo | None = None
+    length: int = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,6 +121,7 @@ class TableSource(Source):
                 "" if column.charset == "binary" else column.collation,
                 type_of_column(column),
                 column,
+                column.length if column.type in _TEXTS else -1,
             )
             for column in columns
         )

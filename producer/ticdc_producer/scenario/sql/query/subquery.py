@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
+from ticdc_producer.model.values.sql_value import JsonText, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.aggregate_call import own_nodes
 from ticdc_producer.scenario.sql.expression.collation import collation_of, merged_collation
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, compare, extreme
@@ -18,7 +18,7 @@ from ticdc_producer.scenario.sql.query.equality import ValueIndex, distinct_key
 from ticdc_producer.scenario.sql.query.plan import QueryPlan
 
 _LONG = 8
-"""Number of rows from which IN uses an index of the values."""
+"""Number of rows from which IN uses an index of the values; a JSON document is sought in one in any case."""
 
 
 def has_join(tree: exp.Expr) -> bool:
@@ -100,10 +100,11 @@ class Subqueries:
         return None if row is None else row[0]
 
     def _single_row(self, node: exp.Expr, scope: Scope) -> Sequence[SQLValue] | None:
-        rows = self._plan(node, scope).rows(scope)
+        plan = self._plan(node, scope)
+        rows = plan.rows(scope)
         if len(rows) > 1:
             raise ScenarioError("Subquery returns more than 1 row")
-        return rows[0] if rows else None
+        return rows[0] if rows else plan.without_rows(scope)
 
     def _in(self, node: exp.Expr, scope: Scope) -> SQLValue:
         query = node.args.get("query")
@@ -126,7 +127,8 @@ class Subqueries:
             for name, field in zip(collations, plan.fields, strict=True)
         ]
         rows = plan.rows(scope)
-        if len(rows) >= _LONG and len(operands) == 1 and not plan.changes and operands[0] is not None:
+        is_long = len(rows) >= _LONG or isinstance(operands[0], JsonText)
+        if is_long and len(operands) == 1 and not plan.changes and operands[0] is not None:
             return self._indexed(plan, operands[0], collations[0], scope.mode)
         return _any_of(_equal(operands, row, collations, scope.mode) for row in rows)
 

@@ -35,6 +35,11 @@ class _Prepared:
     parameters: tuple[Token, ...]
     limits: frozenset[int]
 
+    def without_values(self) -> Statement:
+        """Return the statement with NULL for each ``?``, as TiDB plans it, and 0 in LIMIT."""
+        values: list[SQLValue] = [0 if token.start in self.limits else None for token in self.parameters]
+        return self.with_values(values, self.statement.line)
+
     def with_values(self, values: list[SQLValue], line: int) -> Statement:
         """Return the statement with a literal for each ``?``.
 
@@ -53,17 +58,17 @@ class PreparedStatements:
     """The prepared statements of a session, by their names in lower case.
 
     :param values: the user variables.
-    :param parse: parses a statement that changes rows.
+    :param check: checks a statement that changes rows, without running it.
     :param spelling: gives the spelling of the session.
     """
 
     def __init__(
         self,
         values: SessionValues,
-        parse: Callable[[Statement], object],
+        check: Callable[[Statement], None],
         spelling: Callable[[], Spelling],
     ) -> None:
-        self._values, self._parse, self._spelling = values, parse, spelling
+        self._values, self._check, self._spelling = values, check, spelling
         self._prepared: dict[str, _Prepared] = {}
 
     def run(self, cursor: Cursor) -> Statement | None:
@@ -92,7 +97,7 @@ class PreparedStatements:
         self._prepared.pop(name, None)
         prepared = _read(text, cursor.statement.line, self._spelling)
         if prepared.statement.verb in (*DML, "WITH"):
-            self._parse(prepared.statement)
+            self._check(prepared.without_values())
         self._prepared[name] = prepared
 
     def _execute(self, cursor: Cursor) -> Statement:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -13,13 +14,13 @@ from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.history import PassedOver
 from ticdc_producer.scenario.sql.ddl import is_ddl
 from ticdc_producer.scenario.sql.dml.batch import read_batch
-from ticdc_producer.scenario.sql.dml.dml import run_dml
+from ticdc_producer.scenario.sql.dml.dml import check_dml, run_dml
 from ticdc_producer.scenario.sql.dml.load_data import read_load_data
 from ticdc_producer.scenario.sql.dml.parsed_statement import ParsedStatement
 from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.expression.scope import Scope
-from ticdc_producer.scenario.sql.query.context import StatementContext, unknown_rows
+from ticdc_producer.scenario.sql.query.context import PlanningContext, StatementContext, unknown_rows
 from ticdc_producer.scenario.sql.session.other_statements import (
     DML,
     KNOWN_VERBS,
@@ -67,7 +68,7 @@ class StatementRunner:
     files: ScriptFiles
 
     def __post_init__(self) -> None:
-        self._prepared = PreparedStatements(self.values, self.statements.parsed, self.spelling)
+        self._prepared = PreparedStatements(self.values, self._check, self.spelling)
 
     def spelling(self) -> Spelling:
         """Return how the next statement is read."""
@@ -177,6 +178,13 @@ class StatementRunner:
         else:
             raise ScenarioError("SQL does not parse: WITH belongs to a SELECT, UPDATE or DELETE")
 
+    def _check(self, statement: Statement) -> None:
+        """Check a statement that is prepared. What this tool does not support is an error when it is run."""
+        parsed = self.statements.parsed(statement)
+        if isinstance(parsed.tree, exp.Insert | exp.Update | exp.Delete):
+            with suppress(UnsupportedSQL):
+                check_dml(parsed, self._context(parsed.tree, PlanningContext))
+
     def _prepared_statement(self, cursor: Cursor) -> None:
         executed = self._prepared.run(cursor)
         if executed is None:
@@ -248,12 +256,12 @@ class StatementRunner:
 
         self.transaction.run_statement(self.files.line_of(statement), run, autocommit=self._mode.autocommit)
 
-    def _context(self, tree: exp.Expr) -> StatementContext:
+    def _context(self, tree: exp.Expr, kind: type[StatementContext] = StatementContext) -> StatementContext:
         ignore = bool(tree.args.get("ignore"))
         inserts = isinstance(tree, exp.Insert)
         mode = replace(self._mode, strict=False, insert_ignore=inserts) if ignore else self._mode
         with_, find_view = tree.args.get("with_"), self.tables.view
-        return StatementContext(mode, self.target, self.values, with_, find_view=find_view)
+        return kind(mode, self.target, self.values, with_, find_view=find_view)
 
     def target(self, database: str, name: str) -> Table:
         """Return the table that a DML statement names; ``database`` is empty for the current one."""

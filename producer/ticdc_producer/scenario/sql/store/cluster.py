@@ -119,6 +119,17 @@ class TiDBCluster:
         self.versions.append(versioned)
         return versioned
 
+    def renamed(self, info: TableInfo, target: tuple[str, str]) -> TableInfo:
+        """Return a new version of a table or view under another name.
+
+        :param target: the new schema and name.
+        :raises ScenarioError: if a table, view or sequence has that name already.
+        """
+        database = self.database(target[0])
+        if database.holds(target[1]):
+            raise ScenarioError(f"Table '{target[0]}.{target[1]}' already exists", value=".".join(target))
+        return self.new_version(replace(info, schema=database.name, name=target[1]))
+
     def add(self, table: Table) -> None:
         """Add a table to its database.
 
