@@ -70,20 +70,6 @@ def test_shuffle_and_arrow_batch_size_do_not_matter(spark: SparkSession, config:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("master", ["local[1]", "local[2]"])
-def test_the_number_of_cores_does_not_matter(spark: SparkSession, config: Path, master: str) -> None:
-    code = (
-        "import sys; from pathlib import Path; from ticdc_producer.spark.session import spark_session;"
-        "from tests.runs.test_determinism import digest;"
-        f"print(digest(spark_session({master!r}), Path(sys.argv[1])))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(config)], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == digest(spark, config)
-
-
-@pytest.mark.slow
 def test_generated_messages_are_the_same_on_any_number_of_cores(spark: SparkSession, config: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from ticdc_producer.spark.session import spark_session;"
