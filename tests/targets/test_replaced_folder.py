@@ -136,3 +136,15 @@ def test_nothing_else_is_removed(tmp_path: Path, kind: str) -> None:
     with pytest.raises(FolderError, match="not a golden folder"):
         _write(path, "new", replace=True)
     assert mine.read_text() == "three years"
+
+
+def test_a_refused_run_removes_no_incomplete_folder(tmp_path: Path) -> None:
+    path, partial = tmp_path / "golden", tmp_path / "golden.partial"
+    path.mkdir()
+    (path / "file").write_text("own")
+    partial.mkdir()
+    (partial / "thesis").write_text("own")
+    for replace in (False, True):
+        with pytest.raises(FolderError):
+            _write(path, "new", replace=replace)
+    assert (partial / "thesis").read_text() == "own"

@@ -119,11 +119,13 @@ RowOrder: TypeAlias = Callable[[pa.Table], Numbers]
 def merged(
     batches: Iterable[pa.RecordBatch], rows: int = RUN_ROWS, size: int = _MERGED_BYTES
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the same rows in larger batches, see :func:`gathered`."""
-    return map(concatenated, gathered(batches, rows, size))
+    """Yield the same rows in larger batches, see :func:`grouped_batches`."""
+    return map(concatenated, grouped_batches(batches, rows, size))
 
 
-def gathered(batches: Iterable[pa.RecordBatch], rows: int, size: int) -> Iterator[list[pa.RecordBatch]]:
+def grouped_batches(
+    batches: Iterable[pa.RecordBatch], rows: int, size: int
+) -> Iterator[list[pa.RecordBatch]]:
     """Yield batches together, in their order; their rows are not copied.
 
     :param rows, size: the least number of rows or bytes of those that are yielded together; the last ones may

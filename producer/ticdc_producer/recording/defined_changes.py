@@ -121,7 +121,7 @@ class _VersionColumns:
             return False
         own = pa.array(rows)
         return all(
-            pc.all(pc.equal(batch.column(name).filter(own), text)).as_py()
+            pc.all(pc.equal(batch.column(name).filter(own), text), skip_nulls=False).as_py()
             for name, text in self._texts.items()
         )
 

@@ -13,7 +13,7 @@ from pyarrow import parquet
 from ticdc_producer.config import Changefeed, resolve
 from ticdc_producer.config.changefeed_toml import changefeed_toml, sink_uri_with_options
 from ticdc_producer.config.sink_uri import parse_sink_uri
-from ticdc_producer.engine.spool import SORTED_ROWS, gathered
+from ticdc_producer.engine.spool import SORTED_ROWS, grouped_batches
 from ticdc_producer.model.parameter import SinkKind
 from ticdc_producer.model.shapes import RECORDED_FAULTS
 from ticdc_producer.recording.history import RECORDED
@@ -62,7 +62,7 @@ def write_rows(folder: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schem
     """
     number = 0
     with parquet.ParquetWriter(folder / ROWS, schema, compression="zstd") as writer:
-        for group in gathered(batches, SORTED_ROWS, _GROUP_BYTES):
+        for group in grouped_batches(batches, SORTED_ROWS, _GROUP_BYTES):
             rows = pa.Table.from_batches(group)
             writer.write_table(rows, row_group_size=max(rows.num_rows, 1))
             number += rows.num_rows

@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from ticdc_producer.errors import FolderError
@@ -30,6 +30,7 @@ def new_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
     path = path.absolute()
     partial = path.with_name(path.name + ".partial")
     with disk_errors(path), ExitStack() as lock:
+        _check_new(path, replace)
         try:
             partial.mkdir(parents=True, exist_ok=True)
             if sys.platform != "win32":
@@ -37,7 +38,12 @@ def new_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
         except (FileExistsError, NotADirectoryError) as error:
             raise FolderError(f"cannot be created: {error.strerror}", path=str(partial)) from None
         try:
-            _check_new(path, replace)
+            _check_new(path, replace)  # another process may have written the folder since
+        except FolderError:
+            with suppress(OSError):  # what a killed run left there stays
+                partial.rmdir()
+            raise
+        try:
             _clear(partial)
             yield partial
             _install(partial, path)
