@@ -73,3 +73,18 @@ def test_requests_that_arrive_together_share_a_question_and_a_thread() -> None:
 
         assert asyncio.run(ask()) == [False] * 200
         assert questions == ["kafka-answer_0"]
+
+
+def test_a_question_that_does_not_end_is_answered_no() -> None:
+    """So is one whose client waits for a resolver of names."""
+    goes_on = threading.Event()
+
+    def cluster() -> None:
+        goes_on.wait()
+
+    answer = KafkaAnswer(cluster)
+    try:
+        assert not answer.has_come()
+        assert not asyncio.run(answer.comes())
+    finally:
+        goes_on.set()

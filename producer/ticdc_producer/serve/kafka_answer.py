@@ -20,6 +20,8 @@ from ticdc_producer.kafka.client import Brokers, connection
 _SECONDS = 2.0
 """After this long without an answer Kafka is not ready. A run waits longer for it."""
 _HOLDS_SECONDS = 1.0
+_LONGEST_SECONDS = 2.5
+"""Nobody waits longer. A client whose resolver of names does not answer ends later than its request."""
 
 
 class KafkaAnswer:
@@ -36,7 +38,18 @@ class KafkaAnswer:
 
     async def comes(self) -> bool:
         """Return whether a broker answers now, or has answered within the last second."""
-        return await asyncio.shield(asyncio.wrap_future(self.question()))
+        question = asyncio.shield(asyncio.wrap_future(self.question()))
+        try:
+            return await asyncio.wait_for(question, _LONGEST_SECONDS)
+        except TimeoutError:
+            return False
+
+    def has_come(self) -> bool:
+        """Return the same as ``comes``, to a thread that waits for it."""
+        try:
+            return self.question().result(_LONGEST_SECONDS)
+        except TimeoutError:
+            return False
 
     def question(self) -> Future[bool]:
         """Ask whether a broker answers, unless a question is open or has a recent answer."""

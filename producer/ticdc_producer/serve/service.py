@@ -141,7 +141,7 @@ class Service:
                 self._on_failure()
         else:
             self.ready.set()
-            if self._kafka is None and not self._answer.question().result():
+            if self._kafka is None and not self._answer.has_come():
                 self._on_status(f"no Kafka answers at {self.settings.kafka}: runs fail until one does")
             self._on_status("ready")
 
