@@ -132,3 +132,13 @@ def test_a_statement_that_is_prepared_is_not_run() -> None:
         "prepare p from 'update t set v = @a := 5'; insert into t (id, v) values (1, @a)"
     )
     assert rows(script) == [(b"1", None, None)]
+
+
+def test_the_distance_of_a_frame_may_be_a_parameter() -> None:
+    script = """
+        create table b (id int primary key); insert into b values (1), (2), (3);
+        prepare p from 'insert into t (id, d) select id, sum(id) over (
+            order by id rows between ? preceding and current row) from b';
+        set @n = 1; execute p using @n
+    """
+    assert [(row[0], row[2]) for row in rows(script)] == [(b"1", b"1"), (b"2", b"3"), (b"3", b"5")]

@@ -656,3 +656,23 @@ def test_the_depth_of_recursion_is_limited() -> None:
     assert len(rows_of(script.format(numbers.format(3)))) == 3
     with pytest.raises(ScenarioError, match="aborted after 4 iterations"):
         history_of(script.format(numbers.format(4)))  # the last iteration gives no row, but it begins
+
+
+def test_a_literal_of_a_time_is_a_column() -> None:
+    assert rows("(p) select timestamp'2020-01-01 10:00:00'") == ["2020-01-01 10:00:00,-,-"]
+    seed = "select timestamp'2020-01-01 10:00:00' c, 1 n union all select c, n + 1 from s where n < 2"
+    assert rows(f"(p, q) with recursive s as ({seed}) select c, n from s") == [
+        "2020-01-01 10:00:00,1,-",
+        "2020-01-01 10:00:00,2,-",
+    ]
+
+
+@pytest.mark.parametrize("count", [2, 9])
+def test_a_number_is_among_documents_by_their_keys(count: int) -> None:
+    documents = " union all ".join(f"select cast('{number}' as json) d" for number in range(6, 6 + count))
+    assert rows(f"(p, q) select 7.000000001e0 in ({documents}), 7e0 in ({documents})") == ["0,1,-"]
+
+
+def test_nullif_refuses_rows() -> None:
+    with pytest.raises(ScenarioError, match="1 column"):
+        rows("(p) select nullif((select 1, 2), (1, 3))")

@@ -116,16 +116,17 @@ class ChildProcess:
                     on_news(news)
 
     def _next_message(self) -> Message:
-        # A process that a task has started may hold the connection when the task's own has ended.
-        wait([self._connection, self._process.sentinel])
         try:
+            # A process that a task has started may hold the connection when the task's own has ended.
+            wait([self._connection, self._process.sentinel])
             if self._connection.poll():
                 return read_message(self._connection.recv_bytes(_MOST_BYTES))
         except (EOFError, ConnectionError):
             pass
         except (OSError, NotAMessage):  # also a message that is too long
-            self.kill()
-            raise NotAMessage from None
+            if not self._connection.closed:  # by another thread
+                self.kill()
+                raise NotAMessage from None
         raise self._end_of_process()
 
     def _end_of_process(self) -> EnvironmentFailure:

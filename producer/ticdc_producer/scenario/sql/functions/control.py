@@ -30,7 +30,10 @@ def _with_equality(arguments: Sequence[exp.Expr]) -> Sequence[exp.Expr]:
     """Return ``a = b`` and ``a``: NULLIF(a, b) is IF(a = b, NULL, a). Source: tidb ``rewriteFuncCall``."""
     if len(arguments) != _OF_NULLIF:
         return arguments
-    return [exp.EQ(this=arguments[0], expression=arguments[1]), arguments[0]]
+    equality = exp.EQ()
+    # The arguments remain parts of the call, of whose tree several statements have one copy.
+    equality.args = {"this": arguments[0], "expression": arguments[1]}
+    return [equality, arguments[0]]
 
 
 def _nullif(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:

@@ -322,6 +322,8 @@ def _length_of(node: exp.Expr, names: Names) -> int:
     if isinstance(node, exp.Literal) and node.is_string:
         return len(node.name.encode("utf-8", "surrogateescape"))
     if isinstance(node, exp.Cast):
+        if node.to.this not in exp.DataType.TEXT_TYPES:  # a literal of a time is a CAST, too
+            return -1
         target = target_of(node.to)
         return target.sizes[0] if target.name == "CHAR" and target.sizes else -1
     position = names.position(node)

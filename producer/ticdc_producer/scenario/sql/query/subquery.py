@@ -12,6 +12,7 @@ from ticdc_producer.scenario.sql.expression.aggregate_call import own_nodes
 from ticdc_producer.scenario.sql.expression.collation import collation_of, merged_collation
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, compare, extreme
 from ticdc_producer.scenario.sql.expression.comparison import ACCEPTED_ORDERS, refined
+from ticdc_producer.scenario.sql.expression.eval_type import EvalType
 from ticdc_producer.scenario.sql.expression.evaluate import evaluate
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.equality import ValueIndex, distinct_key
@@ -127,8 +128,9 @@ class Subqueries:
             for name, field in zip(collations, plan.fields, strict=True)
         ]
         rows = plan.rows(scope)
-        is_long = len(rows) >= _LONG or isinstance(operands[0], JsonText)
-        if is_long and len(operands) == 1 and not plan.changes and operands[0] is not None:
+        of_documents = isinstance(operands[0], JsonText) or plan.fields[0].type.kind is EvalType.JSON
+        is_indexed = (of_documents or len(rows) >= _LONG) and len(operands) == 1 and not plan.changes
+        if is_indexed and operands[0] is not None:
             return self._indexed(plan, operands[0], collations[0], scope.mode)
         return _any_of(_equal(operands, row, collations, scope.mode) for row in rows)
 

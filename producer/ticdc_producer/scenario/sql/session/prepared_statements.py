@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.sql_value import SQLValue, display_value
@@ -29,15 +30,18 @@ class _Prepared:
 
     :param limits: the positions of those in LIMIT, which must be whole numbers. Source: tidb
         ``getUintFromNode``.
+    :param distances: the positions of those in the frames of windows.
     """
 
     statement: Statement
     parameters: tuple[Token, ...]
     limits: frozenset[int]
+    distances: frozenset[int]
 
     def without_values(self) -> Statement:
-        """Return the statement with NULL for each ``?``, as TiDB plans it, and 0 in LIMIT."""
-        values: list[SQLValue] = [0 if token.start in self.limits else None for token in self.parameters]
+        """Return the statement with NULL for each ``?``, as TiDB plans it, and 0 in LIMIT and in frames."""
+        counts = self.limits | self.distances
+        values: list[SQLValue] = [0 if token.start in counts else None for token in self.parameters]
         return self.with_values(values, self.statement.line)
 
     def with_values(self, values: list[SQLValue], line: int) -> Statement:
@@ -155,7 +159,8 @@ def _read(text: str, line: int, spelling: Callable[[], Spelling]) -> _Prepared:
     parameters = tuple(token for token in statement.tokens if token.token_type == TokenType.PLACEHOLDER)
     if parameters and is_ddl(statement.verb):
         raise ScenarioError("Can not prepare DDL statements with parameters")
-    return _Prepared(statement, parameters, frozenset(_limits(statement.tokens)))
+    tokens = statement.tokens
+    return _Prepared(statement, parameters, frozenset(_limits(tokens)), frozenset(_distances(tokens)))
 
 
 def _limits(tokens: Sequence[Token]) -> Iterator[int]:
@@ -164,6 +169,13 @@ def _limits(tokens: Sequence[Token]) -> Iterator[int]:
     for token, before in zip(tokens, zip(words, words[1:], words[2:], strict=False), strict=False):
         in_limit = before[2] in ("LIMIT", "OFFSET") or (before[0], before[2]) == ("LIMIT", ",")
         if token.token_type == TokenType.PLACEHOLDER and in_limit:
+            yield token.start
+
+
+def _distances(tokens: Sequence[Token]) -> Iterator[int]:
+    """Yield the position of each ``?`` before PRECEDING and FOLLOWING."""
+    for token, after in pairwise(tokens):
+        if token.token_type == TokenType.PLACEHOLDER and after.text.upper() in ("PRECEDING", "FOLLOWING"):
             yield token.start
 
 

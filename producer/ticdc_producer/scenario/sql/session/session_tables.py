@@ -62,12 +62,16 @@ class SessionTables:
 
         :param database: empty for the current one.
         """
+        table = self.planned_table(database, name)
+        if table is not self._temporary.find(database or self.database, name):
+            self.reserved.use(table, enforced=mode.foreign_key_checks)
+        return table
+
+    def planned_table(self, database: str, name: str) -> Table:
+        """Return the table that a statement names which is only planned; it uses no reserved table."""
         database = database or self.database
-        if (temporary := self._temporary.find(database, name)) is not None:
-            return temporary
-        stored = self.cluster.table(database, name)
-        self.reserved.use(stored, enforced=mode.foreign_key_checks)
-        return stored
+        temporary = self._temporary.find(database, name)
+        return self.cluster.table(database, name) if temporary is None else temporary
 
     def view(self, node: exp.Table) -> tuple[TableInfo, exp.Expr] | None:
         """Return the view that a node names, and its query; None if it names none that this tool can run."""

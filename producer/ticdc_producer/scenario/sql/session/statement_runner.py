@@ -261,7 +261,8 @@ class StatementRunner:
         inserts = isinstance(tree, exp.Insert)
         mode = replace(self._mode, strict=False, insert_ignore=inserts) if ignore else self._mode
         with_, find_view = tree.args.get("with_"), self.tables.view
-        return kind(mode, self.target, self.values, with_, find_view=find_view)
+        find = self.tables.planned_table if kind is PlanningContext else self.target
+        return kind(mode, find, self.values, with_, find_view=find_view)
 
     def target(self, database: str, name: str) -> Table:
         """Return the table that a DML statement names; ``database`` is empty for the current one."""
