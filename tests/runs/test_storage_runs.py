@@ -363,3 +363,11 @@ def test_options_for_topics_are_rejected(tmp_path: Path) -> None:
         ticdc_producer.run("seed_t1", sink_uri=uri, append=True)
     with pytest.raises(ArgumentError, match="`inject`"):
         ticdc_producer.run("seed_t1", sink_uri=uri.replace("csv", "canal-json"), inject=["replay-suffix"])
+
+
+def test_a_damaged_schema_file_is_one_finding(tmp_path: Path) -> None:
+    uri, script = _written(tmp_path, "protocol=csv")
+    (of_database,) = (tmp_path / "out" / "d" / "meta").glob("schema_*")
+    of_database.write_text("{")
+    findings = ticdc_producer.verify(sink_uri=uri, scenario=script).findings
+    assert [(finding.id, finding.count) for finding in findings] == [("STORAGE-LAYOUT", 1)]

@@ -111,6 +111,8 @@ def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path) -> None:
     assert str(error_of(main)).endswith(f"main.sql:3: SOURCE cannot read '{'x' * 100}…'")
     main = write(tmp_path, main=f"{TABLE}\nLOAD DATA LOCAL INFILE '{'x' * 300}' INTO TABLE t;\n")
     assert error_of(main).where == f"{main}:3"
+    main = write(tmp_path, main=f"{TABLE}\nSOURCE ../{'x' * 300}.sql\n")
+    assert "not in the folder" in error_of(main).what
 
 
 def test_lines_that_look_like_commands_are_read_once() -> None:

@@ -116,7 +116,7 @@ class _VersionColumns:
         return {"schema": info.schema, "table": info.name}
 
     def is_as_sent(self, batch: pa.RecordBatch, rows: Flags) -> bool:
-        """Return whether some rows of a batch have the names, values and keys of the table already."""
+        """Return whether the rows of this version in a batch have its names, values and keys already."""
         if self.names or self.values or (self.version.definition.key and _unmarked(batch)[rows].any()):
             return False
         own = pa.array(rows)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -111,14 +112,15 @@ class SourceReader:
         :raises ScenarioError: if it is outside of the folder.
         """
         try:
-            path, folder = (self.folder / name).resolve(), self.folder.resolve()
-            path.exists()  # an error for a name that is too long
+            path = (self.folder / name).resolve()
+            if name and path.is_relative_to(self.folder.resolve()):
+                with suppress(FileNotFoundError, NotADirectoryError):  # whoever reads it reports that
+                    path.stat()  # an error for a name that is too long
+                return path
         except (OSError, RuntimeError, ValueError):  # also for links in a circle, and a NUL
             raise ScenarioError(f"SOURCE cannot read {shortened(name, _LONGEST_NAME)!r}") from None
-        if not name or not path.is_relative_to(folder):
-            what = f"SOURCE of {name!r}, which is not in the folder of the scenario, is not allowed"
-            raise ScenarioError(what, hint="copy the file there")
-        return path
+        what = f"SOURCE of {name!r}, which is not in the folder of the scenario, is not allowed"
+        raise ScenarioError(what, hint="copy the file there")
 
     def _check(self, path: Path, above: tuple[Path, ...]) -> None:
         if path in above:

@@ -163,7 +163,9 @@ def _kinds(_part: Part, batches: Batches) -> tuple[Counter[str], list[_Damage]]:
 def _findings(
     listing: Listing, schemas: Mapping[str, SchemaFile] | None, damaged: Sequence[_Damage], count: int
 ) -> Iterator[Finding]:
-    of_schemas = () if schemas is None else tuple(schema_problems(listing.schemas, schemas))
+    unreadable = {problem.path for problem in listing.problems}
+    readable = {path: file for path, file in (schemas or {}).items() if path not in unreadable}
+    of_schemas = () if schemas is None else tuple(schema_problems(listing.schemas, readable))
     for name, problems in ((LAYOUT, listing.problems), (SCHEMA, of_schemas)):
         if problems:
             first = (Example((), f"{problem.path}: {problem.what}") for problem in problems[:_MAX_EXAMPLES])

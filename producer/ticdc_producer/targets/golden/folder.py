@@ -5,6 +5,7 @@ An incomplete folder is therefore never mistaken for a complete one.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
@@ -16,6 +17,8 @@ from ticdc_producer.errors import FolderError
 from ticdc_producer.targets.golden.parquet import disk_errors
 
 MANIFEST = "manifest.json"
+_WITHOUT_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EBADF)
+"""The errors of file systems that lock no folders, such as NFS."""
 
 
 @contextmanager
@@ -73,7 +76,9 @@ def _locked(partial: Path, path: Path) -> Iterator[None]:
             is_held = os.path.samestat(os.fstat(descriptor), partial.stat())
         except (BlockingIOError, FileNotFoundError):  # it is locked, or was renamed
             is_held = False
-        except OSError:  # NFS locks no folders
+        except OSError as error:
+            if error.errno not in _WITHOUT_LOCKS:
+                raise
             is_held = True
         if not is_held:
             raise refusal

@@ -33,7 +33,9 @@ def _difference(file: SchemaFile, expected: SchemaFile) -> str:
         return f"its Query is {_quoted(file.query)}, expected {_quoted(expected.query)}"
     if file.type != expected.type:
         return f"its Type is {file.type}, expected {expected.type}"
-    return "its TableColumns are in another order, or have other members, than expected"
+    if file.columns != expected.columns:
+        return "its TableColumns are in another order, or have other members, than expected"
+    return "its Schema, Table or TableVersion is not the expected one"
 
 
 def _quoted(query: str) -> str:

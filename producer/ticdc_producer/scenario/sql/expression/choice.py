@@ -12,7 +12,7 @@ from sqlglot import exp
 from ticdc_producer.model.values.sql_value import SQLValue
 from ticdc_producer.scenario.sql.expression.collation import check_comparable
 from ticdc_producer.scenario.sql.expression.eval_type import EvalType, ExpressionType, converted, merged_type
-from ticdc_producer.scenario.sql.expression.form import Form, child_nodes, evaluate, type_of
+from ticdc_producer.scenario.sql.expression.form import Form, child_nodes, equality, evaluate, type_of
 from ticdc_producer.scenario.sql.expression.operators import as_condition
 from ticdc_producer.scenario.sql.expression.scope import Scope
 
@@ -65,7 +65,7 @@ def _if(node: exp.Expr, scope: Scope) -> SQLValue:
 def _case(node: exp.Expr, scope: Scope) -> SQLValue:
     branch = node.args.get("default")
     for case in node.args["ifs"]:
-        condition = exp.EQ(this=node.this, expression=case.this) if node.this else case.this
+        condition = equality(node.this, case.this) if node.this else case.this
         if as_condition(condition, scope):
             branch = case.args["true"]
             break

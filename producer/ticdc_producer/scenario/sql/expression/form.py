@@ -91,6 +91,13 @@ def noted_type(node: exp.Expr, scope: Scope) -> ExpressionType:
     return noted[1]
 
 
+def equality(left: exp.Expr, right: exp.Expr) -> exp.EQ:
+    """Return ``left = right``. The operands remain parts of their own tree, which statements share."""
+    node = exp.EQ()
+    node.args = {"this": left, "expression": right}
+    return node
+
+
 def is_constant(node: exp.Expr) -> bool:
     """Return whether an expression has the same value for all rows."""
     return node.find(exp.Column, exp.Query) is None

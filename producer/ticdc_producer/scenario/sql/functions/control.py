@@ -12,6 +12,7 @@ from ticdc_producer.model.values.number_text import as_number
 from ticdc_producer.model.values.sql_value import Member, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.compare import extreme
 from ticdc_producer.scenario.sql.expression.eval_type import E
+from ticdc_producer.scenario.sql.expression.form import equality
 from ticdc_producer.scenario.sql.functions.function import (
     Function,
     chosen_type,
@@ -30,10 +31,7 @@ def _with_equality(arguments: Sequence[exp.Expr]) -> Sequence[exp.Expr]:
     """Return ``a = b`` and ``a``: NULLIF(a, b) is IF(a = b, NULL, a). Source: tidb ``rewriteFuncCall``."""
     if len(arguments) != _OF_NULLIF:
         return arguments
-    equality = exp.EQ()
-    # The arguments remain parts of the call, of whose tree several statements have one copy.
-    equality.args = {"this": arguments[0], "expression": arguments[1]}
-    return [equality, arguments[0]]
+    return [equality(*arguments), arguments[0]]
 
 
 def _nullif(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
