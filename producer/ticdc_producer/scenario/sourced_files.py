@@ -114,7 +114,7 @@ class SourceReader:
         try:
             path = (self.folder / name).resolve()
             if name and path.is_relative_to(self.folder.resolve()):
-                with suppress(FileNotFoundError, NotADirectoryError):  # whoever reads it reports that
+                with suppress(FileNotFoundError, NotADirectoryError):  # reading it reports that
                     path.stat()  # an error for a name that is too long
                 return path
         except (OSError, RuntimeError, ValueError):  # also for links in a circle, and a NUL
