@@ -138,6 +138,12 @@ def test_a_table_with_zero_dates_may_be_created_later() -> None:
     assert session.commits > 4
 
 
+def test_any_sequence_of_ddls_runs() -> None:
+    for seed in range(200):
+        statements = random_history(Random(seed), frozenset(), ddl=1.0, length=8).statements
+        Session().run(script(statements))
+
+
 @pytest.mark.parametrize("trap", sorted(value_traps()))
 def test_a_trap_of_values_names_existing_values(trap: str) -> None:
     assert any(value.trap == trap for kind in types().values() for value in kind.values)

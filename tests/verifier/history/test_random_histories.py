@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.runs.test_same_history import TABLES, Transaction, changes_rows, histories, of_sql
+from tests.runs.features import Row
+from tests.runs.test_same_history import TABLES, Transaction, histories, of_sql
 from tests.verifier.history.sides import compared, job_of, side_of
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.runs.verify_options import verify_options
@@ -57,14 +60,20 @@ def test_a_history_equals_itself_after_a_legal_trap(
 def test_a_history_differs_from_itself_after_an_illegal_trap_that_the_verifier_reports(
     create: str, history: list[Transaction], trap: str, protocol: str
 ) -> None:
-    scenario = of_sql(create, history)
-    assume(changes_rows(history))
+    scenario = of_sql(create, [*history, *updates_of_a_row(len(history))])
     job = job_of(scenario, protocol, partitions=3, traps=[trap])
     faulty = side_of(job)
     assume(reports_errors(job, faulty))
     correct = side_of(job_of(scenario, protocol, partitions=3))
     assert not compared(correct, faulty).equal
     assert not compared(side_of(job_of(scenario, "debezium")), faulty).equal
+
+
+def updates_of_a_row(number: int) -> list[Transaction]:
+    """An INSERT and three UPDATEs of one row, which each of the traps can meet."""
+    prices = ("0.00", "1.50", "9999.99", "0.00")
+    images: list[Row | None] = [None, *({"id": 100, "v": "a100", "n": price} for price in prices)]
+    return [[(number + step, before, after)] for step, (before, after) in enumerate(pairwise(images))]
 
 
 def reports_errors(job: Job, side: HistorySide) -> bool:

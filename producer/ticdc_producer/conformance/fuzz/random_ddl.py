@@ -49,6 +49,7 @@ def truncate(draft: Draft) -> None:
 def _recreate(draft: Draft) -> None:
     table = draft.table()
     table.rows.clear()
+    table.as_defined = True
     draft.add(f"DROP TABLE {table.sql_name}", "drop")
     draft.add(table.definition, "create")
 
@@ -79,17 +80,18 @@ def add_column(draft: Draft) -> None:
 
 def _drop_column(draft: Draft) -> None:
     table = draft.table()
-    if len(table.values) > 1:
-        column = draft.random.choice(table.values)
+    if len(table.values) > 1 and table.independent:
+        column = draft.random.choice(table.independent)
         table.columns.remove(column)
+        table.as_defined = False
         draft.add(f"ALTER TABLE {table.sql_name} DROP COLUMN {column.name}", "drop column")
         draft.traps.add("schema-change")
 
 
 def _rename_column(draft: Draft) -> None:
     table = draft.table()
-    if table.values:
-        column = draft.random.choice(table.values)
+    if table.independent:
+        column = draft.random.choice(table.independent)
         name = f"r{len(draft.statements)}"
         table.columns[table.columns.index(column)] = renamed(column, name)
         text = f"ALTER TABLE {table.sql_name} RENAME COLUMN {column.name} TO {name}"
@@ -99,6 +101,7 @@ def _rename_column(draft: Draft) -> None:
 
 def _index(draft: Draft) -> None:
     table = draft.table()
+    table.as_defined = False
     text = f"CREATE INDEX i{len(draft.statements)} ON {table.sql_name} ({table.columns[0].name})"
     draft.add(text, "index")
 
@@ -121,8 +124,13 @@ def swap_names(draft: Draft) -> None:
 
 
 def exchange_partition(draft: Draft) -> None:
-    """Exchange the first partition of a table for the rows of a new table with the same columns."""
-    partitioned = [table for table in draft.tables if table.partitioning and table.key_clause]
+    """Exchange the first partition of a table for the rows of a new table with the same columns.
+
+    TiDB compares the indexes and the ids of columns, too.
+    """
+    partitioned = [
+        table for table in draft.tables if table.partitioning and table.key_clause and table.as_defined
+    ]
     if not partitioned:
         return
     table = draft.random.choice(partitioned)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -57,6 +58,7 @@ class RandomTable:
     """A table with the keys of its rows, so that statements find rows and break no key.
 
     :ivar columns: as they are after the statements so far.
+    :ivar as_defined: whether CREATE TABLE with these columns gives the same indexes and ids of columns.
     :ivar rows: value of the unique column (NULL without one) by key; tables without a key have none.
     """
 
@@ -66,6 +68,7 @@ class RandomTable:
     key: Sequence[str]
     key_clause: str
     partitioning: str = ""
+    as_defined: bool = True
     rows: dict[Key, str] = field(default_factory=dict)
 
     @property
@@ -90,6 +93,14 @@ class RandomTable:
     def values(self) -> list[RandomColumn]:
         """The columns that are neither generated nor part of a key."""
         return [column for column in self.written if column.name not in self.key and not column.unique]
+
+    @property
+    def independent(self) -> list[RandomColumn]:
+        """The values that DDL may rename and drop: no generated column or partition depends on them."""
+        expressions = " ".join([*(column.generated for column in self.columns), self.partitioning])
+        return [
+            column for column in self.values if not re.search(rf"\({re.escape(column.name)}[ )]", expressions)
+        ]
 
     def in_first_partition(self, key: Key) -> bool:
         """Return whether the row of a key is in the partition ``p0``."""
