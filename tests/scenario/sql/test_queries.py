@@ -429,6 +429,23 @@ def test_a_join_of_too_many_rows_is_refused_before_it_is_computed() -> None:
             history_of(f"{script} {statement}")
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "select a.i + d.i from n a, n b, n c, n d limit 1, 1",
+        "select 1 from x where exists (select * from n a, n b, n c, n d where a.i = x.i)",
+        "select 1 from x where exists (select 1 from n a, n b, n c, n d having a.i = 0)",
+    ],
+)
+def test_rows_of_a_join_that_are_not_needed_are_not_computed(statement: str) -> None:
+    values = ", ".join(f"({number})" for number in range(1_001))
+    script = (
+        f"create table n (i int primary key); insert into n values {values};"
+        " create table x (i int); insert into x values (1); create table t (v bigint);"
+    )
+    assert rows_of(f"{script} insert into t {statement}") == [(b"1",)]
+
+
 def test_any_column_may_be_selected_without_only_full_group_by() -> None:
     script = f"{TABLES} set sql_mode = ''; insert into r (p) select x from a group by g order by g"
     assert [row[0] for row in rows_of(script, "r")] == [None, b"k", b"m"]

@@ -57,6 +57,7 @@ class _Joined:
         for source in self.sources:
             source.begin(None)
         self._plan.prepare()
+        self._plan.check_product()
         return self._plan.combinations(self.scope)
 
     def target(self, name: str, database: str, statement: str) -> int:

@@ -90,18 +90,24 @@ class JoinPlan:
             self._tree, self._rest = self._planned(tree, conditions, frozenset())
 
     def combinations(self, scope: QueryScope) -> Iterator[Combination]:
-        """Return the combinations that satisfy all conditions, in the order of the sources and their rows.
+        """Yield the combinations that satisfy all conditions, in the order of the sources and their rows.
 
-        :raises UnsupportedSQL: if a join gives too many. Without conditions it is raised before the first.
+        :raises UnsupportedSQL: if a join gives too many.
         """
         empty: Combination = (None,) * len(self._names.sources)
         combinations = iter([empty]) if self._tree is None else _combined(self._tree, empty, scope)
         satisfying = (combination for combination in combinations if _holds(self._rest, combination, scope))
         return self._bounded(satisfying) if isinstance(self._tree, JoinNode) else satisfying
 
-    def _bounded(self, combinations: Iterator[Combination]) -> Iterator[Combination]:
-        if not self._has_conditions:
+    def check_product(self) -> None:
+        """Check, before all combinations are read, that a join without conditions has few.
+
+        :raises UnsupportedSQL: if it has too many.
+        """
+        if isinstance(self._tree, JoinNode) and not self._has_conditions:
             self._check_count(prod(len(source.rows()) for source in self._names.sources))
+
+    def _bounded(self, combinations: Iterator[Combination]) -> Iterator[Combination]:
         for count, combination in enumerate(combinations, start=1):
             if count > MAX_ROWS:
                 self._check_count(count)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TypeAlias, TypeVar
 
 from sqlglot import exp
@@ -53,6 +55,10 @@ class QueryPlan(ABC):
             self._rows = self._run(outer)
         return self._rows
 
+    def has_rows(self, outer: Scope | None) -> bool:
+        """Return whether there is a row."""
+        return bool(self.rows(outer))
+
     def without_rows(self, _outer: Scope | None) -> QueryRow | None:
         """Return the row that TiDB has for a scalar subquery without one; None for NULLs.
 
@@ -74,11 +80,12 @@ class RenamedPlan(QueryPlan):
         return self._plan.rows(outer)
 
 
-def limited(rows: list[RowT], tree: exp.Expr) -> list[RowT]:
-    """Return the rows that LIMIT and OFFSET leave."""
+def limited(rows: Iterable[RowT], tree: exp.Expr) -> list[RowT]:
+    """Return the rows that LIMIT and OFFSET leave. Rows after them are not read."""
     offset, limit = tree.args.get("offset"), tree.args.get("limit")
     first = 0 if offset is None else row_count(offset)
-    return rows[first:] if limit is None else rows[first : first + row_count(limit)]
+    end = sys.maxsize if limit is None else first + row_count(limit)
+    return list(islice(rows, min(first, sys.maxsize), min(end, sys.maxsize)))
 
 
 def left_operand(tree: exp.Expr) -> exp.Expr:

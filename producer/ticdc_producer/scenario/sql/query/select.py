@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -116,6 +116,7 @@ class SelectPlan(QueryPlan):
         self.correlated = self.scope.correlated or any(source.correlated for source in self._sources)
         self.reads_iteration = any(source.reads_iteration for source in self._sources)
         self._empty_group = self._joined_groups(from_clause)
+        self._has_rows: bool | None = None
 
     def _expanded(self, node: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
         """Yield the names and expressions of one item of the SELECT list, which may be a ``*``."""
@@ -262,14 +263,31 @@ class SelectPlan(QueryPlan):
 
     def selected(self, outer: Scope | None) -> list[SelectedRow]:
         """Return the rows, with the rows of FROM that they were computed from."""
+        self._begin(outer)
+        distinct = self._tree.args.get("distinct")
+        if distinct or self._sort_keys or self._windows.calls or self._tree.args.get("limit") is None:
+            self._joins.check_product()
+        rows: Iterable[SelectedRow] = self._computed()
+        if distinct:
+            rows = self._distinct(rows)
+        if self._sort_keys:
+            rows = sort_rows(rows, self._sort_keys, self.scope.mode)
+        return limited(rows, self._tree)
+
+    def has_rows(self, outer: Scope | None) -> bool:
+        if self._tree.args.get("limit") is not None:
+            return super().has_rows(outer)
+        if self._has_rows is None or self.changes:
+            self._begin(outer)
+            self._has_rows = any(True for _ in self._satisfying_rows())
+        return self._has_rows
+
+    def _begin(self, outer: Scope | None) -> None:
+        """Begin a run: the rows of sources that change are read again."""
         self.scope.outer = outer
         for source in self._sources:
             source.begin(outer)
         self._joins.prepare()
-        rows = list(self._computed())
-        if self._tree.args.get("distinct"):
-            rows = self._distinct(rows)
-        return limited(sort_rows(rows, self._sort_keys, self.scope.mode), self._tree)
 
     def _computed(self) -> Iterator[SelectedRow]:
         """Yield the rows before DISTINCT, ORDER BY and LIMIT."""
@@ -297,6 +315,8 @@ class SelectPlan(QueryPlan):
     def _current_rows(self) -> Iterator[None]:
         """Make each row or group in turn the current one of the scope."""
         scope = self.scope
+        if self._grouping is not None:
+            self._joins.check_product()
         combinations = self._joins.combinations(scope)
         if self._grouping is None:
             for scope.combination in combinations:
@@ -305,7 +325,7 @@ class SelectPlan(QueryPlan):
         for _ in self._grouping.groups(combinations, scope):
             yield
 
-    def _distinct(self, rows: list[SelectedRow]) -> list[SelectedRow]:
+    def _distinct(self, rows: Iterable[SelectedRow]) -> list[SelectedRow]:
         rows_by_key: dict[object, SelectedRow] = {}
         for row in rows:
             pairs = zip(row.values, self.fields, strict=True)

@@ -88,7 +88,7 @@ class Subqueries:
     def evaluate(self, node: exp.Expr, scope: Scope) -> SQLValue:
         """Return the value of a subquery, or the outcome of a comparison with one."""
         if isinstance(node, exp.Exists):
-            return bool(self._plan(node.this, scope).rows(scope))
+            return self._plan(node.this, scope).has_rows(scope)
         if isinstance(node, exp.In):
             return self._in(node, scope)
         if isinstance(node.expression, exp.Any | exp.All):
