@@ -24,6 +24,7 @@ FAST = (
     "new/migrations/debezium",
     "new/seed_t1/simple",
     "state-at/migrations",
+    "storage/seed_t1/csv",
 )
 IN_EACH_PROTOCOL_ON_SPARK = ("all-traps", "faults/legal", "faults/illegal")
 IN_ONE_PROTOCOL = (*TAKES_LONG, "generated/expression")
