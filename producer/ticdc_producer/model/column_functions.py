@@ -205,7 +205,7 @@ def of_partitions(batch: pa.RecordBatch) -> Iterator[tuple[tuple[str, int], Numb
 
 
 def row_codes(columns: Sequence[pa.Array]) -> Numbers:
-    """Return a number for each row that equal rows share, and only they.
+    """Return a number for each row that equal rows share, and only they: all from 0 to the highest.
 
     >>> row_codes([pa.array(["x", None, "x"]), pa.array(["a", "a", "b"])]).tolist()
     [0, 2, 1]
@@ -214,8 +214,42 @@ def row_codes(columns: Sequence[pa.Array]) -> Numbers:
     for column in columns:
         encoded = column.dictionary_encode()
         values = pc.fill_null(encoded.indices, len(encoded.dictionary)).to_numpy(zero_copy_only=False)
-        _, codes = np.unique(codes * (len(encoded.dictionary) + 1) + values, return_inverse=True)
+        codes = _ranks(codes * (len(encoded.dictionary) + 1) + values)
     return codes
+
+
+def _ranks(numbers: Numbers) -> Numbers:
+    """Return the rank of each number among the different ones, which no sort finds if they are small.
+
+    >>> _ranks(np.array([7, 5, 7])).tolist(), _ranks(np.array([7, 5, 1 << 40])).tolist()
+    ([1, 0, 1], [1, 0, 2])
+
+    :param numbers: not below 0.
+    """
+    most = int(numbers.max(initial=0))
+    if most > _SMALL + len(numbers):
+        return np.unique(numbers, return_inverse=True)[1]
+    occurs = np.zeros(most + 1, np.int64)
+    occurs[numbers] = 1
+    ranks: Numbers = (np.cumsum(occurs) - 1)[numbers]
+    return ranks
+
+
+_SMALL = 1024
+"""Numbers below this, or below their count, have a table of ranks."""
+
+
+def distinct_rows(columns: Sequence[pa.Array]) -> tuple[Numbers, Numbers]:
+    """Return the numbers of the first of equal rows, and for each row the position of its own among them.
+
+    >>> first, positions = distinct_rows([pa.array(["y", "x", "y"]), pa.array([1, 1, 1])])
+    >>> first.tolist(), positions.tolist()
+    ([0, 1], [0, 1, 0])
+    """
+    codes = row_codes(columns)
+    first = np.zeros(int(codes.max(initial=-1)) + 1, np.int64)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]  # the last assignment to each code counts
+    return first, codes
 
 
 def coded(texts: pa.Array, codes: Mapping[str, int]) -> Numbers:

@@ -17,7 +17,7 @@ from ticdc_producer.engine.dataset import Batches, Part, Tagged
 from ticdc_producer.masks.events import EventMasks
 from ticdc_producer.model.column_functions import Flags, Numbers, filtered, of_partitions
 from ticdc_producer.model.event import Op
-from ticdc_producer.model.fingerprint import combined, not_zero, text_hashes, value_hashes
+from ticdc_producer.model.fingerprint import combined, not_zero, value_hashes
 from ticdc_producer.model.shapes import EVENT_IMAGE, DecodedBatch
 from ticdc_producer.recording.marks import Marked, Marks, maxima
 from ticdc_producer.recording.selection import Selection
@@ -26,6 +26,7 @@ from ticdc_producer.rows.columns import damage_error, rejected_value
 from ticdc_producer.targets.decode import EventsFunction
 from ticdc_producer.targets.decoded_events import DecodedEvents
 from ticdc_producer.verifier.event_layouts import LayoutBatch
+from ticdc_producer.verifier.events import EventKind
 
 CHANGES = pa.schema([
     ("commit_ts", pa.int64()), ("rank", pa.int8()), ("topic", pa.string()), ("partition", pa.int32()),
@@ -91,20 +92,20 @@ class EventReader:
         summary, marks, highest = Summary(), Marks(), dict[tuple[str, int], int]()
         last: dict[tuple[str, int], int] = {}
         for events in self.decode(messages):
-            batch = _with_times(events.batch, last) if self.times_deletes else events.batch
+            received = LayoutBatch(_with_times(events.batch, last) if self.times_deletes else events.batch)
             if not self.in_files:
-                summary.see_messages(events.messages, batch, self.selection)
-            is_recorded = self._recorded(batch, highest, summary)
+                summary.see_messages(events.messages, received.decoded, self.selection)
+            is_recorded = self._recorded(received, highest, summary)
             numbers = np.repeat(np.arange(len(events.counts)), events.counts)[is_recorded]
-            batch, row_ids = self._masked(filtered(batch, is_recorded), _row_ids(events)[is_recorded])
+            recorded = filtered(received.decoded, is_recorded)
+            batch, row_ids = self._masked(recorded, _row_ids(events)[is_recorded])
             if not batch.num_rows:
                 continue
             summary.see_recorded(batch)
-            kinds = batch.column("kind").to_numpy(zero_copy_only=False)
-            is_resolved, is_damage = kinds == "resolved", kinds == "error"
-            layouts = LayoutBatch(batch)
+            layouts = received if batch is received.decoded else LayoutBatch(batch)
+            is_resolved, is_damage = layouts.kind == EventKind.RESOLVED, layouts.kind == EventKind.ERROR
             keys, digests = _keys(layouts, summary), _digests(layouts, row_ids)
-            keyless = (kinds == "row") & (keys[0] == 0) & (keys[1] == 0)
+            keyless = (layouts.kind == EventKind.ROW) & (keys[0] == 0) & (keys[1] == 0)
             if keyless.any():
                 summary.see_keyless(batch, keyless)
             has_key = ~keyless | (row_ids != 0)
@@ -116,25 +117,25 @@ class EventReader:
                 yield "damages", _damages(batch, is_damage, marked, of_rows, masked=self.mask is not None)
             is_change = ~(is_resolved | is_damage)
             if is_change.any():
-                changes = _changes(batch, row_ids, has_key, marked, keys, digests, exact=self.exact)
+                changes = _changes(layouts, row_ids, has_key, marked, keys, digests, exact=self.exact)
                 yield "changes", filtered(changes, is_change)
         return summary
 
-    def _recorded(self, batch: DecodedBatch, highest: dict[tuple[str, int], int], summary: Summary) -> Flags:
+    def _recorded(self, layouts: LayoutBatch, highest: dict[tuple[str, int], int], summary: Summary) -> Flags:
         """Return which events are recorded.
 
         A damaged message is, unless an event before it in its partition commits after ``until``.
 
         :param highest: the highest commit-ts of each partition so far; it is updated.
         """
-        damaged, error = self._damaged(batch)
+        batch = layouts.decoded
+        damaged, error = self._damaged(layouts)
         summary.damaged += int(damaged.sum())
-        recorded: Flags = self.selection.events(batch) & ~damaged
+        recorded: Flags = self.selection.events(layouts) & ~damaged
         if self.in_files:
             return recorded
-        ts = pc.fill_null(batch.column("commit_ts"), 0).to_numpy()
         for name, rows in of_partitions(batch):
-            early = maxima(ts[rows], highest, name) <= self.selection.until
+            early = maxima(layouts.commit_ts[rows], highest, name) <= self.selection.until
             recorded[rows] |= error[rows] & early
         return recorded
 
@@ -144,19 +145,15 @@ class EventReader:
             return batch, row_ids
         return self.mask(batch), np.where(self.mask.hides_row_id(batch), 0, row_ids)
 
-    def _damaged(self, batch: DecodedBatch) -> tuple[Flags, Flags]:
+    def _damaged(self, layouts: LayoutBatch) -> tuple[Flags, Flags]:
         """Return which events cannot be recorded, and which of them are messages that do not decode.
 
         :raises ProducerError: for the first one, if they are not to be left out.
         """
-        error: Flags = pc.equal(batch.column("kind"), "error").to_numpy(zero_copy_only=False)
-        is_row = pc.equal(batch.column("kind"), "row").to_numpy(zero_copy_only=False)
-        deleted = pc.fill_null(pc.equal(batch.column("op"), Op.DELETE.label), False)
-        only_key = pc.fill_null(pc.equal(batch.column("handle_key_only"), 1), False)
-        only_key = is_row & pc.and_not(only_key, deleted).to_numpy(zero_copy_only=False)
-        timeless = is_row & pc.fill_null(pc.equal(batch.column("commit_ts"), 0), True).to_numpy(
-            zero_copy_only=False
-        )
+        batch, is_row = layouts.decoded, layouts.kind == EventKind.ROW
+        error: Flags = layouts.kind == EventKind.ERROR
+        only_key = is_row & (layouts.integers("handle_key_only") == 1) & (layouts.op != Op.DELETE)
+        timeless = is_row & (layouts.commit_ts == 0)
         damaged: Flags = error | only_key | timeless
         if damaged.any() and not self.skip_damaged:
             first = int(np.argmax(damaged))
@@ -226,7 +223,7 @@ def _damages(
 
 
 def _changes(
-    batch: DecodedBatch,
+    layouts: LayoutBatch,
     row_ids: Numbers,
     has_key: Flags,
     marked: Marked,
@@ -235,9 +232,9 @@ def _changes(
     *,
     exact: bool,
 ) -> pa.RecordBatch:
-    is_ddl = pc.equal(batch.column("kind"), "ddl").to_numpy(zero_copy_only=False)
-    is_delete = pc.fill_null(pc.equal(batch.column("op"), Op.DELETE.label), False)
-    ranks = np.where(is_ddl, DDL, np.where(is_delete.to_numpy(zero_copy_only=False), DELETED, CHANGED))
+    batch = layouts.decoded
+    is_ddl, is_delete = layouts.kind == EventKind.DDL, layouts.op == Op.DELETE
+    ranks = np.where(is_ddl, DDL, np.where(is_delete, DELETED, CHANGED))
     columns = {
         **{name: batch.column(name) for name in (*_POSITION, "commit_ts", "op", "table", "before", "after")},
         "rank": pa.array((ranks if exact else np.full(len(ranks), CHANGED)).astype(np.int8)),
@@ -257,10 +254,8 @@ def _changes(
 
 
 def _digests(events: LayoutBatch, row_ids: Numbers) -> Numbers:
-    batch = events.decoded
-    texts = [text_hashes(batch.column(name)) for name in ("kind", "schema", "table", "op")]
-    images = events.old.hashes, events.new.hashes
-    return combined(*texts, value_hashes(batch.column("query")), *images, row_ids).view(np.int64)
+    query, images = value_hashes(events.decoded.column("query")), (events.old.hashes, events.new.hashes)
+    return combined(events.kind, events.tables, events.op, query, *images, row_ids).view(np.int64)
 
 
 def _keys(events: LayoutBatch, summary: Summary) -> tuple[Numbers, Numbers]:

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from itertools import chain, count
 from typing import TypeAlias
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Part
 from ticdc_producer.errors import RecordingError
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo, IndexInfo
-from ticdc_producer.model.column_functions import row_codes
+from ticdc_producer.model.column_functions import distinct_rows
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.mysql_type import STRINGS, WITH_FSP, MySQLType
 from ticdc_producer.model.table import TableInfo
@@ -98,11 +97,11 @@ class RowTables:
     def _sizes(self, _part: Part, batches: Batches) -> Sizes:
         sizes: Sizes = {}
         for batch in batches:
-            codes = row_codes([batch.column(name) for name in ("schema", "table")])
-            for code, first in zip(*np.unique(codes, return_index=True), strict=True):
+            firsts, positions = distinct_rows([batch.column(name) for name in ("schema", "table")])
+            for position, first in enumerate(firsts.tolist()):
                 name = batch.column("schema")[first].as_py() or "", batch.column("table")[first].as_py()
                 if name in self.rows:
-                    own = batch.filter(pa.array(codes == code))
+                    own = batch.filter(pa.array(positions == position))
                     for images in (own.column("before"), own.column("after")):
                         _add(sizes, {(*name, column): size for column, size in _sizes_of(images)})
         return sizes

@@ -12,10 +12,11 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches, Dataset
 from ticdc_producer.errors import ArgumentError
-from ticdc_producer.model.column_functions import Flags, row_codes
-from ticdc_producer.model.shapes import BatchFunction, DecodedBatch
+from ticdc_producer.model.column_functions import Flags, distinct_rows
+from ticdc_producer.model.shapes import BatchFunction
 from ticdc_producer.model.tso import MAX_TS
 from ticdc_producer.verifier.event_layouts import EventLayout, LayoutBatch
+from ticdc_producer.verifier.events import EventKind
 
 Accepts: TypeAlias = Callable[[str, str], bool]
 """Returns whether the rows and the DDLs of a table are recorded; an empty table: the DDLs of a database."""
@@ -64,26 +65,26 @@ class Selection:
             until = max(until, pc.max(batch.column("commit_ts")).as_py() or 0)
         return replace(self, until=until, ends={})
 
-    def events(self, batch: DecodedBatch) -> Flags:
+    def events(self, layouts: LayoutBatch) -> Flags:
         """Return which events are recorded. A DDL before the recording is: later tables depend on it."""
+        batch, ts = layouts.decoded, layouts.commit_ts
         names = [pc.fill_null(batch.column(name), "") for name in ("kind", "schema", "table")]
-        _, firsts, codes = np.unique(row_codes(names), return_index=True, return_inverse=True)
-        distinct = zip(*(column.take(pa.array(firsts)).to_pylist() for column in names), strict=True)
-        chosen: Flags = np.array([self._accepts(*name) for name in distinct], np.bool_)[codes]
-        ts = pc.fill_null(batch.column("commit_ts"), 0).to_numpy()
-        is_ddl = pc.equal(batch.column("kind"), "ddl").to_numpy(zero_copy_only=False)
-        chosen &= (ts <= self.until) & (ts > np.where(is_ddl, self.ddls_after, self.after))
+        first, positions = distinct_rows(names)
+        distinct = zip(*(column.take(pa.array(first)).to_pylist() for column in names), strict=True)
+        chosen: Flags = np.array([self._accepts(*name) for name in distinct], np.bool_)[positions]
+        after = np.where(layouts.kind == EventKind.DDL, self.ddls_after, self.after)
+        chosen &= (ts <= self.until) & (ts > after)
         if self.keys and chosen.any():
-            chosen &= self._rows(batch, chosen)
+            chosen &= self._rows(layouts, chosen)
         return chosen
 
     def _accepts(self, kind: str, schema: str, table: str) -> bool:
         return kind == "resolved" or (kind in ("row", "ddl") and self.accepts(schema, table))
 
-    def _rows(self, batch: DecodedBatch, chosen: Flags) -> Flags:
+    def _rows(self, layouts: LayoutBatch, chosen: Flags) -> Flags:
         """Return which events are no rows, or rows with one of the keys."""
-        wanted: Flags = pc.not_equal(batch.column("kind"), "row").to_numpy(zero_copy_only=False).copy()
-        for layout in LayoutBatch(batch).layouts():
+        wanted: Flags = layouts.kind != EventKind.ROW
+        for layout in layouts.layouts():
             if chosen[layout.rows].any():
                 wanted[layout.rows] = self._has_key(layout)
         return wanted

@@ -228,6 +228,11 @@ class LayoutBatch:
         return coded(self.decoded.column("op"), _OPS)
 
     @cached_property
+    def tables(self) -> Hashes:
+        """A hash of the names of each event's table."""
+        return combined(*(text_hashes(self.decoded.column(name)) for name in ("schema", "table")))
+
+    @cached_property
     def commit_ts(self) -> Numbers:
         return self.integers("commit_ts")
 
@@ -252,8 +257,7 @@ class LayoutBatch:
         if not len(rows):
             return
         deletes = self.op == Op.DELETE
-        tables = combined(text_hashes(batch.column("schema")), text_hashes(batch.column("table")))
-        hashes = combined(columns.sequence, self.old.sequence, self.new.sequence, deletes, tables)[rows]
+        hashes = combined(columns.sequence, self.old.sequence, self.new.sequence, deletes, self.tables)[rows]
         _, first, codes = np.unique(hashes, return_index=True, return_inverse=True)
         for code, number in enumerate(first.tolist()):
             row = int(rows[number])

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.errors import ProducerError
-from ticdc_producer.model.column_functions import Numbers, row_codes
+from ticdc_producer.model.column_functions import Numbers, distinct_rows
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
@@ -21,8 +21,9 @@ def partitions_of_rows(partitioning: Partitioning, table: TableInfo, columns: Se
     """
     used = partitioning.uses()
     needed = [offset for offset, column in enumerate(table.columns) if column.name.lower() in used]
-    rows, codes = distinct_rows([columns[offset] for offset in needed])
-    partitions = np.full(len(rows), -1)
+    first, positions = distinct_rows([columns[offset] for offset in needed])
+    rows = zip(*(columns[offset].take(pa.array(first)).to_pylist() for offset in needed), strict=True)
+    partitions = np.full(len(first), -1)
     values: list[Value] = [None] * len(table.columns)
     for number, row in enumerate(rows):
         for offset, value in zip(needed, row, strict=True):
@@ -31,18 +32,5 @@ def partitions_of_rows(partitioning: Partitioning, table: TableInfo, columns: Se
             partitions[number] = partitioning.locate(table, values)
         except (ProducerError, ValueError, ArithmeticError, LookupError):  # a topic may hold any values
             continue
-    located: Numbers = partitions[codes]
+    located: Numbers = partitions[positions]
     return located
-
-
-def distinct_rows(columns: Sequence[pa.Array]) -> tuple[list[tuple[Value, ...]], Numbers]:
-    """Return the different rows of some columns, and for each row the number of its own.
-
-    >>> rows, numbers = distinct_rows([pa.array([b"y", b"x", b"y"]), pa.array([b"1", b"1", b"1"])])
-    >>> rows, numbers.tolist()
-    ([(b'y', b'1'), (b'x', b'1')], [0, 1, 0])
-    """
-    _, first, numbers = np.unique(row_codes(columns), return_index=True, return_inverse=True)
-    first_rows = pa.array(first)
-    values = [column.take(first_rows).to_pylist() for column in columns]
-    return [*zip(*values, strict=True)], numbers
