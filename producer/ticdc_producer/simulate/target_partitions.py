@@ -23,6 +23,9 @@ from ticdc_producer.scenario.generate.row_history import RowChanges, Versions, f
 _MOST_TABULATED = 1 << 27
 """Up to this many rows, the partition of every row is computed beforehand."""
 _AT_ONCE = 1 << 16
+_SELECTED = ("table", "index-value", "columns", "ts")
+"""The rules by which changes are selected here. Under another one each partition generates all changes, and
+the pipeline leaves out those of the others."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ class TargetPartition:
     def _dispatch(self, plan: GeneratePlan) -> _Dispatch | None:
         """Return the dispatch of the table's changes; None if it does not follow from their keys."""
         routes = self._routes(plan)
-        if len(_versions(plan)) > 1 or not routes:
+        if len(_versions(plan)) > 1 or not routes or routes[0].rule not in _SELECTED:
             return None
         (table,) = (
             replicated for replicated in self.stream.replicated if replicated.version == plan.table.version

@@ -12,7 +12,7 @@ from tests.scenario.sql.expressions import value_of
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.json_document import print_json
 from ticdc_producer.model.values.sql_value import SQLMode
-from ticdc_producer.scenario.sql.functions import FUNCTIONS
+from ticdc_producer.scenario.sql.functions import FUNCTIONS, REJECTED
 
 _MODES = (SQLMode(), SQLMode(strict=False, zero_dates=True, zero_in_date=True, invalid_dates=True))
 _UNUSUAL_VALUES = (
@@ -75,3 +75,7 @@ def test_json_replace_and_json_insert_of_existing_paths(document: object, path: 
     assert replaced == (None if before is None else '"new"')
     if before is not None:
         assert value_of(f"json_insert({source}, '{path}', 'new')") == print_json(document)  # type: ignore[arg-type]  # as above
+
+
+def test_no_function_is_rejected_and_computed() -> None:
+    assert not FUNCTIONS.keys() & REJECTED
