@@ -47,19 +47,29 @@ else:
 def limited(starts: Partitions, ends: Partitions, limit: ReadLimit | None) -> dict[tuple[str, int], int]:
     """Return the ends of a micro-batch.
 
-    A limit is divided among the partitions in proportion to their messages, as Spark's Kafka source does.
+    Each partition gets a message, and the rest of a limit is divided in proportion to their messages. If the
+    limit is too low for that, the partitions that were read least get one, so that none waits forever.
 
     >>> limited({("t", 0): 0, ("t", 1): 5}, {("t", 0): 30, ("t", 1): 15}, ReadMaxRows(8))
     {('t', 0): 6, ('t', 1): 7}
+    >>> limited({("t", 0): 9, ("t", 1): 5}, {("t", 0): 30, ("t", 1): 15}, ReadMaxRows(1))
+    {('t', 0): 9, ('t', 1): 6}
     """
     sizes = {position: end - starts[position] for position, end in ends.items()}
     total = sum(sizes.values())
     if not isinstance(limit, ReadMaxRows) or total <= limit.max_rows:
         return dict(ends)
-    most = limit.max_rows
-    # At least one message, so that no partition waits forever.
-    shares = {position: min(size, max(1, size * most // total)) for position, size in sizes.items()}
-    return {position: starts[position] + share for position, share in shares.items()}
+    waiting = sorted((at for at in sizes if sizes[at]), key=lambda at: (starts[at], at))
+    rest = limit.max_rows - len(waiting)
+    if rest <= 0:
+        shares = dict.fromkeys(waiting[: limit.max_rows], 1)
+    else:
+        others = total - len(waiting)
+        shares = {at: 1 + (sizes[at] - 1) * rest // others for at in waiting}
+        most_first = sorted(waiting, key=sizes.__getitem__, reverse=True)
+        for at in most_first[: limit.max_rows - sum(shares.values())]:  # what rounding down left
+            shares[at] += 1
+    return {at: start + shares.get(at, 0) for at, start in starts.items() if at in ends}
 
 
 StreamOffset: TypeAlias = dict[str, dict[str, dict[str, int]]]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
@@ -64,6 +66,20 @@ def staged_rows(messages: Sequence[WriterCommitMessage | None]) -> list[StagedRo
     return [message for message in messages if isinstance(message, StagedRows)]
 
 
+def normalized(location: str) -> str:
+    """Return the one spelling of a checkpoint location, by which a query is known again.
+
+    >>> {normalized(location) for location in ("/cp", "/cp/", "file:/cp", "file:///x/../cp")}
+    {'/cp'}
+    >>> normalized("s3a://bucket/cp/")
+    's3a://bucket/cp'
+    """
+    parts = urlsplit(location)
+    if parts.scheme in ("", "file"):
+        return posixpath.abspath(parts.path)
+    return f"{parts.scheme}://{parts.netloc}{posixpath.normpath(parts.path)}"
+
+
 class TicdcStreamWriter(DataSourceStreamArrowWriter):
     """A writer of the batches of a streaming query: tasks stage their rows, and the commit sends them.
 
@@ -78,7 +94,7 @@ class TicdcStreamWriter(DataSourceStreamArrowWriter):
             what = "changes are appended: the output mode 'complete' has none"
             raise ArgumentError(what, argument="outputMode", hint="use the output mode 'append'")
         self._plan = write_plan(given, columns, "writeStream")
-        checkpoint = str(self._plan.options.values["checkpointLocation"])
+        checkpoint = normalized(str(self._plan.options.values["checkpointLocation"]))
         self._batches = BatchWriter(self._plan, sha256(checkpoint.encode()).hexdigest()[:16])
         _ = self._batches.changefeed  # rejects what cannot be written
 

@@ -6,11 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import CaseInsensitiveDict
+from pyspark.sql.streaming.datasource import ReadMaxRows
 
 import ticdc_producer
 from pyspark_ticdc import DefaultSource
+from pyspark_ticdc.stream_reader import limited
 from tests.pyspark_ticdc.streams import MicroBatches, SparkBatches, events_of
 from ticdc_producer.errors import ArgumentError, TopicError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
@@ -33,6 +37,23 @@ def test_spark_continues_from_its_checkpoint(
     assert len(first) == len(second) == 1
     rows = [row for batch in (*first, *second) for row in batch]
     assert events_of(rows) == events_of(ticdc_producer.decode(sink_uri=topic))
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=6), st.integers(1, 20))
+def test_a_micro_batch_has_as_many_messages_as_its_limit(sizes: list[int], most: int) -> None:
+    starts = {("t", number): 7 * number for number in range(len(sizes))}
+    ends = {at: start + size for (at, start), size in zip(starts.items(), sizes, strict=True)}
+    limited_ends = limited(starts, ends, ReadMaxRows(most))
+    assert all(starts[at] <= end <= ends[at] for at, end in limited_ends.items())
+    assert sum(limited_ends[at] - starts[at] for at in ends) == min(most, sum(sizes))
+
+
+def test_no_partition_waits_forever() -> None:
+    read = {("t", 0): 0, ("t", 1): 0, ("t", 2): 0}
+    ends = {("t", 0): 1, ("t", 1): 1000, ("t", 2): 1000}
+    for _ in range(len(read)):
+        read = limited(read, ends, ReadMaxRows(1))
+    assert read == {("t", 0): 1, ("t", 1): 1, ("t", 2): 1}
 
 
 @pytest.mark.slow
