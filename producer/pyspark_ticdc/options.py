@@ -205,6 +205,8 @@ def _unknown(key: str, uses: tuple[Use, ...], declared: Sequence[SourceOption]) 
 
 
 _VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
+_SECRET = re.compile("password|secret|token", re.IGNORECASE)
+"""Parts of the names of parameters that hold secrets, also of those that are rejected later."""
 _OPEN = "Spark would write it to plans and logs"
 
 
@@ -220,9 +222,9 @@ def check_secrets(sink_uri: str, sink_parameters: Mapping[str, str]) -> None:
             hint = "name a variable of the environment, ${NAME}, or use an option such as kafka.sasl.password"
             raise ArgumentError(what, argument=name, hint=hint)
     for name, value in parse_qsl(urlsplit(sink_uri).query):
-        if name == "sasl-password" and _VARIABLE.fullmatch(value) is None:
+        if _SECRET.search(name) and _VARIABLE.fullmatch(value) is None:
             what = f"option 'sink-uri' contains {name}, and {_OPEN}"
-            hint = "use the option kafka.sasl.password, or sasl-password=${NAME} of the environment"
+            hint = f"use the option kafka.sasl.password, or {name}=${{NAME}} of the environment"
             raise ArgumentError(what, argument="sink-uri", hint=hint)
 
 

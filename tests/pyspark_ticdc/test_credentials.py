@@ -23,6 +23,9 @@ PASSWORD = "correct-horse"
 WITH_PASSWORD = [
     {"sink-uri": f"kafka://user:{PASSWORD}@localhost:1/t"},
     {"sink-uri": f"kafka://localhost:1/t?sasl-mechanism=plain&sasl-user=u&sasl-password={PASSWORD}"},
+    {"sink-uri": f"kafka://localhost:1/t?SASL-Password={PASSWORD}"},
+    {"sink-uri": f"kafka://localhost:1/t?sasl-oauth-client-secret={PASSWORD}"},
+    {"SINK-URI": f"s3://bucket/prefix?secret-access-key={PASSWORD}"},
     {"sink-uri": f"kafka://localhost:1/t?protocol=avro&schema-registry=http://u:{PASSWORD}@localhost:1"},
     {"schema-registry": f"http://u:{PASSWORD}@localhost:1", "subscribe": "t"},
 ]

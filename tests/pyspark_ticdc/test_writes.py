@@ -205,4 +205,4 @@ def test_a_password_is_no_part_of_a_uri(changes: DataFrame) -> None:
     plain = changes.write.format("ticdc").mode("append").options(ddl=DDL, **{"sink-uri": uri})
     with pytest.raises(PySparkException, match=r"use the option kafka.sasl.password") as caught:
         plain.save()
-    assert "secret-word" not in str(caught.value).replace(uri, "")
+    assert "secret-word" not in str(caught.value)
