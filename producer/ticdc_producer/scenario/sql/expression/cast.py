@@ -220,6 +220,8 @@ def _plain(value: SQLValue, mode: SQLMode) -> SQLValue:
 
     Source: tidb ``builtinCastJSONAsTimeSig``, ``builtinCastJSONAsDurationSig``.
     """
+    if isinstance(value, VectorText):
+        raise ScenarioError("cannot cast a vector to a date or time", value=display_value(value))
     if not isinstance(value, JsonText):
         return value
     document = json_of(value)

@@ -98,9 +98,10 @@ def _to_whole(value: SQLValue, rounding: str) -> SQLValue:
 
 def _round(value: SQLValue, *digits: SQLValue) -> SQLValue:
     """Return ``ROUND``."""
-    number, scale = number_of(value), min(max(to_integer(digits[0]), -100), MAX_SCALE) if digits else 0
+    number, places = number_of(value), to_integer(digits[0]) if digits else 0
     if isinstance(number, float):
-        return _rounded_double(number, scale)
+        return _rounded_double(number, places)
+    scale = min(max(places, -100), MAX_SCALE)
     if isinstance(number, int):
         return _rounded_integer(number, scale) if digits else number
     return _quantized(number, scale, ROUND_HALF_UP)
@@ -134,9 +135,10 @@ def _rounded_decimals(arguments: Arguments, decimals: int) -> int:
 
 
 def _truncate(value: SQLValue, digits: SQLValue) -> SQLValue:
-    number, scale = number_of(value), min(max(to_integer(digits), -100), MAX_SCALE)
+    number, places = number_of(value), to_integer(digits)
     if isinstance(number, float):
-        return _truncated_double(number, scale)
+        return _truncated_double(number, places)
+    scale = min(max(places, -100), MAX_SCALE)
     if isinstance(number, int):
         return number if scale >= 0 else _like(number, int(_quantized(Decimal(number), scale, ROUND_DOWN)))
     return _quantized(number, scale, ROUND_DOWN)
@@ -158,13 +160,24 @@ def _like(model: int, number: int) -> int:
 
 def _rounded_double(number: float, scale: int) -> float:
     """Round half to even, on the number multiplied by a power of ten, as TiDB does."""
-    scaled = number * math.pow(10, scale)
-    return round(scaled) / math.pow(10, scale) if math.isfinite(scaled) else number
+    shift = _power_of_ten(scale)
+    scaled = number * shift
+    if not math.isfinite(scaled):
+        return number if math.isinf(scaled) else 0.0
+    return round(scaled) / shift if shift else 0.0
 
 
 def _truncated_double(number: float, scale: int) -> float:
-    scaled = number * math.pow(10, scale)
-    return math.trunc(scaled) / math.pow(10, scale) if math.isfinite(scaled) else number
+    shift = _power_of_ten(scale)
+    scaled = number * shift
+    if not math.isfinite(scaled):
+        return number if math.isinf(scaled) else math.nan
+    return math.trunc(scaled) / shift if shift else 0.0
+
+
+def _power_of_ten(scale: int) -> float:
+    """Return 10 to a power, which is infinite or 0 beyond the DOUBLEs. Source: Go ``math.Pow10``."""
+    return float(f"1e{scale}")
 
 
 def _real(name: str, formula: Callable[[float], float]) -> Function:
