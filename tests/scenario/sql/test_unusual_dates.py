@@ -80,6 +80,13 @@ def test_unusual_arguments(text: str, expected: str | None) -> None:
         ("2024-05-06 12 am", "%Y-%m-%d %I %p", "2024-05-06 00:00:00"),
         ("09", "%H %p", None),
         ("9:08:07", "%r", "09:08:07"),
+        ("9 :08: 07pm", "%r", "21:08:07"),
+        ("9: 08", "%r", "09:08:00"),
+        ("9:08:07 x", "%r", None),
+        ("21 : 08:07 06", "%T %d", None),
+        ("21 : 08:07 06/05/2024", "%T %d/%m/%Y", "2024-05-06 21:08:07"),
+        ("21:", "%T", "21:00:00"),
+        ("21-", "%T", None),
         ("2024 127", "%Y %j", None),
         ("6th 05 2024", "%D %m %Y", None),
         ("Mon 2024-05-06", "%a %Y-%m-%d", None),
@@ -89,6 +96,28 @@ def test_unusual_arguments(text: str, expected: str | None) -> None:
 )
 def test_str_to_date_has_the_specifiers_of_tidb(text: str, layout: str, expected: str | None) -> None:
     assert result_text(f"str_to_date('{text}', '{layout}')", LAX) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("time'10:11:12' + interval 1 day", "2021-12-21 10:11:12"),
+        ("date_sub(time'-01:00:00', interval 2 week)", "2021-12-05 23:00:00"),
+        ("date_add(time'10:11:12', interval '1:1' day_minute)", "2021-12-20 11:12:12"),
+        ("date_add(time'10:11:12', interval '1 1' day_microsecond)", "10:11:13.100000"),
+        ("date_add(time'800:00:00', interval 100 hour)", "900:00:00"),
+        ("date_add(time'10:11:12', interval 839 hour)", None),
+        ("date_add(time'10:11:12', interval 3020399000 microsecond)", "11:01:32.399000"),
+        ("date_add(time'10:11:12', interval 3020399001 microsecond)", None),
+    ],
+)
+def test_a_time_and_an_interval(text: str, expected: str | None) -> None:
+    assert result_text(text, LAX) == expected
+
+
+def test_an_interval_that_is_longer_than_a_time_is_an_error() -> None:
+    with pytest.raises(ScenarioError, match="Datetime function: time field overflow"):
+        value_of("date_add(time'10:11:12', interval 839 hour)")
 
 
 @pytest.mark.parametrize("mode", [SQLMode(zero_dates=True), SQLMode(zero_in_date=True), LAX, ZEROS])

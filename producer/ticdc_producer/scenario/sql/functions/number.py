@@ -177,7 +177,13 @@ def _truncated_double(number: float, scale: int) -> float:
 
 def _power_of_ten(scale: int) -> float:
     """Return 10 to a power, which is infinite or 0 beyond the DOUBLEs. Source: Go ``math.Pow10``."""
-    return float(f"1e{scale}")
+    tens, ones = divmod(min(abs(scale), _BEYOND_DOUBLES), 32)
+    if scale < 0:
+        return float(f"1e-{32 * tens}") / float(f"1e{ones}")
+    return float(f"1e{32 * tens}") * float(f"1e{ones}")
+
+
+_BEYOND_DOUBLES = 400
 
 
 def _real(name: str, formula: Callable[[float], float]) -> Function:

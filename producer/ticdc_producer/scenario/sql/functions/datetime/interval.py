@@ -16,15 +16,20 @@ from functools import partial
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.values.coerce_scalar import as_datetime
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.number_text import as_number, numeric_prefix
 from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode, SQLValue
-from ticdc_producer.model.values.temporal_text import MAX_FSP, datetime_from_python, days_in_month
+from ticdc_producer.model.values.temporal_text import (
+    MAX_DURATION,
+    MAX_FSP,
+    datetime_from_python,
+    days_in_month,
+)
 from ticdc_producer.scenario.sql.expression.eval_type import E, ExpressionType
 from ticdc_producer.scenario.sql.functions.datetime.argument import (
     DAY,
     calendar_datetime_argument,
-    clip_time,
     has_time_of_day,
 )
 from ticdc_producer.scenario.sql.functions.datetime.calendar import CALENDAR_CYCLE, microseconds_since_zero
@@ -159,11 +164,10 @@ def _add_signed(arguments: Sequence[SQLValue], mode: SQLMode, sign: int) -> SQLV
         return None
     by = by if sign > 0 else by.negated()
     if isinstance(value, Duration):
-        if by.months:
-            reject_value("time", value, mode)
-            return None
-        return clip_time(value.microseconds + by.microseconds, max(value.fsp, by.fsp))
-    start = calendar_datetime_argument(value, mode)
+        if unit not in _MOVING_DATES:
+            return _moved_time(value, by, unit, mode)
+        value = as_datetime(value, value.fsp, mode)  # of the current date
+    start = None if value is None else calendar_datetime_argument(value, mode)
     result = None if start is None else _add(start, by)
     if start is None or result is None:
         reject_value("datetime", value, mode)
@@ -177,11 +181,29 @@ def _add_signed(arguments: Sequence[SQLValue], mode: SQLMode, sign: int) -> SQLV
     return result if isinstance(value, DateTimeValue) else result.text()
 
 
+def _moved_time(value: Duration, by: Interval, unit: str, mode: SQLMode) -> SQLValue:
+    """Return the sum of a TIME and an interval without a date; it may be longer than a TIME.
+
+    Source: tidb ``ExtractDurationValue``.
+
+    :raises ScenarioError: in strict mode, for an interval that is longer than a TIME.
+    """
+    longest = MAX_DURATION // 1000 if unit == "MICROSECOND" else MAX_DURATION
+    if abs(by.microseconds) > longest:
+        if mode.strict:
+            raise ScenarioError("Datetime function: time field overflow", value=value.text())
+        return None
+    return Duration(value.microseconds + by.microseconds, max(value.fsp, by.fsp))
+
+
 def _shifted_type(arguments: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
     """Return the type of DATE_ADD and DATE_SUB: a string, unless the first argument is a date or a time."""
     kind = types[0].kind
+    unit = arguments[2].name
     if kind is E.DATE:
-        return ExpressionType(kind if arguments[2].name in _UNITS_OF_DATE else E.DATETIME)
+        return ExpressionType(kind if unit in _UNITS_OF_DATE else E.DATETIME)
+    if kind is E.TIME and unit in _MOVING_DATES:
+        return ExpressionType(E.DATETIME)
     return ExpressionType(kind if kind in (E.DATETIME, E.TIME, E.UNKNOWN) else E.TEXT)
 
 
@@ -266,6 +288,9 @@ _COMPOSITES = frozenset({
 })  # fmt: skip
 
 _UNITS_OF_DATE = frozenset({"DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "YEAR_MONTH"})
+
+_MOVING_DATES = _UNITS_OF_DATE | {"DAY_SECOND", "DAY_MINUTE", "DAY_HOUR"}
+"""Units of which a TIME becomes a DATETIME. Source: tidb ``addSubDateFunctionClass``."""
 
 _SHIFT = partial(
     Function, min_arguments=3, max_arguments=3, type=_shifted_type, arguments=_interval_arguments

@@ -19,14 +19,20 @@ def _names(names: list[str], length: int | None = None) -> str:
     return "(" + "|".join(name[:length] for name in names) + ")"
 
 
+def _clock(end: str) -> str:
+    """Return the pattern of hours, minutes and seconds, which the end of the text may cut short."""
+    number, colon = r"\d{1,2}", r"\s*(?:\Z|:\s*(?:\Z|"
+    return f"({number}{colon}{number}{colon}{number}{end})))))"
+
+
 _PATTERNS = {
     "b": _names(_MONTHS, 3), "c": r"(\d{1,2})",
     "d": r"(\d{1,2})", "e": r"(\d{1,2})", "f": r"(\d{0,6})", "H": r"(\d{1,2})", "h": r"(\d{1,2})",
     "I": r"(\d{1,2})", "i": r"(\d{1,2})",
     "j": r"(\d{1,3})", "k": r"(\d{1,2})", "l": r"(\d{1,2})",
     "M": _names(_MONTHS), "m": r"(\d{1,2})", "p": r"(am|pm)",
-    "r": r"(\d{1,2}:\d{1,2}:\d{1,2}\s*(?:[ap]m|\Z))",
-    "S": r"(\d{1,2})", "s": r"(\d{1,2})", "T": r"(\d{1,2}:\d{1,2}:\d{1,2})",
+    "r": _clock(r"\s*(?:[ap]m|\Z)"),
+    "S": r"(\d{1,2})", "s": r"(\d{1,2})", "T": _clock(""),
     "Y": r"(\d{1,4})", "y": r"(\d{1,2})", "#": r"(\d*)", "@": r"([a-z]*)", ".": r"([!-/:-@\[-`{-~]*)",
 }  # fmt: skip
 """What specifiers read. Text must contain any other one as it is. Source: tidb ``dateFormatParserTable``."""
@@ -130,7 +136,7 @@ def _store(parts: _Parts, letter: str, word: str) -> None:
     elif letter == "p":
         parts.half = word
     elif letter in ("r", "T"):
-        hour, minute, second = (int(number) for number in re.findall(r"\d+", word))
+        hour, minute, second, *_ = (*(int(number) for number in re.findall(r"\d+", word)), 0, 0)
         values |= {"twelve" if letter == "r" else "hour": hour, "minute": minute, "second": second}
         parts.half = word[-2:] if word.endswith("m") else parts.half
 
