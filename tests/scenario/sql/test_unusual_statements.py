@@ -111,6 +111,31 @@ def test_alterations_that_tidb_does_not_run(parts: str, what: str) -> None:
         session.run(f"alter table t {parts}")
 
 
+@pytest.mark.parametrize(
+    ("charset", "change", "what"),
+    [
+        ("ascii", "convert to charset utf8mb4", "Unsupported modify charset from ascii to utf8mb4"),
+        ("ascii", "charset utf8mb4", "Unsupported modify charset from ascii to utf8mb4"),
+        ("gbk", "convert to charset utf8mb4", "Unsupported modify charset from gbk to utf8mb4"),
+        ("binary", "charset utf8mb4", "Unsupported modify charset from binary to utf8mb4"),
+        ("gbk", "collate gbk_bin", "Unsupported modify change collate from gbk_chinese_ci to gbk_bin"),
+        ("gbk", "modify a char collate gbk_bin", "Unsupported modify change collate from gbk_chinese_ci"),
+    ],
+)
+def test_charsets_that_tidb_does_not_change(charset: str, change: str, what: str) -> None:
+    session = Session()
+    session.run(f"create table t (a char, b int) charset {charset}")
+    with pytest.raises(ScenarioError, match=what):
+        session.run(f"alter table t {change}")
+
+
+def test_a_column_of_another_charset_is_not_converted() -> None:
+    session = Session()
+    session.run("create table t (a char charset ascii)")
+    with pytest.raises(ScenarioError, match="Unsupported modify charset from ascii to utf8mb4"):
+        session.run("alter table t convert to charset utf8mb4")
+
+
 def test_if_exists_concerns_the_table_before_the_statement() -> None:
     script = "create table t (a int, b int); insert into t values (1, 2);"
     assert rows_of(f"{script} alter table t drop column b, add column if not exists b int") == [(b"1",)]
