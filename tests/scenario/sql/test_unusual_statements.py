@@ -50,6 +50,14 @@ def test_a_nullable_column_without_default_is_null_without_strict_mode() -> None
     ) == [(b"1", None, None, b"0"), (b"2", None, None, b"0")]
 
 
+def test_columns_are_assigned_with_a_colon_too() -> None:
+    assert rows_of(
+        "create table t (a int key, b int); insert into t set a := 1, t.b := 2;"
+        "update t set test.t.b := (@x := b + 1), a := a + @x;"
+        "insert into t values (4, 9) on duplicate key update b := values(b)"
+    ) == [(b"4", b"9")]
+
+
 def test_nth_value_of_null_is_null_in_every_row() -> None:
     assert rows_of("create table t (a int); insert into t select nth_value(5, null) over ()") == [(None,)]
 
