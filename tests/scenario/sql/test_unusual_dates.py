@@ -7,6 +7,7 @@ import pytest
 from tests.scenario.sql.expressions import LAX, result_text, value_of
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.sql_value import SQLMode
+from ticdc_producer.scenario.sql.session.session import Session
 
 ZEROS = SQLMode(zero_dates=True, zero_in_date=True)
 
@@ -144,6 +145,20 @@ def test_years_of_five_digits_and_small_numbers_are_no_dates(text: str) -> None:
 def test_timestampadd_has_no_units_of_several_parts(unit: str) -> None:
     with pytest.raises(ScenarioError, match="is not a unit for TIMESTAMPADD"):
         value_of(f"timestampadd({unit}, 1, '2024-05-06')")
+
+
+@pytest.mark.parametrize(
+    "text", ["now(null)", "now(1.0)", "curtime('2')", "utc_timestamp(1 + 1)", "sysdate(-1)"]
+)
+def test_the_digits_of_the_current_time_are_a_whole_number(text: str) -> None:
+    with pytest.raises(ScenarioError, match="SQL does not parse"):
+        value_of(text)
+
+
+@pytest.mark.parametrize("attribute", ["default now", "default (now) on update now()", "on update now"])
+def test_now_has_brackets_in_a_definition(attribute: str) -> None:
+    with pytest.raises(ScenarioError, match="SQL does not parse: expected [(] after NOW"):
+        Session().run(f"create table t (at timestamp {attribute})")
 
 
 def test_extract_of_a_text_that_is_no_time_is_an_error_of_every_sql_mode() -> None:

@@ -12,6 +12,8 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 
+from sqlglot import exp
+
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.datetime_text import parse_datetime
@@ -315,6 +317,14 @@ def _utc_time(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     return time_of_day(now, now.fsp)
 
 
+def _precision(arguments: Arguments) -> Arguments:
+    """Return the argument of a function of the current time, which TiDB's grammar wants as a number."""
+    for node in arguments:
+        if not isinstance(node, exp.Literal) or node.is_string or not str(node.this).isdecimal():
+            raise ScenarioError("SQL does not parse: the digits of the current time are not a whole number")
+    return arguments
+
+
 def _now_type(kind: EvalType) -> TypeRule:
     """Return the type of the current time, whose fsp is a literal."""
 
@@ -335,26 +345,26 @@ FUNCTIONS = {
     "CONVERT_TZ": Function(_convert_tz, 3, 3, full_fraction=True, type=E.DATETIME),
     "CURDATE": Function(_date, 0, 0, type=E.DATE, default=any_arguments, clock=True),
     "CURRENT_DATE": Function(_date, 0, 0, type=E.DATE, default=any_arguments, clock=True),
-    "CURRENT_TIME": Function(_time, 0, 1, type=_now_type(E.TIME), clock=True),
-    "CURRENT_TIMESTAMP": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True),
-    "CURTIME": Function(_time, 0, 1, type=_now_type(E.TIME), clock=True),
+    "CURRENT_TIME": Function(_time, 0, 1, type=_now_type(E.TIME), clock=True, arguments=_precision),
+    "CURRENT_TIMESTAMP": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True, arguments=_precision),
+    "CURTIME": Function(_time, 0, 1, type=_now_type(E.TIME), clock=True, arguments=_precision),
     "FROM_DAYS": value_function(_from_days, 1, integers=(0,), type=E.DATE),
     "TIDB_PARSE_TSO": Function(_parse_tso, 1, 1, integers=(0,), type=E.DATETIME),
     "TIDB_PARSE_TSO_LOGICAL": value_function(_parse_tso_logical, 1, integers=(0,), type=E.INTEGER),
     "FROM_UNIXTIME": Function(_from_unixtime, 1, 2, numbers=(0,), type=_from_unixtime_type),
-    "LOCALTIME": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True),
-    "LOCALTIMESTAMP": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True),
+    "LOCALTIME": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True, arguments=_precision),
+    "LOCALTIMESTAMP": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True, arguments=_precision),
     "MAKEDATE": value_function(_make_date, 2, integers=(0, 1), type=E.DATE),
     "MAKETIME": value_function(_make_time, 3, numbers=(2,), integers=(0, 1), type=E.TIME),
-    "NOW": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True),
+    "NOW": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True, arguments=_precision),
     "PERIOD_ADD": value_function(_period_add, 2, integers=(0, 1), type=E.INTEGER),
     "PERIOD_DIFF": value_function(_period_diff, 2, integers=(0, 1), type=E.INTEGER),
     "SEC_TO_TIME": value_function(_sec_to_time, 1, numbers=(0,), type=E.TIME),
     "SUBTIME": Function(partial(_add_signed_time, sign=-1), 2, 2, type=_time_sum_type),
-    "SYSDATE": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True),
+    "SYSDATE": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True, arguments=_precision),
     "TIMEDIFF": Function(_timediff, 2, 2, type=E.TIME),
     "TIMESTAMP": Function(_timestamp, 1, 2, type=E.DATETIME),
     "UTC_DATE": Function(_utc_date, 0, 0, type=E.DATE, clock=True),
-    "UTC_TIME": Function(_utc_time, 0, 1, type=_now_type(E.TIME), clock=True),
-    "UTC_TIMESTAMP": Function(_utc, 0, 1, type=_now_type(E.DATETIME), clock=True),
+    "UTC_TIME": Function(_utc_time, 0, 1, type=_now_type(E.TIME), clock=True, arguments=_precision),
+    "UTC_TIMESTAMP": Function(_utc, 0, 1, type=_now_type(E.DATETIME), clock=True, arguments=_precision),
 }
