@@ -157,7 +157,7 @@ def test_the_digits_of_the_current_time_are_a_whole_number(text: str) -> None:
 
 @pytest.mark.parametrize("attribute", ["default now", "default (now) on update now()", "on update now"])
 def test_now_has_brackets_in_a_definition(attribute: str) -> None:
-    with pytest.raises(ScenarioError, match="SQL does not parse: expected [(] after NOW"):
+    with pytest.raises(ScenarioError, match="after NOW"):
         Session().run(f"create table t (at timestamp {attribute})")
 
 

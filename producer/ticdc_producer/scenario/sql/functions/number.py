@@ -98,10 +98,10 @@ def _to_whole(value: SQLValue, rounding: str) -> SQLValue:
 
 def _round(value: SQLValue, *digits: SQLValue) -> SQLValue:
     """Return ``ROUND``."""
-    number, places = number_of(value), to_integer(digits[0]) if digits else 0
+    number, digit_count = number_of(value), to_integer(digits[0]) if digits else 0
     if isinstance(number, float):
-        return _rounded_double(number, places)
-    scale = min(max(places, -100), MAX_SCALE)
+        return _rounded_double(number, digit_count)
+    scale = min(max(digit_count, -100), MAX_SCALE)
     if isinstance(number, int):
         return _rounded_integer(number, scale) if digits else number
     return _quantized(number, scale, ROUND_HALF_UP)
@@ -135,10 +135,10 @@ def _rounded_decimals(arguments: Arguments, decimals: int) -> int:
 
 
 def _truncate(value: SQLValue, digits: SQLValue) -> SQLValue:
-    number, places = number_of(value), to_integer(digits)
+    number, digit_count = number_of(value), to_integer(digits)
     if isinstance(number, float):
-        return _truncated_double(number, places)
-    scale = min(max(places, -100), MAX_SCALE)
+        return _truncated_double(number, digit_count)
+    scale = min(max(digit_count, -100), MAX_SCALE)
     if isinstance(number, int):
         return number if scale >= 0 else _like(number, int(_quantized(Decimal(number), scale, ROUND_DOWN)))
     return _quantized(number, scale, ROUND_DOWN)
