@@ -116,6 +116,19 @@ def test_a_time_and_an_interval(text: str, expected: str | None) -> None:
     assert result_text(text, LAX) == expected
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "date_add('2024-05-06', interval 999999999999999 day)",
+        "date_sub(time'10:11:12', interval 1e30 week)",
+        "timestampadd(microsecond, 1e300, '2024-05-06')",
+        "timestampadd(year, '-1e400', '2024-05-06')",
+    ],
+)
+def test_a_sum_without_a_date_is_null(text: str) -> None:
+    assert result_text(text, LAX) is None
+
+
 def test_an_interval_that_is_longer_than_a_time_is_an_error() -> None:
     with pytest.raises(ScenarioError, match="Datetime function: time field overflow"):
         value_of("date_add(time'10:11:12', interval 839 hour)")

@@ -75,6 +75,7 @@ def weekday(moment: DateTimeValue) -> int:
 
 
 def day_of_year(moment: DateTimeValue) -> int:
+    """Return the number of a complete date in its year."""
     return day_number(moment.year, moment.month, moment.day) - day_number(moment.year, 1, 1) + 1
 
 

@@ -143,9 +143,10 @@ def _add(moment: DateTimeValue, by: Interval, *, clips: bool = True) -> DateTime
         return None
     day = min(moment.day, days_in_month(year, month))
     start = replace(moment, year=year, month=month, day=day)
-    length = timedelta(days=0 if clips else moment.day - day, microseconds=by.microseconds)
+    days = 0 if clips else moment.day - day
     for years in (0, CALENDAR_CYCLE):  # Python has no year 0
         try:
+            length = timedelta(days=days, microseconds=by.microseconds)
             moved = replace(start, year=year + years).naive() + length
         except (ValueError, OverflowError):
             continue
