@@ -58,6 +58,20 @@ def test_columns_are_assigned_with_a_colon_too() -> None:
     ) == [(b"4", b"9")]
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "insert into t select 1, b := 2 from t",
+        "update t set a = greatest(1, b := 2)",
+        "update t set a = 1 where b := 2",
+        "update t set a = 1 order by a, b := 2",
+    ],
+)
+def test_a_column_is_not_assigned_in_an_expression(statement: str) -> None:
+    with pytest.raises(ScenarioError, match="SQL does not parse"):
+        Session().run(f"create table t (a int, b int); {statement}")
+
+
 def test_nth_value_of_null_is_null_in_every_row() -> None:
     assert rows_of("create table t (a int); insert into t select nth_value(5, null) over ()") == [(None,)]
 

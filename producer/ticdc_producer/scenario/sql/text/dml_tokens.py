@@ -89,10 +89,21 @@ def _is_assigned(tokens: list[Token], position: int) -> bool:
     """Return whether a name is that of a column in SET or ON DUPLICATE KEY UPDATE, and no user variable."""
     while position >= 2 and tokens[position - 1].token_type is TokenType.DOT:
         position -= 2
-    return position > 0 and tokens[position - 1].token_type in _BEFORE_ASSIGNED
+    if tokens[position - 1].token_type not in (*_BEFORE_ASSIGNED, TokenType.COMMA):
+        return False
+    depth = 0
+    for token in reversed(tokens[:position]):
+        kind = token.token_type
+        depth += (kind is TokenType.R_PAREN) - (kind is TokenType.L_PAREN)
+        if depth < 0 or (depth == 0 and kind in _AROUND_EXPRESSIONS):
+            return False
+        if depth == 0 and kind in _BEFORE_ASSIGNED:
+            return True
+    return False
 
 
-_BEFORE_ASSIGNED = (TokenType.SET, TokenType.UPDATE, TokenType.COMMA)
+_BEFORE_ASSIGNED = (TokenType.SET, TokenType.UPDATE)
+_AROUND_EXPRESSIONS = (TokenType.SELECT, TokenType.WHERE, TokenType.ORDER_BY)
 
 
 def _call_nextval(tokens: list[Token], position: int) -> None:

@@ -112,7 +112,8 @@ def _unix_timestamp(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
         return unix_seconds(mode)
     moment = datetime_argument(arguments[0], replace(mode, strict=False))
     if moment is None:
-        return 0 if mode.strict else None
+        zero = Decimal(0) if isinstance(arguments[0], float) else 0
+        return zero if mode.strict else None
     if isinstance(arguments[0], float):
         moment = replace(moment, fsp=MAX_FSP)
     utc = convert_zone(moment, mode.zone, UTC)
