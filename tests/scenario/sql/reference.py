@@ -104,7 +104,8 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
         ),
         Example(
             "hints (no effect)",
-            "insert /*+ inl_join(t) */ into u select /*+ hash_agg() */ straight_join * from t use index (v)",
+            "insert /*+ inl_join(t) */ into u select /*+ hash_agg() */ straight_join * from t"
+            " use index (primary)",
             before=TWO,
         ),
         Example(

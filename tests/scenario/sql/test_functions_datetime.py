@@ -206,13 +206,9 @@ def test_an_invalid_interval_is_zero_without_strict_mode() -> None:
     assert result_text("date_add('2020-01-01', interval 'x' day)", LAX) == "2020-01-01"
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["time_format('1:2:3', '%Y')", "str_to_date('1', '%U')"],
-)
-def test_inexact_results_are_rejected(text: str) -> None:
+def test_inexact_results_are_rejected() -> None:
     with pytest.raises(UnsupportedSQL):
-        value_of(text)
+        value_of("time_format('1:2:3', '%Y')")
 
 
 @pytest.mark.parametrize("text", ["date_add('2020-01-01', interval 1 fortnight)", "now(7)", "1 + interval"])

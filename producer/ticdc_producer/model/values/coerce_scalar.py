@@ -284,7 +284,7 @@ def as_datetime(value: SQLValue, fsp: int, mode: SQLMode) -> DateTimeValue | Non
     if not number.is_finite() or number.adjusted() > 20:
         return None
     whole, _, micro = f"{number:f}".partition(".")
-    if not isinstance(value, int) and 0 < int(whole) < FIRST_NUMBER:
+    if 0 < int(whole) < FIRST_NUMBER:
         return None
     if len(whole) not in _DIGITS_WITH_SECONDS:
         micro = ""  # the fraction of a date is no time: ParseTimeFromFloatString
@@ -313,6 +313,18 @@ def as_duration(value: SQLValue, fsp: int) -> Duration | None:
     return parse_duration(f"{exact:f}", fsp)
 
 
+def duration_of_integer(value: int | BinaryLiteral, fsp: int) -> Duration | None:
+    """Return the TIME that expressions read in an integer, which may be a date and time; None if it is none.
+
+    Source: tidb ``NumberToDuration``.
+    """
+    number = value.number if isinstance(value, BinaryLiteral) else int(value)
+    if number < FIRST_DATETIME:
+        return as_duration(number, fsp)
+    moment = datetime_from_number(number, "", 0)
+    return time_of_day(moment, fsp) if moment and moment.month and moment.day else None
+
+
 def _refit(date_time: DateTimeValue, fsp: int) -> DateTimeValue | None:
     if fsp < 0:
         return DateTimeValue(date_time.year, date_time.month, date_time.day, fsp=-1)
@@ -324,3 +336,13 @@ def allowed(date_time: DateTimeValue, mode: SQLMode) -> bool:
     if date_time.month and date_time.day:
         return True
     return mode.zero_dates if date_time.is_zero else mode.zero_in_date
+
+
+def readable(date_time: DateTimeValue, mode: SQLMode) -> bool:
+    """Return whether expressions read a value, which may be the zero date or have zero parts.
+
+    More sql_modes allow zero parts than in columns. Source: tidb ``ResetContextOfStmt``.
+    """
+    if (date_time.month and date_time.day) or date_time.is_zero:
+        return allowed(date_time, mode)
+    return not mode.strict or mode.zero_dates or mode.zero_in_date or mode.invalid_dates

@@ -35,6 +35,7 @@ _LENIENT = (5, 6, 8, 9, 10)
 _LARGEST_OFFSET = (14, 0)
 _MAX_LENGTH = 100
 _ALL_PARTS = 6
+_LAST_YEAR = 9999
 
 
 def parse_datetime(
@@ -56,7 +57,7 @@ def parse_datetime(
         return None
     split = _split(text)
     numbers = _numbers(split)
-    if numbers is None or (split.zone and not split.has_seconds):
+    if numbers is None or numbers[0] > _LAST_YEAR or (split.zone and not split.has_seconds):
         return None
     micro = split.fraction if split.has_seconds else ""
     if not split.zone:

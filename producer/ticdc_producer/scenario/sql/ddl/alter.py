@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.scenario.sql.ddl import columns, keys
@@ -48,6 +50,7 @@ def alter_table(node: AlterTable, context: DDLContext) -> None:
             context.job(Action.RENAME_TABLE, before=before, after=after)
             return
     alteration = Alteration(table, context, context.line)
+    _check_algorithm(node.parts, alteration)
     for part in node.parts:
         _alter(part, alteration)
     several = len(node.parts) > 1 or len(alteration.actions) > 1
@@ -65,6 +68,19 @@ _OF_SEVERAL = frozenset({
     Action.MODIFY_TABLE_CHARSET, Action.ADD_FOREIGN_KEY, Action.DROP_FOREIGN_KEY,
 })  # fmt: skip
 """The changes that one statement may combine. Source: tidb ``fillMultiSchemaInfo``."""
+
+
+def _check_algorithm(parts: Sequence[AlterPart], alteration: Alteration) -> None:
+    """Check ALGORITHM: nothing that adds a key or constraint is INSTANT.
+
+    Source: tidb ``ResolveAlterAlgorithm``.
+
+    :raises ScenarioError: for ``ALGORITHM = INSTANT`` of such a statement.
+    """
+    algorithms = [part.values for part in parts if isinstance(part, Setting) and part.kind == "ALGORITHM"]
+    if algorithms and "INSTANT" in algorithms[-1] and any(isinstance(part, AddKey) for part in parts):
+        what = "ALGORITHM=INSTANT is not supported. Reason: Cannot alter table by INSTANT"
+        raise alteration.error(f"{what}. Try ALGORITHM=INPLACE")
 
 
 def _alter(part: AlterPart, alteration: Alteration) -> None:

@@ -123,6 +123,14 @@ class Alteration:
     def has_column(self, name: str) -> bool:
         return any(c.name.lower() == name.lower() and not c.hidden for c in self.info.columns)
 
+    def had_column(self, name: str) -> bool:
+        """Return whether the table has a column before the statement, which decides IF [NOT] EXISTS."""
+        return any(c.name.lower() == name.lower() and not c.hidden for c in self.table.info.columns)
+
+    def had_index(self, name: str) -> bool:
+        """Return whether the table has an index before the statement."""
+        return any(index.name.lower() == name.lower() for index in self.table.info.indexes)
+
     def has_ttl(self, column: str) -> bool:
         """Return whether a column is that of the table's TTL."""
         return self.ttl.lower() == column.lower()

@@ -46,10 +46,10 @@ def add_columns(node: AddColumn, alteration: Alteration) -> None:
 def _add_column(draft: ColumnDraft, node: AddColumn, alteration: Alteration) -> None:
     position = offset_of(node.position, alteration)
     lenient = node.if_not_exists
-    if lenient and alteration.has_column(draft.name):
+    if lenient and alteration.had_column(draft.name):
         return
     _reject_attributes(draft, alteration)
-    if not alteration.has_column(draft.name):
+    if lenient or not alteration.has_column(draft.name):
         alteration.touch(draft.name)
     column = defined_column(draft, alteration)
     check_added_default(column, alteration.line)
@@ -118,8 +118,10 @@ def drop_column(name: str, alteration: Alteration, *, lenient: bool) -> None:
 
     :param lenient: whether a missing column is no error.
     """
-    if lenient and not alteration.has_column(name):
+    if lenient and not alteration.had_column(name):
         return
+    if not alteration.has_column(name) and alteration.had_column(name):
+        alteration.touch(name)
     offset = alteration.column(name)
     check_unused(alteration, offset, "drop")
     if alteration.has_ttl(name):

@@ -40,7 +40,7 @@ def add_index(alteration: Alteration, key: KeyDraft, *, lenient: bool = False) -
     :param lenient: whether an index of the same name is no error.
     """
     info = alteration.info
-    if lenient and any(index.name.lower() == key.name.lower() for index in info.indexes):
+    if lenient and alteration.had_index(key.name):
         return
     for part in key.parts:
         alteration.use(*(columns_of(expression_of(part.expression)) if part.expression else [part.name]))
@@ -63,8 +63,10 @@ def drop_index_named(alteration: Alteration, name: str, *, lenient: bool = False
 
     :param lenient: whether a missing index is no error.
     """
-    if lenient and all(index.name.lower() != name.lower() for index in alteration.info.indexes):
+    if lenient and not alteration.had_index(name):
         return
+    if lenient and all(index.name.lower() != name.lower() for index in alteration.info.indexes):
+        alteration.touch_index(name)
     index = alteration.index(name)
     if index.primary and index.clustered:
         raise alteration.error("Unsupported drop primary key when the table is using clustered index")

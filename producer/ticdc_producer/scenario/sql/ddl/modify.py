@@ -10,6 +10,7 @@ from dataclasses import replace
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import DATES, FLOATS, INTEGERS, LOBS, STRINGS, TYPES, MySQLType
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
 from ticdc_producer.scenario.sql.ddl.columns import check_unused, defined_column, offset_of
 from ticdc_producer.scenario.sql.ddl.foreign_keys import check_changed_column
@@ -188,12 +189,22 @@ def _check_change(old: ColumnInfo, new: ColumnInfo, alteration: Alteration) -> N
     if any(old.type in kinds and new.type in targets for kinds, targets in _UNSUPPORTED_CHANGES):
         what = f"change from original type {old.type_name} to {new.type_name} is currently unsupported yet"
         raise alteration.error(f"Unsupported modify column: {what}", old.name)
-    charsets = old.charset, new.charset
-    if old.charset == new.charset or charsets in _WIDER_CHARSETS:
-        return
-    if "gbk" in charsets or not is_rewritten(old, new):
-        what = f"Unsupported modify charset from {old.charset} to {new.charset}"
+    what = unsupported_charset(old, new.charset, new.collation)
+    if what and ("gbk" in (old.charset, new.charset) or not is_rewritten(old, new)):
         raise alteration.error(what, old.name)
+
+
+def unsupported_charset(old: ColumnInfo | TableInfo, charset: str, collation: str) -> str:
+    """Return why a column or table cannot get a charset and collation without new values; empty if it can.
+
+    Source: tidb ``checkModifyCharsetAndCollation``.
+    """
+    if old.charset != charset:
+        widens = (old.charset, charset) in _WIDER_CHARSETS
+        return "" if widens else f"Unsupported modify charset from {old.charset} to {charset}"
+    if old.collation == collation or charset in ("utf8", "utf8mb4"):
+        return ""
+    return f"Unsupported modify change collate from {old.collation} to {collation}"
 
 
 def _check_indexed_collation(offset: int, collation: str, alteration: Alteration) -> None:
@@ -258,4 +269,6 @@ def convert_columns(alteration: Alteration, charset: str, collation: str) -> Non
     for offset, column in enumerate(columns):
         if column.charset != "binary":
             _check_indexed_collation(offset, collation, alteration)
+            if what := unsupported_charset(alteration.info.columns[offset], charset, collation):
+                raise alteration.error(what, column.name)
             alteration.change(offset, column)

@@ -9,7 +9,7 @@ from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.column import IndexInfo
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
-from ticdc_producer.scenario.sql.ddl.modify import convert_columns
+from ticdc_producer.scenario.sql.ddl.modify import convert_columns, unsupported_charset
 from ticdc_producer.scenario.sql.ddl.new_foreign_keys import check_no_children
 from ticdc_producer.scenario.sql.definition.charset import charset_of_options
 from ticdc_producer.scenario.sql.definition.row_deletion import ttl_column
@@ -103,13 +103,9 @@ def _set_charsets(options: Sequence[TableOption], alteration: Alteration) -> Non
 
 
 def _set_charset(alteration: Alteration, charset: str, collation: str) -> None:
-    """Set the table's charset, from any charset to itself or to utf8mb4.
-
-    Source: tidb ``pkg/ddl/modify_column.go`` (``checkModifyCharsetAndCollation``).
-    """
-    old = alteration.info.charset
-    if charset not in (old, "utf8mb4"):
-        raise alteration.error(f"Unsupported modify charset from {old} to {charset}")
+    """Set the table's charset. Source: tidb ``checkAlterTableCharset``."""
+    if what := unsupported_charset(alteration.info, charset, collation):
+        raise alteration.error(what)
     alteration.info = replace(alteration.info, charset=charset, collation=collation)
 
 

@@ -62,6 +62,10 @@ def with_default(column: ColumnInfo, default: Default | None, mode: SQLMode, lin
                 f"Invalid default value for {column.name!r}: NULL", line=line, column=column.name
             )
         return replace(column, has_default=True)
+    if column.type == T.VECTOR_FLOAT32:
+        what = f"VECTOR column {column.name!r} can't have a literal default"
+        hint = "write DEFAULT (VEC_FROM_TEXT('…'))"
+        raise ScenarioError(what, line=line, column=column.name, hint=hint)
     if column.type in LOBS or column.type == T.JSON:
         if value in ("", b"") and not mode.strict:
             return _with_empty_default(column)

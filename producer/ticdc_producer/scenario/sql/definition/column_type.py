@@ -88,7 +88,7 @@ def _serial(_: ColumnType) -> SQLType:
 def _real(kind: ColumnType) -> SQLType:
     code, default = (T.FLOAT, 12) if kind.name == "FLOAT" else (T.DOUBLE, 22)
     length, decimal = kind.digits if len(kind.digits) == 2 else (default, -1)
-    if decimal > 30 or length > 255 or decimal > length:
+    if decimal > 30 or not 0 < length <= 255 or decimal > length:
         raise kind.source.error(f"({length},{decimal}) is not allowed for a floating point type")
     return SQLType(type=code, length=length, decimal=decimal, unsigned=kind.unsigned, zerofill=kind.zerofill)
 

@@ -70,12 +70,16 @@ def check_generated(table: TableInfo, mode: SQLMode, line: int) -> None:
 
 
 def _refuse_clock_functions(tree: exp.Expr, column: ColumnInfo, line: int) -> None:
-    """Refuse functions of the clock.
+    """Refuse functions of the clock, and VALUES().
 
-    Source: tidb ``pkg/expression/builtin.go`` (``IllegalFunctions4GeneratedColumns``).
+    Source: tidb ``pkg/expression/builtin.go`` (``IllegalFunctions4GeneratedColumns``),
+    ``illegalFunctionChecker``.
     """
     calls = (call_of(node) for node in tree.walk())
-    if any(call is not None and call.name in FUNCTIONS and FUNCTIONS[call.name].clock for call in calls):
+    reads_new_row = any(node.name.upper() == "VALUES" for node in tree.find_all(exp.Anonymous))
+    if reads_new_row or any(
+        call is not None and call.name in FUNCTIONS and FUNCTIONS[call.name].clock for call in calls
+    ):
         what = f"Expression of generated column {column.name!r} contains a disallowed function"
         raise ScenarioError(what, line=line, column=column.name)
 

@@ -115,8 +115,8 @@ def default_value(column: ColumnInfo, scope: Scope) -> Value:
     check_default(column, mode)
     if column.auto_increment or column.auto_random or column.generated:
         return None
-    if column.nullable and not column.default_dropped:
-        return None
+    if column.nullable:
+        return None  # also after DROP DEFAULT: getColDefaultValueFromNil
     return b"1" if column.type == T.ENUM else column.zero  # the implicit default of ENUM is the first member
 
 

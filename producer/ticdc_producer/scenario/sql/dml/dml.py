@@ -29,7 +29,7 @@ from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.store.storage import Row, Table
 from ticdc_producer.scenario.sql.store.transaction import OpenTransaction
-from ticdc_producer.scenario.sql.text.clause import partition_names, refuse_other_clauses
+from ticdc_producer.scenario.sql.text.clause import check_index_hints, partition_names, refuse_other_clauses
 
 
 class UpdatePlan:
@@ -220,5 +220,6 @@ def _mark_deleted(
 
 def _scope(node: exp.Expr, table: Table, context: StatementContext) -> Scope:
     """Return the scope of a statement on one table."""
+    check_index_hints(node, table.info.indexes)
     alias = node.args.get("alias")
     return Scope(context.mode, table.info, context=context, alias=alias.name if alias is not None else "")

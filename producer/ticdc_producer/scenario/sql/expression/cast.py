@@ -13,7 +13,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.values.coerce import coerce, read
-from ticdc_producer.model.values.coerce_scalar import FIRST_DATETIME, allowed, as_datetime, as_duration
+from ticdc_producer.model.values.coerce_scalar import as_datetime, as_duration, duration_of_integer, readable
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.collation import weights_of
 from ticdc_producer.model.values.duration_text import read_duration
@@ -42,8 +42,6 @@ from ticdc_producer.model.values.sql_value import (
 from ticdc_producer.model.values.temporal_text import (
     MAX_DURATION,
     MAX_FSP,
-    datetime_from_number,
-    time_of_day,
 )
 from ticdc_producer.model.values.vector import vector_of
 from ticdc_producer.scenario.sql.expression.cast_type import CastType
@@ -193,7 +191,7 @@ def _datetime(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
 def _to_datetime(value: SQLValue, fsp: int, kind: str, mode: SQLMode) -> DateTimeValue | None:
     plain = _plain(value, mode)
     converted = None if plain is None else as_datetime(plain, fsp, mode)
-    if converted is None or not allowed(converted, mode):
+    if converted is None or not readable(converted, mode):
         _fail_if_strict(f"Incorrect {kind} value", value, mode)
         return None
     return converted
@@ -206,7 +204,7 @@ def _time(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
     if is_text(plain):
         duration, complete = read_duration(to_text(plain), fsp)
     elif isinstance(plain, int | BinaryLiteral):
-        duration = _number_time(plain, fsp)
+        duration = duration_of_integer(plain, fsp)
     elif plain is not None:
         duration = as_duration(plain, fsp)
     if duration is None or not complete or abs(duration.microseconds) > MAX_DURATION:
@@ -217,20 +215,13 @@ def _time(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
     return duration
 
 
-def _number_time(value: int | BinaryLiteral, fsp: int) -> Duration | None:
-    """Return the TIME of an integer, which may be a date and time. Source: tidb ``NumberToDuration``."""
-    number = value.number if isinstance(value, BinaryLiteral) else int(value)
-    if number < FIRST_DATETIME:
-        return as_duration(number, fsp)
-    moment = datetime_from_number(number, "", 0)
-    return time_of_day(moment, fsp) if moment and moment.month and moment.day else None
-
-
 def _plain(value: SQLValue, mode: SQLMode) -> SQLValue:
     """Return the text, date or time that a JSON value is; None for other JSON, any other value unchanged.
 
     Source: tidb ``builtinCastJSONAsTimeSig``, ``builtinCastJSONAsDurationSig``.
     """
+    if isinstance(value, VectorText):
+        raise ScenarioError("cannot cast a vector to a date or time", value=display_value(value))
     if not isinstance(value, JsonText):
         return value
     document = json_of(value)

@@ -104,8 +104,11 @@ def like(text: SQLValue, pattern: SQLValue, collation: str, escape: str = "\\") 
     """
     if text is None or pattern is None:
         return None
-    parts = _pattern(to_bytes(pattern).decode("utf-8", "surrogateescape"), escape)
-    characters = to_bytes(text).decode("utf-8", "surrogateescape")
+    charset = "utf-8"
+    if isinstance(text, bytes) or isinstance(pattern, bytes):
+        charset, collation = "latin-1", DEFAULT_COLLATION  # the characters of a binary string are its bytes
+    parts = _pattern(to_bytes(pattern).decode(charset, "surrogateescape"), escape)
+    characters = to_bytes(text).decode(charset, "surrogateescape")
     return _matches(list(characters), parts, collation)
 
 

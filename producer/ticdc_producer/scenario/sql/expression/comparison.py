@@ -11,7 +11,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.values.coerce_scalar import as_datetime
+from ticdc_producer.model.values.coerce_scalar import as_datetime, readable
 from ticdc_producer.model.values.number_text import as_float, check_number, is_text
 from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode, SQLValue, display_value
 from ticdc_producer.model.values.temporal_text import FIRST_NUMBER, two_digit_year
@@ -101,16 +101,10 @@ def _as_moment(node: exp.Expr, value: SQLValue, other: exp.Expr, scope: Scope) -
     if _is_computed(other, scope) or not _is_computed(node, scope):
         return value
     moment = None if 0 < value < FIRST_NUMBER else as_datetime(value, 0, scope.mode)
-    return value if moment is None or _refuses_zeros(moment, scope.mode) else moment
+    return value if moment is None or not (moment.is_zero or readable(moment, scope.mode)) else moment
 
 
 _NUMBERS = (int, float, Decimal)
-
-
-def _refuses_zeros(moment: DateTimeValue, mode: SQLMode) -> bool:
-    """Return whether a date has a zero part that a statement refuses. Source: tidb ``ResetUpdateStmtCtx``."""
-    accepts = not mode.strict or mode.zero_dates or mode.zero_in_date or mode.invalid_dates
-    return not accepts and not (moment.month and moment.day) and not moment.is_zero
 
 
 def _as_year(node: exp.Expr, value: SQLValue, other: exp.Expr, scope: Scope) -> SQLValue:

@@ -55,14 +55,22 @@ def _extreme(sign: int) -> Function:
 def _interval(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
     """Return ``INTERVAL(n, a, b, …)``: the number of the ascending a, b, … before the first above n.
 
-    NULL is not above n. Source: tidb ``builtinIntervalRealSig.linearSearch``.
+    NULL is not above n. All are DOUBLEs, unless all are integers. Source: tidb ``intervalFunctionClass``,
+    ``builtinIntervalRealSig.linearSearch``.
     """
     if arguments[0] is None:
         return -1
-    number = Decimal(as_number(arguments[0])[0])
-    bounds = enumerate(arguments[1:])
-    above = (at for at, bound in bounds if bound is not None and Decimal(as_number(bound)[0]) > number)
-    return next(above, len(arguments) - 1)
+    are_integers = all(bound is None or isinstance(bound, int) for bound in arguments)
+    numbers = [None if bound is None else as_number(bound)[0] for bound in arguments]
+    if not are_integers:
+        numbers = [None if number is None else float(number) for number in numbers]
+    return next(
+        (at for at, bound in enumerate(numbers[1:]) if _is_above(bound, numbers[0])), len(numbers) - 1
+    )
+
+
+def _is_above(bound: int | Decimal | float | None, number: int | Decimal | float | None) -> bool:
+    return bound is not None and number is not None and bound > number
 
 
 def _elt(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:

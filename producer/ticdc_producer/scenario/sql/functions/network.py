@@ -22,10 +22,11 @@ from ticdc_producer.scenario.sql.functions.function import (
     value_function,
 )
 
+_PLAIN_UUID = r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
 _UUID = re.compile(
-    r"\{[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}",
-    re.IGNORECASE | re.ASCII,
+    rf"(?:urn:uuid:)?{_PLAIN_UUID}|([0-9a-f]{{32}})|.{_PLAIN_UUID}.", re.IGNORECASE | re.ASCII | re.DOTALL
 )
+"""The texts of a UUID, also in braces, for which Go's library takes any two characters."""
 
 
 def _inet_aton(value: SQLValue) -> SQLValue:
@@ -92,10 +93,10 @@ def _is_uuid(value: SQLValue) -> SQLValue:
 
 
 def _uuid_to_bin(value: SQLValue, swap: SQLValue = 0) -> SQLValue:
-    text = to_text(value)
-    if not _UUID.fullmatch(text):
+    uuid = _UUID.fullmatch(to_text(value))
+    if uuid is None:
         raise ScenarioError("Incorrect string value for function uuid_to_bin", value=display_value(value))
-    octets = UUID(text).bytes
+    octets = UUID(uuid[uuid.lastindex or 0]).bytes
     return octets[6:8] + octets[4:6] + octets[:4] + octets[8:] if to_integer(swap) else octets
 
 

@@ -98,9 +98,10 @@ def _to_whole(value: SQLValue, rounding: str) -> SQLValue:
 
 def _round(value: SQLValue, *digits: SQLValue) -> SQLValue:
     """Return ``ROUND``."""
-    number, scale = number_of(value), min(max(to_integer(digits[0]), -100), MAX_SCALE) if digits else 0
+    number, digit_count = number_of(value), to_integer(digits[0]) if digits else 0
     if isinstance(number, float):
-        return _rounded_double(number, scale)
+        return _rounded_double(number, digit_count)
+    scale = min(max(digit_count, -100), MAX_SCALE)
     if isinstance(number, int):
         return _rounded_integer(number, scale) if digits else number
     return _quantized(number, scale, ROUND_HALF_UP)
@@ -134,9 +135,10 @@ def _rounded_decimals(arguments: Arguments, decimals: int) -> int:
 
 
 def _truncate(value: SQLValue, digits: SQLValue) -> SQLValue:
-    number, scale = number_of(value), min(max(to_integer(digits), -100), MAX_SCALE)
+    number, digit_count = number_of(value), to_integer(digits)
     if isinstance(number, float):
-        return _truncated_double(number, scale)
+        return _truncated_double(number, digit_count)
+    scale = min(max(digit_count, -100), MAX_SCALE)
     if isinstance(number, int):
         return number if scale >= 0 else _like(number, int(_quantized(Decimal(number), scale, ROUND_DOWN)))
     return _quantized(number, scale, ROUND_DOWN)
@@ -158,13 +160,30 @@ def _like(model: int, number: int) -> int:
 
 def _rounded_double(number: float, scale: int) -> float:
     """Round half to even, on the number multiplied by a power of ten, as TiDB does."""
-    scaled = number * math.pow(10, scale)
-    return round(scaled) / math.pow(10, scale) if math.isfinite(scaled) else number
+    shift = _power_of_ten(scale)
+    scaled = number * shift
+    if not math.isfinite(scaled):
+        return number if math.isinf(scaled) else 0.0
+    return round(scaled) / shift if shift else 0.0
 
 
 def _truncated_double(number: float, scale: int) -> float:
-    scaled = number * math.pow(10, scale)
-    return math.trunc(scaled) / math.pow(10, scale) if math.isfinite(scaled) else number
+    shift = _power_of_ten(scale)
+    scaled = number * shift
+    if not math.isfinite(scaled):
+        return number if math.isinf(scaled) else math.nan
+    return math.trunc(scaled) / shift if shift else 0.0
+
+
+def _power_of_ten(scale: int) -> float:
+    """Return 10 to a power, which is infinite or 0 beyond the DOUBLEs. Source: Go ``math.Pow10``."""
+    tens, ones = divmod(min(abs(scale), _BEYOND_DOUBLES), 32)
+    if scale < 0:
+        return float(f"1e-{32 * tens}") / float(f"1e{ones}")
+    return float(f"1e{32 * tens}") * float(f"1e{ones}")
+
+
+_BEYOND_DOUBLES = 400
 
 
 def _real(name: str, formula: Callable[[float], float]) -> Function:

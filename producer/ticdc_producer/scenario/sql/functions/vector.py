@@ -12,7 +12,7 @@ from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.sql_value import SQLValue
 from ticdc_producer.model.values.vector import element_pairs, single, vector_of
 from ticdc_producer.scenario.sql.expression.eval_type import E
-from ticdc_producer.scenario.sql.functions.function import Function, value_function
+from ticdc_producer.scenario.sql.functions.function import Function, any_arguments, value_function
 from ticdc_producer.scenario.sql.functions.number import finite
 
 
@@ -64,7 +64,9 @@ FUNCTIONS = {
     "VEC_AS_TEXT": value_function(lambda value: str(vector_of(value)), 1, type=E.TEXT),
     "VEC_COSINE_DISTANCE": _distance("VEC_COSINE_DISTANCE", _cosine),
     "VEC_DIMS": value_function(lambda value: len(vector_of(value).elements), 1, type=E.INTEGER),
-    "VEC_FROM_TEXT": value_function(lambda value: vector_of(to_text(value)), 1, type=E.UNKNOWN),
+    "VEC_FROM_TEXT": value_function(
+        lambda value: vector_of(to_text(value)), 1, type=E.UNKNOWN, default=any_arguments
+    ),
     "VEC_L1_DISTANCE": _distance("VEC_L1_DISTANCE", _l1),
     "VEC_L2_DISTANCE": _distance("VEC_L2_DISTANCE", _l2),
     "VEC_L2_NORM": value_function(_norm, 1, type=E.DOUBLE),

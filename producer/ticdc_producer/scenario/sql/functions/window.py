@@ -66,7 +66,7 @@ class WindowFunction:
             return
         position, least = self.whole
         value = values[position]
-        if value is None and name == "NTILE":
+        if value is None and name in ("NTILE", "NTH_VALUE"):
             return
         if not isinstance(value, int) or value < least:
             raise ScenarioError(f"Incorrect arguments to {name.lower()}", value=str(value))

@@ -26,7 +26,12 @@ from ticdc_producer.scenario.sql.query.source import QuerySource, Source, TableS
 from ticdc_producer.scenario.sql.query.subquery import Subqueries, has_join
 from ticdc_producer.scenario.sql.session.session_settings import SessionValues
 from ticdc_producer.scenario.sql.store.storage import Table
-from ticdc_producer.scenario.sql.text.clause import named_table, partition_names, refuse_other_clauses
+from ticdc_producer.scenario.sql.text.clause import (
+    check_index_hints,
+    named_table,
+    partition_names,
+    refuse_other_clauses,
+)
 from ticdc_producer.scenario.sql.text.dialect import ROW
 
 View: TypeAlias = tuple[TableInfo, exp.Expr]
@@ -161,6 +166,7 @@ class StatementContext:
             return _query_source(self._view(info, query), node.alias_or_name)
         if isinstance(node, exp.Table):
             table = self.find(*named_table(node))
+            check_index_hints(node, table.info.indexes)
             chosen = chosen_partitions(table.info, partition_names(node))
             return TableSource(table, node.alias, self.mode, chosen)
         if not isinstance(node, exp.Subquery | exp.Values):

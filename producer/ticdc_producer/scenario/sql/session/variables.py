@@ -238,7 +238,7 @@ def _set_time_zone(mode: SQLMode, value: SQLValue) -> SQLMode:
 
 
 def _set_sql_mode(mode: SQLMode, value: SQLValue) -> SQLMode:
-    words = [flag.strip().upper() for flag in to_text(value).split(",") if flag.strip()]
+    words = [flag for flag in to_text(value).rstrip(" ").upper().split(",") if flag]
     flags = dict.fromkeys(flag for word in words for flag in (*_COMBINED.get(word, ()), word))
     for flag in sorted(flags.keys() - SQL_MODES):
         raise ScenarioError(f"Variable 'sql_mode' can't be set to the value of '{flag}'", value=flag)

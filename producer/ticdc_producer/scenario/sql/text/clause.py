@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from sqlglot import exp
 
-from ticdc_producer.errors import UnsupportedSQL
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.column import IndexInfo
 from ticdc_producer.scenario.sql.text.parse import parse_dml
 from ticdc_producer.scenario.sql.text.statements import Statement
 
@@ -45,6 +47,22 @@ def partition_names(table: exp.Expr) -> list[str]:
     """Return the names in ``PARTITION (…)`` after a table; empty without the clause."""
     clause = table.args.get("partition")
     return [] if clause is None else [node.name for node in clause.expressions]
+
+
+def check_index_hints(table: exp.Expr, indexes: Sequence[IndexInfo]) -> None:
+    """Check that the indexes exist which USE, FORCE and IGNORE INDEX name; otherwise they have no effect.
+
+    The start of a name is enough, if one index begins with it. Source: tidb ``getPathByIndexName``.
+
+    :raises ScenarioError: for an index that the table does not have.
+    """
+    for hint in table.args.get("hints") or ():
+        names = [index.name.lower() for index in indexes]
+        for identifier in hint.expressions:
+            name = identifier.name.lower()
+            if name not in names and sum(index.startswith(name) for index in names) != 1:
+                what = f"Key {identifier.name!r} doesn't exist in table {table.name!r}"
+                raise ScenarioError(what, value=identifier.name)
 
 
 def refuse_other_clauses(node: exp.Expr, statement: str, *known: str) -> None:

@@ -86,6 +86,10 @@ class TiDB(MySQL):
             ROW: _row,
         }
         LAMBDAS: ClassVar[dict[TokenType, Callable[..., exp.Expr]]] = {}  # -> is a JSON path
+        # USE INDEX after the table of an UPDATE is no alias.
+        UPDATE_ALIAS_TOKENS: ClassVar[set[TokenType]] = {
+            *(MySQLParser.UPDATE_ALIAS_TOKENS - MySQLParser.TABLE_INDEX_HINT_TOKENS)
+        }
         # Standard SQL has other arguments of these.
         FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., exp.Expr | None]]] = {
             name: parse

@@ -62,7 +62,7 @@ def _with_literals(tokens: list[Token]) -> list[Token]:
     r"""Replace ``{d '…'}``, ``{t '…'}``, ``{ts '…'}`` and ``\N`` by literals, ``NEXT VALUE FOR`` by a call.
 
     The word before the bracket of ``DEFAULT(column)`` becomes a name, and so do a charset in quotes and the
-    last word of ``@@session.timestamp``.
+    last word of ``@@session.timestamp``. ``:=`` after a column becomes ``=``.
     """
     for position in range(len(tokens) - 2, -1, -1):
         token, following = tokens[position], tokens[position + 1]
@@ -80,7 +80,30 @@ def _with_literals(tokens: list[Token]) -> list[Token]:
             tokens[position : position + 4] = _without_braces(tokens[position : position + 4])
         elif [each.text.upper() for each in tokens[position : position + 3]] == ["NEXT", "VALUE", "FOR"]:
             _call_nextval(tokens, position)
+        elif following.token_type is TokenType.COLON_EQ and _is_assigned(tokens, position):
+            tokens[position + 1] = _retyped(following, TokenType.EQ, "=")
     return tokens
+
+
+def _is_assigned(tokens: list[Token], position: int) -> bool:
+    """Return whether a name is that of a column in SET or ON DUPLICATE KEY UPDATE, and no user variable."""
+    while position >= 2 and tokens[position - 1].token_type is TokenType.DOT:
+        position -= 2
+    if tokens[position - 1].token_type not in (*_BEFORE_ASSIGNED, TokenType.COMMA):
+        return False
+    depth = 0
+    for token in reversed(tokens[:position]):
+        kind = token.token_type
+        depth += (kind is TokenType.R_PAREN) - (kind is TokenType.L_PAREN)
+        if depth < 0 or (depth == 0 and kind in _AROUND_EXPRESSIONS):
+            return False
+        if depth == 0 and kind in _BEFORE_ASSIGNED:
+            return True
+    return False
+
+
+_BEFORE_ASSIGNED = (TokenType.SET, TokenType.UPDATE)
+_AROUND_EXPRESSIONS = (TokenType.SELECT, TokenType.WHERE, TokenType.ORDER_BY)
 
 
 def _call_nextval(tokens: list[Token], position: int) -> None:

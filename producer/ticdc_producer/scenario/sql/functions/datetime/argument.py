@@ -8,12 +8,13 @@ from dataclasses import replace
 from datetime import date
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.values.coerce_scalar import allowed, as_datetime, as_duration
+from ticdc_producer.model.values.coerce_scalar import as_datetime, as_duration, duration_of_integer, readable
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.duration_text import read_duration
 from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, JsonText, SQLMode, SQLValue
 from ticdc_producer.model.values.temporal_text import MAX_DURATION, MAX_FSP, time_of_day
 from ticdc_producer.scenario.sql.expression.eval_type import EvalType
+from ticdc_producer.scenario.sql.functions.datetime.calendar import is_complete
 from ticdc_producer.scenario.sql.functions.function import Function, reject_value, to_integer
 
 DAY = 24 * 3600 * 1_000_000
@@ -43,27 +44,19 @@ def datetime_argument(value: SQLValue, mode: SQLMode) -> DateTimeValue | None:
         return value if value.fsp >= 0 else replace(value, fsp=0)
     text = _unquoted(value)
     moment = as_datetime(text, 0 if isinstance(value, Duration) else fraction_digits(text), mode)
-    if moment is None or not allowed(moment, mode):
+    if moment is None or not readable(moment, mode):
         reject_value("datetime", value, mode)
         return None
     return moment
 
 
 def calendar_datetime_argument(value: SQLValue, mode: SQLMode) -> DateTimeValue | None:
-    """Convert like ``datetime_argument``, but reject dates that no calendar has, such as month 0."""
+    """Convert like ``datetime_argument``, but reject dates without month or day."""
     moment = datetime_argument(value, mode)
-    if moment is not None and not _is_calendar_date(moment):
+    if moment is not None and not is_complete(moment):
         reject_value("datetime", value, mode)
         return None
     return moment
-
-
-def _is_calendar_date(moment: DateTimeValue) -> bool:
-    try:
-        moment.naive()
-    except ValueError:
-        return False
-    return True
 
 
 def time_argument(value: SQLValue, mode: SQLMode) -> Duration | None:
@@ -74,7 +67,10 @@ def time_argument(value: SQLValue, mode: SQLMode) -> Duration | None:
     if isinstance(value, DateTimeValue):
         return time_of_day(value, max(value.fsp, 0))
     text = _unquoted(value)
-    duration = value if isinstance(value, Duration) else as_duration(text, fraction_digits(text))
+    if isinstance(text, int):
+        duration = duration_of_integer(text, 0)
+    else:
+        duration = value if isinstance(value, Duration) else as_duration(text, fraction_digits(text))
     if duration is None:
         reject_value("time", value, mode)
         is_text = isinstance(text, str | bytes)
@@ -116,7 +112,7 @@ def datetime_function(
 ) -> Function:
     """Make a function of one date or datetime.
 
-    :param calendar: whether dates that no calendar has are invalid arguments.
+    :param calendar: whether dates without month or day are invalid arguments.
     :param result: the type of its result.
     """
     read = calendar_datetime_argument if calendar else datetime_argument

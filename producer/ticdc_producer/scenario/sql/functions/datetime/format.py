@@ -15,13 +15,18 @@ from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.sql_value import DateTimeValue, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.eval_type import E, ExpressionType
 from ticdc_producer.scenario.sql.functions.datetime.argument import datetime_argument, time_argument
-from ticdc_producer.scenario.sql.functions.datetime.interval import unit_arguments
-from ticdc_producer.scenario.sql.functions.datetime.parse import (
+from ticdc_producer.scenario.sql.functions.datetime.calendar import (
     MONTHS,
     WEEKDAYS,
+    day_of_year,
+    is_complete,
+    week_of,
+    weekday,
+)
+from ticdc_producer.scenario.sql.functions.datetime.interval import unit_arguments
+from ticdc_producer.scenario.sql.functions.datetime.parse import (
     parse_by_format,
     parts_of_format,
-    week_of,
 )
 from ticdc_producer.scenario.sql.functions.function import Arguments, Function, reject_value, value_function
 
@@ -44,8 +49,15 @@ def format_datetime(moment: DateTimeValue, layout: str) -> str | None:
 
 
 def _date_format(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    moment = datetime_argument(arguments[0], mode)
-    return None if moment is None else format_datetime(moment, to_text(arguments[1]))
+    """Return ``DATE_FORMAT``; NULL for a date without month or day. Source: tidb ``builtinDateFormatSig``."""
+    moment, layout = datetime_argument(arguments[0], mode), to_text(arguments[1])
+    if moment is None or layout == "0":
+        return None if moment is None else layout
+    if not is_complete(moment):
+        if not moment.is_zero or moment.fsp > 0 or isinstance(arguments[0], str | bytes):
+            reject_value("datetime", arguments[0], mode)
+        return None
+    return format_datetime(moment, layout)
 
 
 def _time_format(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
@@ -102,7 +114,7 @@ def _month(moment: DateTimeValue) -> str:
 
 
 def _weekday(moment: DateTimeValue) -> str:
-    return WEEKDAYS[moment.naive().weekday()]
+    return WEEKDAYS[weekday(moment)]
 
 
 def _ordinal(moment: DateTimeValue) -> str:
@@ -123,11 +135,15 @@ def _minute_second(moment: DateTimeValue) -> str:
 
 
 def _week(mode: int) -> Callable[[DateTimeValue], str]:
-    return lambda moment: f"{week_of(moment.naive().date(), mode)[1]:02d}"
+    return lambda moment: f"{week_of(moment, mode)[1]:02d}"
+
+
+_LARGEST_UINT32 = (1 << 32) - 1
+"""Also the year before the year 0."""
 
 
 def _year_of_week(mode: int) -> Callable[[DateTimeValue], str]:
-    return lambda moment: f"{week_of(moment.naive().date(), mode)[0]:04d}"
+    return lambda moment: f"{week_of(moment, mode)[0] & _LARGEST_UINT32:04d}"
 
 
 _RULES: dict[str, Callable[[DateTimeValue], str]] = {
@@ -142,7 +158,7 @@ _RULES: dict[str, Callable[[DateTimeValue], str]] = {
     "h": lambda moment: f"{_twelve_hour(moment):02d}",
     "I": lambda moment: f"{_twelve_hour(moment):02d}",
     "i": lambda moment: f"{moment.minute:02d}",
-    "j": lambda moment: f"{moment.naive().timetuple().tm_yday:03d}",
+    "j": lambda moment: f"{day_of_year(moment):03d}",
     "k": lambda moment: str(moment.hour),
     "l": lambda moment: str(_twelve_hour(moment)),
     "M": _month,
@@ -157,7 +173,7 @@ _RULES: dict[str, Callable[[DateTimeValue], str]] = {
     "V": _week(2),
     "v": _week(3),
     "W": _weekday,
-    "w": lambda moment: str(moment.naive().isoweekday() % 7),
+    "w": lambda moment: str((weekday(moment) + 1) % 7),
     "X": _year_of_week(2),
     "x": _year_of_week(3),
     "Y": lambda moment: f"{moment.year:04d}",

@@ -10,23 +10,29 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
 
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.values.coerce_scalar import as_datetime
 from ticdc_producer.model.values.coerce_text import to_text
-from ticdc_producer.model.values.number_text import numeric_prefix
+from ticdc_producer.model.values.number_text import as_number, numeric_prefix
 from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode, SQLValue
-from ticdc_producer.model.values.temporal_text import MAX_FSP, datetime_from_python, days_in_month
+from ticdc_producer.model.values.temporal_text import (
+    MAX_DURATION,
+    MAX_FSP,
+    datetime_from_python,
+    days_in_month,
+)
 from ticdc_producer.scenario.sql.expression.eval_type import E, ExpressionType
 from ticdc_producer.scenario.sql.functions.datetime.argument import (
     DAY,
     calendar_datetime_argument,
-    clip_time,
     has_time_of_day,
 )
+from ticdc_producer.scenario.sql.functions.datetime.calendar import CALENDAR_CYCLE, microseconds_since_zero
 from ticdc_producer.scenario.sql.functions.function import Arguments, Function, reject_value, to_integer, word
 
 _SECOND = 1_000_000
@@ -103,18 +109,52 @@ def _composite(value: SQLValue, unit: str, mode: SQLMode) -> Interval | None:
     return interval.negated() if text.startswith("-") else interval
 
 
-def _add(moment: DateTimeValue, by: Interval) -> DateTimeValue | None:
-    """Add an interval to a datetime; None outside of the years 1 to 9999."""
+def _numeric_interval(value: SQLValue, unit: str) -> Interval:
+    """Return the interval of TIMESTAMPADD: a rounded number of units, but microseconds of a second.
+
+    Source: tidb ``addUnitToTime``.
+    """
+    if unit not in _SINGLE and unit not in _MONTHS:
+        raise ScenarioError(f"SQL does not parse: {unit} is not a unit for TIMESTAMPADD", value=unit)
+    number = as_number(value)[0]
+    exact = Decimal(repr(number)) if isinstance(number, float) else Decimal(number)
+    exact = min(max(exact, -_MOST_UNITS), _MOST_UNITS)
+    if unit == "SECOND":
+        return Interval(0, int(exact * _SECOND), MAX_FSP, True)
+    count = int(exact.quantize(Decimal(1), ROUND_HALF_UP))
+    if unit in _MONTHS:
+        return Interval(count * _MONTHS[unit], 0, 0, False)
+    return Interval(0, count * _SINGLE[unit], MAX_FSP, unit not in ("DAY", "WEEK"))
+
+
+_MOST_UNITS = Decimal(10**18)
+
+
+def _add(moment: DateTimeValue, by: Interval, *, clips: bool = True) -> DateTimeValue | None:
+    """Add an interval to a datetime; None outside of the years 0 to 9999.
+
+    A sum in the year 0 has a zero date and the time of day. Source: tidb ``baseDateArithmetical.addDate``.
+
+    :param clips: whether a day after the end of a month becomes the last one; else it is in the next month.
+    """
     months = moment.year * 12 + moment.month - 1 + by.months
     year, month = months // 12, months % 12 + 1
-    if not 1 <= year <= 9999:
+    if not 0 <= year <= 9999:
         return None
     day = min(moment.day, days_in_month(year, month))
-    try:
-        moved = replace(moment, year=year, month=month, day=day).naive()
-        return datetime_from_python(moved + timedelta(microseconds=by.microseconds), MAX_FSP)
-    except (ValueError, OverflowError):
-        return None
+    start = replace(moment, year=year, month=month, day=day)
+    days = 0 if clips else moment.day - day
+    for years in (0, CALENDAR_CYCLE):  # Python has no year 0
+        try:
+            length = timedelta(days=days, microseconds=by.microseconds)
+            moved = replace(start, year=year + years).naive() + length
+        except (ValueError, OverflowError):
+            continue
+        result = replace(datetime_from_python(moved, MAX_FSP), year=moved.year - years)
+        if result.year <= 0:
+            return replace(result, year=0, month=0, day=0) if result.year == 0 else None
+        return result
+    return None
 
 
 def _add_signed(arguments: Sequence[SQLValue], mode: SQLMode, sign: int) -> SQLValue:
@@ -125,11 +165,10 @@ def _add_signed(arguments: Sequence[SQLValue], mode: SQLMode, sign: int) -> SQLV
         return None
     by = by if sign > 0 else by.negated()
     if isinstance(value, Duration):
-        if by.months:
-            reject_value("time", value, mode)
-            return None
-        return clip_time(value.microseconds + by.microseconds, max(value.fsp, by.fsp))
-    start = calendar_datetime_argument(value, mode)
+        if unit not in _MOVING_DATES:
+            return _moved_time(value, by, unit, mode)
+        value = as_datetime(value, value.fsp, mode)  # of the current date
+    start = None if value is None else calendar_datetime_argument(value, mode)
     result = None if start is None else _add(start, by)
     if start is None or result is None:
         reject_value("datetime", value, mode)
@@ -143,11 +182,29 @@ def _add_signed(arguments: Sequence[SQLValue], mode: SQLMode, sign: int) -> SQLV
     return result if isinstance(value, DateTimeValue) else result.text()
 
 
+def _moved_time(value: Duration, by: Interval, unit: str, mode: SQLMode) -> SQLValue:
+    """Return the sum of a TIME and an interval without a date; it may be longer than a TIME.
+
+    Source: tidb ``ExtractDurationValue``.
+
+    :raises ScenarioError: in strict mode, for an interval that is longer than a TIME.
+    """
+    longest = MAX_DURATION // 1000 if unit == "MICROSECOND" else MAX_DURATION
+    if abs(by.microseconds) > longest:
+        if mode.strict:
+            raise ScenarioError("Datetime function: time field overflow", value=value.text())
+        return None
+    return Duration(value.microseconds + by.microseconds, max(value.fsp, by.fsp))
+
+
 def _shifted_type(arguments: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
     """Return the type of DATE_ADD and DATE_SUB: a string, unless the first argument is a date or a time."""
     kind = types[0].kind
+    unit = arguments[2].name
     if kind is E.DATE:
-        return ExpressionType(kind if arguments[2].name in _UNITS_OF_DATE else E.DATETIME)
+        return ExpressionType(kind if unit in _UNITS_OF_DATE else E.DATETIME)
+    if kind is E.TIME and unit in _MOVING_DATES:
+        return ExpressionType(E.DATETIME)
     return ExpressionType(kind if kind in (E.DATETIME, E.TIME, E.UNKNOWN) else E.TEXT)
 
 
@@ -198,13 +255,13 @@ def _unit(value: SQLValue) -> str:
 def _timestampadd(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     """Return ``TIMESTAMPADD(unit, n, datetime)``; the result is a string."""
     unit, start = _unit(arguments[0]), calendar_datetime_argument(arguments[2], mode)
-    by = _interval(arguments[1], unit, mode)
-    result = None if start is None or by is None else _add(start, by)
-    if result is None:
+    by = _numeric_interval(arguments[1], unit)
+    result = None if start is None else _add(start, by, clips=unit == "MONTH")
+    if result is None or not result.year:
         reject_value("datetime", arguments[2], mode)
         return None
     is_date = isinstance(arguments[2], DateTimeValue) and arguments[2].fsp < 0
-    if is_date and by is not None and not by.has_clock:
+    if is_date and not by.has_clock:
         return result.date_text()
     return replace(result, fsp=MAX_FSP if result.microsecond else 0).text()
 
@@ -223,7 +280,7 @@ def _timestampdiff(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
         return sign * (months // _MONTHS[unit])
     if unit not in _SINGLE:
         raise ScenarioError(f"SQL does not parse: {unit} is not a unit for TIMESTAMPDIFF", value=unit)
-    return sign * ((last.naive() - first.naive()) // timedelta(microseconds=_SINGLE[unit]))
+    return sign * ((microseconds_since_zero(last) - microseconds_since_zero(first)) // _SINGLE[unit])
 
 
 _COMPOSITES = frozenset({
@@ -232,6 +289,9 @@ _COMPOSITES = frozenset({
 })  # fmt: skip
 
 _UNITS_OF_DATE = frozenset({"DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "YEAR_MONTH"})
+
+_MOVING_DATES = _UNITS_OF_DATE | {"DAY_SECOND", "DAY_MINUTE", "DAY_HOUR"}
+"""Units of which a TIME becomes a DATETIME. Source: tidb ``addSubDateFunctionClass``."""
 
 _SHIFT = partial(
     Function, min_arguments=3, max_arguments=3, type=_shifted_type, arguments=_interval_arguments

@@ -12,9 +12,12 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 
+from sqlglot import exp
+
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.datetime_text import parse_datetime
+from ticdc_producer.model.values.duration_text import parse_duration
 from ticdc_producer.model.values.number_text import as_number, rounded
 from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, Quotient, SQLMode, SQLValue
 from ticdc_producer.model.values.temporal_text import (
@@ -27,13 +30,16 @@ from ticdc_producer.model.values.temporal_text import (
 )
 from ticdc_producer.scenario.sql.expression.eval_type import E, EvalType, ExpressionType, temporal_type
 from ticdc_producer.scenario.sql.functions.datetime.argument import (
+    DAY,
     calendar_datetime_argument,
     clip_time,
     date_value,
     datetime_argument,
+    fraction_digits,
     fsp_of,
     time_argument,
 )
+from ticdc_producer.scenario.sql.functions.datetime.calendar import date_of_number, microseconds_since_zero
 from ticdc_producer.scenario.sql.functions.datetime.format import format_datetime
 from ticdc_producer.scenario.sql.functions.datetime.zone import time_zone
 from ticdc_producer.scenario.sql.functions.function import (
@@ -88,13 +94,8 @@ def _seconds(value: SQLValue) -> tuple[int, int]:
 
 
 def _from_days(days: SQLValue) -> SQLValue:
-    number = to_integer(days)
-    if number <= 365:
-        return DateTimeValue(0, 0, 0, fsp=-1)
-    try:
-        return date_value(date.fromordinal(number - 365))
-    except (ValueError, OverflowError):
-        return DateTimeValue(0, 0, 0, fsp=-1)
+    day = date_of_number(to_integer(days))
+    return None if day is None else DateTimeValue(*day, fsp=-1)
 
 
 def _from_unixtime(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
@@ -130,21 +131,29 @@ def _from_unixtime_type(arguments: Arguments, _: Sequence[ExpressionType]) -> Ex
 
 
 def _timestamp(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    """Return ``TIMESTAMP(datetime[, time])``."""
+    """Return ``TIMESTAMP(datetime[, time])``; NULL for a date of the year 0, and if the time is a date.
+
+    Source: tidb ``builtinTimestamp2ArgsSig``.
+    """
     moment = datetime_argument(arguments[0], mode)
     if len(arguments) == 1 or moment is None:
         return moment
+    if not moment.year or isinstance(arguments[1], DateTimeValue) or _has_date(arguments[1]):
+        return None
     addend = time_argument(arguments[1], mode)
     return None if addend is None else _moved(moment, addend.microseconds, addend.fsp, mode)
 
 
 def _moved(moment: DateTimeValue, microseconds: int, fsp: int, mode: SQLMode) -> DateTimeValue | None:
-    try:
-        moved = moment.naive() + timedelta(microseconds=microseconds)
-    except (ValueError, OverflowError):
+    """Return a datetime after a length of time, with a zero date in the year 0. Source: tidb ``Time.Add``."""
+    days, clock = divmod(abs(microseconds_since_zero(moment) + microseconds), DAY)
+    day = date_of_number(days)
+    if day is None:
         reject_value("datetime", moment, mode)
         return None
-    return datetime_from_python(moved, max(moment.fsp, fsp))
+    seconds, micro = divmod(clock, _SECOND)
+    fsp = max(moment.fsp, fsp)
+    return DateTimeValue(*day, seconds // 3600, seconds // 60 % 60, seconds % 60, micro, fsp)
 
 
 def _timediff(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
@@ -159,10 +168,10 @@ def _timediff(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
                 time_argument(argument, mode)
         return None
     if are_dates[0]:
-        left, right = (calendar_datetime_argument(argument, mode) for argument in arguments)
+        left, right = (datetime_argument(argument, mode) for argument in arguments)
         if left is None or right is None:
             return None
-        length = (left.naive() - right.naive()) // timedelta(microseconds=1)
+        length = microseconds_since_zero(left) - microseconds_since_zero(right)
         if abs(length) > MAX_DURATION:
             reject_value("time", Duration(length), mode)
         return clip_time(length, max(left.fsp, right.fsp))
@@ -182,35 +191,69 @@ def _is_long_date(value: SQLValue) -> bool:
 
 
 _SHORTEST_DATETIME = 12
-_DURATION = re.compile(r"-?(?:(?:\d{1,2}\s+)?0*\d{0,3}(?::0*\d{1,2}){0,2}|\d{1,7})?(?:\.\d*)?", re.ASCII)
+_BLANKS = " \t\n\f\r"
+_DURATION = re.compile(
+    r"-?(?:(?:\d{1,2}[ \t\n\f\r]+)?0*\d{0,3}(?::0*\d{1,2}){0,2}|\d{1,7})?(?:\.\d*)?", re.ASCII
+)
 """A text that ADDTIME reads as a TIME; it reads any other as a datetime. Source: tidb ``isDuration``."""
 
 
+_DATE_START = re.compile(r"[ \t\n\f\r]*\d+-.", re.ASCII | re.DOTALL)
+
+
 def _has_date(value: SQLValue) -> bool:
-    return not isinstance(value, Duration) and _DURATION.fullmatch(to_text(value).strip()) is None
+    return not isinstance(value, Duration) and _DURATION.fullmatch(to_text(value).strip(_BLANKS)) is None
 
 
 def _add_signed_time(arguments: Sequence[SQLValue], mode: SQLMode, sign: int) -> SQLValue:
-    """Add a time to a datetime or a time; the result of a string is a string."""
-    value = arguments[0]
-    if isinstance(arguments[1], DateTimeValue) or _has_date(arguments[1]):
-        return None
-    addend = time_argument(arguments[1], mode)
-    if addend is None:
-        return None
-    is_datetime = isinstance(value, DateTimeValue) or _has_date(value)
-    start = calendar_datetime_argument(value, mode) if is_datetime else time_argument(value, mode)
-    if start is None:
+    """Add a time to a datetime or a time; the result of a string or DATE is a string.
+
+    Texts that are no times are NULL, also in strict mode.
+    Source: tidb ``getBf4TimeAddSub``, ``builtinAddDateAndStringSig``, ``builtinAddStringAndStringSig``.
+    """
+    value, addend = arguments
+    is_text = not isinstance(value, DateTimeValue | Duration)
+    length = addend if isinstance(addend, Duration) else _added_time(addend, is_text)
+    start = None if length is None else _start_of_sum(value, mode)
+    if start is None or length is None:
         return None
     if isinstance(start, DateTimeValue):
-        total: DateTimeValue | Duration | None = _moved(start, sign * addend.microseconds, addend.fsp, mode)
+        total: DateTimeValue | Duration | None = _moved(start, sign * length.microseconds, length.fsp, mode)
     else:
-        fsp = max(start.fsp, addend.fsp)
-        total = clip_time(start.microseconds + sign * addend.microseconds, fsp)
-    if total is None or isinstance(value, DateTimeValue | Duration):
+        total = clip_time(start.microseconds + sign * length.microseconds, max(start.fsp, length.fsp))
+    if total is None or isinstance(value, Duration) or (isinstance(value, DateTimeValue) and value.fsp >= 0):
         return total
-    is_whole = total.text().partition(".")[2].strip("0") == ""
-    return replace(total, fsp=0 if is_whole else MAX_FSP).text()
+    if is_text or not isinstance(addend, Duration):
+        is_whole = total.text().partition(".")[2].strip("0") == ""
+        total = replace(total, fsp=0 if is_whole else MAX_FSP)
+    return total.text()
+
+
+def _added_time(value: SQLValue, to_text_value: bool) -> Duration | None:
+    """Return the time that ADDTIME adds; None if it is a date, or no time.
+
+    :param to_text_value: whether it is added to a text, which takes the time of a date without separators.
+    """
+    text = to_text(value)
+    if isinstance(value, DateTimeValue) or (isinstance(value, bytes) and to_text_value):
+        return None
+    if _DATE_START.match(text) if to_text_value else _has_date(value):
+        return None
+    return parse_duration(text, fraction_digits(text))
+
+
+def _start_of_sum(value: SQLValue, mode: SQLMode) -> DateTimeValue | Duration | None:
+    if isinstance(value, DateTimeValue):
+        is_zero_date = value.fsp < 0 and value.is_zero
+        return None if is_zero_date else replace(value, fsp=max(value.fsp, 0))
+    if isinstance(value, Duration):
+        return value
+    text = to_text(value)
+    return (
+        datetime_argument(text, replace(mode, strict=False))
+        if _has_date(value)
+        else parse_duration(text, MAX_FSP)
+    )
 
 
 def _time_sum_type(_: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
@@ -274,6 +317,14 @@ def _utc_time(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     return time_of_day(now, now.fsp)
 
 
+def _precision(arguments: Arguments) -> Arguments:
+    """Return the argument of a function of the current time, which TiDB's grammar wants as a number."""
+    for node in arguments:
+        if not isinstance(node, exp.Literal) or node.is_string or not str(node.this).isdecimal():
+            raise ScenarioError("SQL does not parse: the digits of the current time are not a whole number")
+    return arguments
+
+
 def _now_type(kind: EvalType) -> TypeRule:
     """Return the type of the current time, whose fsp is a literal."""
 
@@ -294,26 +345,26 @@ FUNCTIONS = {
     "CONVERT_TZ": Function(_convert_tz, 3, 3, full_fraction=True, type=E.DATETIME),
     "CURDATE": Function(_date, 0, 0, type=E.DATE, default=any_arguments, clock=True),
     "CURRENT_DATE": Function(_date, 0, 0, type=E.DATE, default=any_arguments, clock=True),
-    "CURRENT_TIME": Function(_time, 0, 1, type=_now_type(E.TIME), clock=True),
-    "CURRENT_TIMESTAMP": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True),
-    "CURTIME": Function(_time, 0, 1, type=_now_type(E.TIME), clock=True),
+    "CURRENT_TIME": Function(_time, 0, 1, type=_now_type(E.TIME), clock=True, arguments=_precision),
+    "CURRENT_TIMESTAMP": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True, arguments=_precision),
+    "CURTIME": Function(_time, 0, 1, type=_now_type(E.TIME), clock=True, arguments=_precision),
     "FROM_DAYS": value_function(_from_days, 1, integers=(0,), type=E.DATE),
     "TIDB_PARSE_TSO": Function(_parse_tso, 1, 1, integers=(0,), type=E.DATETIME),
     "TIDB_PARSE_TSO_LOGICAL": value_function(_parse_tso_logical, 1, integers=(0,), type=E.INTEGER),
     "FROM_UNIXTIME": Function(_from_unixtime, 1, 2, numbers=(0,), type=_from_unixtime_type),
-    "LOCALTIME": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True),
-    "LOCALTIMESTAMP": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True),
+    "LOCALTIME": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True, arguments=_precision),
+    "LOCALTIMESTAMP": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True, arguments=_precision),
     "MAKEDATE": value_function(_make_date, 2, integers=(0, 1), type=E.DATE),
     "MAKETIME": value_function(_make_time, 3, numbers=(2,), integers=(0, 1), type=E.TIME),
-    "NOW": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True),
+    "NOW": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True, arguments=_precision),
     "PERIOD_ADD": value_function(_period_add, 2, integers=(0, 1), type=E.INTEGER),
     "PERIOD_DIFF": value_function(_period_diff, 2, integers=(0, 1), type=E.INTEGER),
     "SEC_TO_TIME": value_function(_sec_to_time, 1, numbers=(0,), type=E.TIME),
     "SUBTIME": Function(partial(_add_signed_time, sign=-1), 2, 2, type=_time_sum_type),
-    "SYSDATE": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True),
+    "SYSDATE": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True, arguments=_precision),
     "TIMEDIFF": Function(_timediff, 2, 2, type=E.TIME),
     "TIMESTAMP": Function(_timestamp, 1, 2, type=E.DATETIME),
     "UTC_DATE": Function(_utc_date, 0, 0, type=E.DATE, clock=True),
-    "UTC_TIME": Function(_utc_time, 0, 1, type=_now_type(E.TIME), clock=True),
-    "UTC_TIMESTAMP": Function(_utc, 0, 1, type=_now_type(E.DATETIME), clock=True),
+    "UTC_TIME": Function(_utc_time, 0, 1, type=_now_type(E.TIME), clock=True, arguments=_precision),
+    "UTC_TIMESTAMP": Function(_utc, 0, 1, type=_now_type(E.DATETIME), clock=True, arguments=_precision),
 }

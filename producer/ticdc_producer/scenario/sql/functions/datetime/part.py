@@ -15,7 +15,7 @@ from sqlglot import exp
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, Member, SQLMode, SQLValue
-from ticdc_producer.model.values.temporal_text import convert_zone, days_in_month
+from ticdc_producer.model.values.temporal_text import MAX_FSP, convert_zone, days_in_month
 from ticdc_producer.scenario.sql.expression.eval_type import UNKNOWN, E, ExpressionType
 from ticdc_producer.scenario.sql.functions.datetime.argument import (
     calendar_datetime_argument,
@@ -24,12 +24,18 @@ from ticdc_producer.scenario.sql.functions.datetime.argument import (
     time_argument,
     time_function,
 )
+from ticdc_producer.scenario.sql.functions.datetime.calendar import (
+    MONTHS,
+    WEEKDAYS,
+    day_number,
+    day_of_year,
+    microseconds_since_zero,
+    week_of,
+    week_of_any,
+    weekday,
+)
 from ticdc_producer.scenario.sql.functions.datetime.make import unix_seconds
-from ticdc_producer.scenario.sql.functions.datetime.parse import MONTHS, WEEKDAYS, week_of, week_of_any
 from ticdc_producer.scenario.sql.functions.function import Arguments, Function, to_integer, word
-
-_YEAR_ZERO = 365
-"""Days of year 0, which Python's calendar does not count."""
 
 _SECOND, _MINUTE, _HOUR = 1_000_000, 60_000_000, 3_600_000_000
 
@@ -47,43 +53,46 @@ def _day_name(moment: DateTimeValue) -> SQLValue:
 
     Source: tidb ``CanImplicitEvalInt``.
     """
-    weekday = moment.naive().weekday()
-    return Member(WEEKDAYS[weekday], weekday)
+    number = weekday(moment)
+    return Member(WEEKDAYS[number], number)
 
 
 def _last_day(moment: DateTimeValue) -> SQLValue:
     return DateTimeValue(moment.year, moment.month, days_in_month(moment.year, moment.month), fsp=-1)
 
 
-def to_days(moment: DateTimeValue) -> int:
-    """Return the days since year 0."""
-    return moment.naive().toordinal() + _YEAR_ZERO
+def _to_days(moment: DateTimeValue) -> int:
+    return day_number(moment.year, moment.month, moment.day)
 
 
 def _to_seconds(moment: DateTimeValue) -> SQLValue:
-    return to_days(moment) * 86400 + moment.hour * 3600 + moment.minute * 60 + moment.second
+    return microseconds_since_zero(moment) // _SECOND
 
 
 def _week(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     moment = calendar_datetime_argument(arguments[0], mode)
-    return None if moment is None else week_of(moment.naive().date(), _week_mode(arguments))[1]
+    return None if moment is None else week_of(moment, _week_mode(arguments))[1]
 
 
 def _year_week(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    moment = calendar_datetime_argument(arguments[0], mode)
+    """Return ``YEARWEEK``; a mode that is NULL is 0. Source: tidb ``builtinYearWeekWithModeSig``."""
+    moment = None if arguments[0] is None else calendar_datetime_argument(arguments[0], mode)
     if moment is None:
         return None
-    year, week = week_of(moment.naive().date(), _week_mode(arguments) | 2)
-    return year * 100 + week
+    year, week = week_of(moment, _week_mode(arguments) | 2)
+    return year * 100 + week if year >= 0 else _BEFORE_YEAR_ZERO
+
+
+_BEFORE_YEAR_ZERO = (1 << 32) - 1
 
 
 def _week_mode(arguments: Sequence[SQLValue]) -> int:
-    return to_integer(arguments[1]) & 7 if len(arguments) > 1 else 0
+    return to_integer(arguments[1]) & 7 if len(arguments) > 1 and arguments[1] is not None else 0
 
 
 def _datediff(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     left, right = (calendar_datetime_argument(argument, mode) for argument in arguments)
-    return None if left is None or right is None else to_days(left) - to_days(right)
+    return None if left is None or right is None else _to_days(left) - _to_days(right)
 
 
 def _time(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
@@ -103,9 +112,12 @@ def _unix_timestamp(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
         return unix_seconds(mode)
     moment = datetime_argument(arguments[0], replace(mode, strict=False))
     if moment is None:
-        return 0 if mode.strict else None
+        zero = Decimal(0) if isinstance(arguments[0], float) else 0
+        return zero if mode.strict else None
+    if isinstance(arguments[0], float):
+        moment = replace(moment, fsp=MAX_FSP)
     utc = convert_zone(moment, mode.zone, UTC)
-    if utc is None or not 1970 <= utc.year <= 3001:
+    if utc is None or not _FIRST_UNIX_TIME <= utc.fields < _AFTER_UNIX_TIMES:
         return 0 if moment.fsp <= 0 else Decimal(0).scaleb(-moment.fsp)
     seconds = int(utc.naive().replace(tzinfo=UTC, microsecond=0).timestamp())
     if moment.fsp <= 0:
@@ -114,17 +126,21 @@ def _unix_timestamp(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     return exact.quantize(Decimal(1).scaleb(-moment.fsp))
 
 
+_FIRST_UNIX_TIME, _AFTER_UNIX_TIMES = (1970, 1, 1, 0, 0, 1), (3001, 1, 19)
+"""Source: tidb ``goTimeToMysqlUnixTimestamp``."""
+
+
 def _unix_timestamp_type(arguments: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
     """Return the type of UNIX_TIMESTAMP: DECIMAL if the argument's type has a fraction of a second.
 
-    A computed string has one.
+    A computed string and a DOUBLE have one.
     """
     if not arguments:
         return ExpressionType(E.INTEGER)
     literal, (kind, digits) = arguments[0], types[0]
     if isinstance(literal, exp.Literal) and literal.is_string:
         has_fraction = "." in str(literal.this)
-    elif kind in (E.TEXT, E.BYTES):
+    elif kind in (E.TEXT, E.BYTES, E.DOUBLE):
         has_fraction = True
     elif digits is None:
         return UNKNOWN
@@ -164,19 +180,25 @@ def _extract(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
 def _days_and_clock(unit: str, value: SQLValue, mode: SQLMode) -> int | None:
     """Return the day and parts of the time of a date, or the hours and parts of a TIME, which has no days.
 
-    A text is a TIME unless it is a date. Source: tidb ``builtinExtractDatetimeFromStringSig``,
-    ``ExtractDurationNum``.
+    A text or number is a date if its time of day is that of the TIME that it also is.
+    Source: tidb ``builtinExtractDatetimeFromStringSig``, ``ExtractDurationNum``.
+
+    :raises ScenarioError: for a text that is no TIME, whatever the sql_mode.
     """
     clock_unit, width = _DAY_UNITS[unit]
-    moment = None
-    if not isinstance(value, Duration):
-        moment = datetime_argument(value, replace(mode, strict=mode.strict and not isinstance(value, str)))
-    if moment is not None and (moment.year or not isinstance(value, str)):
-        return moment.day * width + _clock_number(_time_of_day(moment), clock_unit)
-    clock = time_argument(value, mode) if isinstance(value, str | Duration) else None
+    if isinstance(value, DateTimeValue):
+        return value.day * width + _clock_number(_time_of_day(value), clock_unit)
+    clock = time_argument(
+        value if isinstance(value, Duration) else to_text(value), replace(mode, strict=True)
+    )
     if clock is None:
         return None
-    number = _clock_number(abs(clock.microseconds), clock_unit)
+    length = abs(clock.microseconds)
+    if not isinstance(value, Duration):
+        moment = datetime_argument(to_text(value), replace(mode, strict=False))
+        if moment and moment.year and _time_of_day(moment) // _SECOND == length // _SECOND:
+            return moment.day * width + _clock_number(_time_of_day(moment), clock_unit)
+    number = _clock_number(length, clock_unit)
     return -number if clock.microseconds < 0 else number
 
 
@@ -224,8 +246,8 @@ FUNCTIONS = {
     "DAY": datetime_function(lambda moment: moment.day),
     "DAYNAME": datetime_function(_day_name, calendar=True, result=E.TEXT),
     "DAYOFMONTH": datetime_function(lambda moment: moment.day),
-    "DAYOFWEEK": datetime_function(lambda moment: moment.naive().isoweekday() % 7 + 1, calendar=True),
-    "DAYOFYEAR": datetime_function(lambda moment: moment.naive().timetuple().tm_yday, calendar=True),
+    "DAYOFWEEK": datetime_function(lambda moment: (weekday(moment) + 1) % 7 + 1, calendar=True),
+    "DAYOFYEAR": datetime_function(day_of_year, calendar=True),
     "EXTRACT": Function(_extract, 2, 2, type=E.INTEGER, syntax={exp.Extract: _extract_operands}),
     "HOUR": time_function(lambda duration: abs(duration.microseconds) // _HOUR),
     "LAST_DAY": datetime_function(_last_day, calendar=True, result=E.DATE),
@@ -237,12 +259,12 @@ FUNCTIONS = {
     "SECOND": time_function(lambda duration: abs(duration.microseconds) // _SECOND % 60),
     "TIME": Function(_time, 1, 1, type=E.TIME),
     "TIME_TO_SEC": time_function(lambda duration: int(duration.microseconds / _SECOND)),
-    "TO_DAYS": datetime_function(to_days, calendar=True),
+    "TO_DAYS": datetime_function(_to_days, calendar=True),
     "TO_SECONDS": datetime_function(_to_seconds, calendar=True),
     "UNIX_TIMESTAMP": Function(_unix_timestamp, 0, 1, type=_unix_timestamp_type, clock=True),
     "WEEK": Function(_week, 1, 2, type=E.INTEGER),
-    "WEEKDAY": datetime_function(lambda moment: moment.naive().weekday(), calendar=True),
-    "WEEKOFYEAR": datetime_function(lambda moment: week_of(moment.naive().date(), 3)[1], calendar=True),
+    "WEEKDAY": datetime_function(weekday, calendar=True),
+    "WEEKOFYEAR": datetime_function(lambda moment: week_of(moment, 3)[1], calendar=True),
     "YEAR": datetime_function(lambda moment: moment.year),
-    "YEARWEEK": Function(_year_week, 1, 2, type=E.INTEGER),
+    "YEARWEEK": Function(_year_week, 1, 2, type=E.INTEGER, accepts_null=True),
 }

@@ -1,0 +1,187 @@
+"""Statements and values that TiDB ends in a way of its own, by TiDB's source."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.scenario.sql.expressions import LAX, result_text, value_of
+from tests.scenario.sql.script_results import rows_of
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.scenario.sql.session.session import Session
+
+_OCTETS = "12345678123412341234123456789ABC"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("interval(9007199254740993, 9007199254740992, '9007199254740994')", "1"),
+        ("interval(9007199254740993, 9007199254740992, 9007199254740994)", "1"),
+        ("interval('9007199254740992', '9007199254740993')", "1"),
+        ("is_uuid('URN:uuid:12345678-1234-1234-1234-123456789abc')", "1"),
+        ("is_uuid('[12345678-1234-1234-1234-123456789abc]')", "1"),
+        ("is_uuid('[12345678123412341234123456789abc]')", "0"),
+        (
+            "hex(uuid_to_bin('urn:uuid:12345678-1234-1234-1234-123456789abc'))",
+            _OCTETS,
+        ),
+        ("hex(uuid_to_bin('(12345678-1234-1234-1234-123456789abc)'))", _OCTETS),
+        ("truncate(-4711e0, 2000000000)", "-4711"),
+        ("truncate(4711e0, -2000000000)", "0"),
+        ("round(0.1e0, 300)", "0.1"),
+        ("round(1e10, 305)", "10000000000"),
+        ("x'c3a4' like '__'", "1"),
+        ("x'c3a4' like '_'", "0"),
+        ("'ä' like '_'", "1"),
+        ("x'c3a4' like concat('%', x'c3', '_')", "1"),
+    ],
+)
+def test_values(text: str, expected: str) -> None:
+    assert result_text(text) == expected
+
+
+def test_a_nullable_column_without_default_is_null_without_strict_mode() -> None:
+    assert rows_of(
+        "create table t (id int key, a int, b enum('x'), c int not null);"
+        "alter table t alter a drop default, alter b drop default;"
+        "insert ignore into t (id) values (1);"
+        "set sql_mode = '';"
+        "insert into t (id, a, b) values (2, default, default)"
+    ) == [(b"1", None, None, b"0"), (b"2", None, None, b"0")]
+
+
+def test_columns_are_assigned_with_a_colon_too() -> None:
+    assert rows_of(
+        "create table t (a int key, b int); insert into t set a := 1, t.b := 2;"
+        "update t set test.t.b := (@x := b + 1), a := a + @x;"
+        "insert into t values (4, 9) on duplicate key update b := values(b)"
+    ) == [(b"4", b"9")]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "insert into t select 1, b := 2 from t",
+        "update t set a = greatest(1, b := 2)",
+        "update t set a = 1 where b := 2",
+        "update t set a = 1 order by a, b := 2",
+    ],
+)
+def test_a_column_is_not_assigned_in_an_expression(statement: str) -> None:
+    with pytest.raises(ScenarioError, match="SQL does not parse"):
+        Session().run(f"create table t (a int, b int); {statement}")
+
+
+def test_nth_value_of_null_is_null_in_every_row() -> None:
+    assert rows_of("create table t (a int); insert into t select nth_value(5, null) over ()") == [(None,)]
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("select b from bits union all select 3 limit 1", b"65"),
+        ("select ifnull(b, 3) from bits", b"65"),
+        ("select case when b then b else 0.5 end from bits", b"65"),
+        ("select b from bits", b"A"),
+    ],
+)
+def test_a_bit_among_numbers_is_a_number(query: str, text: bytes) -> None:
+    script = "create table bits (b bit(7)); insert into bits values (65); create table t (v varchar(9));"
+    assert rows_of(f"{script} insert into t {query}") == [(text,)]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "update t use index (nope) set a = 2",
+        "update t x force index (i, nope) set x.a = 2",
+        "update t ignore index (nope), (select 1 b) y set t.a = 2",
+        "delete from t use index (nope)",
+        "insert into t select 2 from t use key for join (nope)",
+        "select @a := a from t force index (i, nope)",
+    ],
+)
+def test_an_index_that_does_not_exist_cannot_be_used(statement: str) -> None:
+    session = Session()
+    session.run("create table t (a int, key ia (a), key ib (a), key `in` (a)); insert into t values (1)")
+    with pytest.raises(ScenarioError, match="doesn't exist in table 't'"):
+        session.run(statement)
+
+
+@pytest.mark.parametrize(
+    "hint", ["use index (ia)", "force index (k)", "ignore key (primary)", "use index ()"]
+)
+def test_the_indexes_of_a_hint_have_no_effect(hint: str) -> None:
+    table = "create table t (a int key, index ia (a), index k2 (a)); insert into t values (1);"
+    assert rows_of(f"{table} update t {hint} set a = 2; delete from t {hint} where a = 1") == [(b"2",)]
+
+
+@pytest.mark.parametrize(
+    ("parts", "what"),
+    [
+        ("add column x int, add column if not exists x int", "Unsupported operate same column 'x'"),
+        ("drop column a, drop column if exists a", "Unsupported operate same column 'a'"),
+        ("drop index i, drop index if exists i", "Unsupported operate same index 'i'"),
+        ("add index j (a), algorithm = instant", "ALGORITHM=INSTANT is not supported"),
+        ("modify d double(0, 0)", "is not allowed for a floating point type"),
+    ],
+)
+def test_alterations_that_tidb_does_not_run(parts: str, what: str) -> None:
+    session = Session()
+    session.run("create table t (a int, b int, d double, index i (b))")
+    with pytest.raises(ScenarioError, match=what):
+        session.run(f"alter table t {parts}")
+
+
+@pytest.mark.parametrize(
+    ("charset", "change", "what"),
+    [
+        ("ascii", "convert to charset utf8mb4", "Unsupported modify charset from ascii to utf8mb4"),
+        ("ascii", "charset utf8mb4", "Unsupported modify charset from ascii to utf8mb4"),
+        ("gbk", "convert to charset utf8mb4", "Unsupported modify charset from gbk to utf8mb4"),
+        ("binary", "charset utf8mb4", "Unsupported modify charset from binary to utf8mb4"),
+        ("gbk", "collate gbk_bin", "Unsupported modify change collate from gbk_chinese_ci to gbk_bin"),
+        ("gbk", "modify a char collate gbk_bin", "Unsupported modify change collate from gbk_chinese_ci"),
+    ],
+)
+def test_charsets_that_tidb_does_not_change(charset: str, change: str, what: str) -> None:
+    session = Session()
+    session.run(f"create table t (a char, b int) charset {charset}")
+    with pytest.raises(ScenarioError, match=what):
+        session.run(f"alter table t {change}")
+
+
+def test_a_column_of_another_charset_is_not_converted() -> None:
+    session = Session()
+    session.run("create table t (a char charset ascii)")
+    with pytest.raises(ScenarioError, match="Unsupported modify charset from ascii to utf8mb4"):
+        session.run("alter table t convert to charset utf8mb4")
+
+
+def test_if_exists_concerns_the_table_before_the_statement() -> None:
+    script = "create table t (a int, b int); insert into t values (1, 2);"
+    assert rows_of(f"{script} alter table t drop column b, add column if not exists b int") == [(b"1",)]
+
+
+@pytest.mark.parametrize("text", [" ,", "ansi , strict_trans_tables"])
+def test_an_sql_mode_has_no_blanks(text: str) -> None:
+    with pytest.raises(ScenarioError, match="Variable 'sql_mode' can't be set to the value of ' "):
+        Session().run(f"set sql_mode = '{text}'")
+
+
+def test_a_vector_has_a_default_expression_but_no_literal_default() -> None:
+    script = "create table t (a int, v vector default (vec_from_text('[1,2]'))); insert into t (a) values (1)"
+    assert rows_of(script) == [(b"1", b"[1,2]")]
+    with pytest.raises(ScenarioError, match="VECTOR column 'v' can't have a literal default"):
+        Session().run("create table t (v vector default '[1,2]')")
+
+
+@pytest.mark.parametrize("kind", ["date", "datetime", "time"])
+def test_a_vector_is_no_time(kind: str) -> None:
+    with pytest.raises(ScenarioError, match="cannot cast a vector to a date or time"):
+        value_of(f"cast(vec_from_text('[1]') as {kind})", LAX)
+
+
+def test_values_of_a_new_row_are_not_in_generated_columns() -> None:
+    with pytest.raises(ScenarioError, match="contains a disallowed function"):
+        Session().run("create table t (a int, b int as (values(a)))")
