@@ -17,7 +17,17 @@ import ticdc_producer
 from ticdc_producer.cli.options import error_text
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.runs.coverage import coverage
-from ticdc_producer.runs.options.commands import COVERAGE, DECODE, DIFF, RECORD, RUN, STATE, TRANSCODE, VERIFY
+from ticdc_producer.runs.options.commands import (
+    COVERAGE,
+    DECODE,
+    DIFF,
+    MASK,
+    RECORD,
+    RUN,
+    STATE,
+    TRANSCODE,
+    VERIFY,
+)
 from ticdc_producer.runs.options.option import Option
 from ticdc_producer.runs.options.rules import RULES, check_options
 from ticdc_producer.runs.run_options import RunOptions
@@ -34,11 +44,15 @@ OF_PYTHON = {
     "verify_state": {"expected", "actual", "on_status"},
     "coverage": {"on_status"},
     "decode": {"file", "on_status"},
+    "mask": {"dump"},
+    "suggest_rules": {"dump", "on_status"},
 }
 """The arguments that are no options."""
+REQUIRED = {"mask": {"rules", "out"}}
+"""The options without a default in Python."""
 DECLARED = {
     "verify": VERIFY, "diff": DIFF, "record": RECORD, "transcode": TRANSCODE,
-    "verify_state": STATE, "coverage": COVERAGE, "decode": DECODE,
+    "verify_state": STATE, "coverage": COVERAGE, "decode": DECODE, "mask": MASK, "suggest_rules": MASK,
 }  # fmt: skip
 """The options of functions other than those that run scenarios."""
 
@@ -53,8 +67,10 @@ def test_the_python_functions_have_the_declared_options(function: str) -> None:
     declared = {option.name: option for option in DECLARED.get(function, RUN)}
     options = {option.name for option in declared.values() if function in option.functions}
     assert set(signature.parameters) == options | OF_PYTHON[function]
-    for name in options - {"rate", "table_map"}:  # `run_realtime` requires it; a mapping has none
-        assert signature.parameters[name].default == declared[name].default, name
+    required = REQUIRED.get(function, set())
+    for name in options - {"table_map"}:  # a mapping has none
+        default = inspect.Parameter.empty if name in required else declared[name].default
+        assert signature.parameters[name].default == default, name
 
 
 @pytest.mark.parametrize("function", OF_PYTHON)
@@ -62,7 +78,7 @@ def test_the_python_functions_take_values_of_the_declared_types(function: str) -
     hints = get_type_hints(inspect.unwrap(_function(function)))
     for option in DECLARED.get(function, RUN):
         if function in option.functions and option.name != "table_map":  # pairs; in Python a mapping
-            required = {NoneType} if option.name == "rate" else set()
+            required = {NoneType} if option.name in REQUIRED.get(function, ()) else set()
             assert _alternatives(option.type) - required <= _alternatives(hints[option.name]), option.name
 
 
@@ -98,7 +114,7 @@ def test_requests_have_the_declared_fields(
 @pytest.mark.parametrize("command", RULES)
 def test_rules_name_options_of_their_command(command: str) -> None:
     options = {"run": RUN, **DECLARED}.get(command, VERIFY)
-    names = {option.name for option in options} | ({"file"} if command == "decode" else set())
+    names = {option.name for option in options} | {"decode": {"file"}, "mask": {"dump"}}.get(command, set())
     sinks = {"a storage sink", "a Pulsar sink", "a broker", "an embedded broker"}
     kinds = {*sinks, "a golden folder", "a scenario"}
     for rule in RULES[command]:
@@ -134,6 +150,12 @@ REJECTED: list[tuple[str, dict[str, Any], str, str, str]] = [
     ("transcode", {"folder": "x", "to_sink_uri": "x"}, _EMBEDDED, "`to_sink_uri`", "names no broker"),
     ("decode", {"file": "x", "folder": "y"}, "", "`file`", "exactly one source: --sink-uri, --in or a file"),
     ("verify", {"sink_uri": "x", "state_at": [5]}, "", "`scenario`", "--state-at requires --scenario"),
+    ("mask", {"dump": "x", "rules": "y", "suggest": True}, "", "`rules`", "--suggest cannot be combined"),
+    ("mask", {"dump": "x", "rules": "y"}, "", "`out`", "give a dump, --rules and --out, or --suggest"),
+    ("mask", {"dump": "x", "folder": "y"}, "", "`folder`", "--in requires --suggest"),
+    ("mask", {"kafka_properties": ["a=b"]}, "", "`kafka_properties`", "-X requires --suggest"),
+    ("mask", {"dump": "x", "folder": "y", "suggest": True}, "", "`dump`", "--sink-uri, --in or a dump"),
+    ("mask", {"dump": "x", "config": "y", "suggest": True}, "", "`config`", "--config cannot be combined"),
 ]  # fmt: skip
 
 

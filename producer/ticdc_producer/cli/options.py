@@ -24,6 +24,7 @@ from ticdc_producer.runs.options.commands import (
     DECODE,
     DIFF,
     KAFKA_PROPERTIES,
+    MASK,
     RECORD,
     RUN,
     STATE,
@@ -96,9 +97,10 @@ def arguments_of(
 
 
 _NAME = re.compile(r"`(\w+)`")
-_DECLARED = (*COVERAGE, *DECODE, *STATE, *DIFF, *TRANSCODE, *RECORD, *VERIFY, *RUN)
+_DECLARED = (*COVERAGE, *MASK, *DECODE, *STATE, *DIFF, *TRANSCODE, *RECORD, *VERIFY, *RUN)
 _SPELLED = {option.name: option.spelled for option in _DECLARED} | {
     "file": "a file",
+    "dump": "a dump",
     "globs": "--filter",
     "case_specs": "--list",
     "write_corpus": "ticdc-producer golden --out",

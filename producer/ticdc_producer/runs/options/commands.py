@@ -221,10 +221,17 @@ COVERAGE = (
     AS_JSON,
 )
 """In the order of the help of ``coverage``."""
-MASK = tuple(
-    replace(option, functions=("suggest_rules",)) for option in (SINK_URI, FOLDER, CONFIG, KAFKA_PROPERTIES)
+MASK = (
+    Option("rules", Path | None, None, "The rules file, as for record --mask.",
+        metavar="YAML", functions=("mask",)),
+    Option("out", Path | None, None, "The dump to write; must not exist.",
+        metavar="FILE", functions=("mask",)),
+    Option("suggest", bool, False, "Print a rules file instead: of the dump, or of a topic.",
+        functions=_COMMAND),
+    *(replace(option, functions=("suggest_rules",)) for option in
+        (SINK_URI, FOLDER, MESSAGES, CONFIG, KAFKA_PROPERTIES)),
 )
-"""In the order of the help of ``mask``, after its own."""
+"""In the order of the help of ``mask``, after ``dump``."""
 DECODE = (
     replace(SINK_URI, functions=("decode",)), replace(FOLDER, functions=("decode",)),
     Option("protocol", str | None, None, "Default: that of `sink_uri`, `config` or `folder`, else detected.",

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from itertools import combinations, product
 
 from ticdc_producer.errors import ArgumentError, ChangefeedError, ProducerError
-from ticdc_producer.runs.options.commands import DECODE, DIFF, RECORD, RUN, TRANSCODE, VERIFY
+from ticdc_producer.runs.options.commands import (
+    COVERAGE,
+    DECODE,
+    DIFF,
+    MASK,
+    RECORD,
+    RUN,
+    TRANSCODE,
+    VERIFY,
+)
 from ticdc_producer.runs.options.option import Option
 
 
@@ -48,11 +57,12 @@ def _requires(options: Iterable[str], other: str, hint: str = "", key: str = "")
         yield OptionRule(f"`{option}` requires `{other}`", (option,), (other,), hint, key)
 
 
-def _sources(*names: str) -> Iterator[OptionRule]:
+def _sources(*names: str, of: tuple[str, ...] = ()) -> Iterator[OptionRule]:
+    """Yield the rules that exactly one source is given, if the options ``of`` are."""
     *first, last = (f"`{name}`" for name in names)
     what = f"give exactly one source: {', '.join(first)} or {last}"
     for given, absent in [((), names), *((pair, ()) for pair in combinations(names, 2))]:
-        yield OptionRule(what, given, absent, parameter="sink-uri")
+        yield OptionRule(what, (*of, *given), absent, parameter="sink-uri")
     yield from _apart(["config"], ["folder"], "a golden folder contains its changefeed", "config")
 
 
@@ -140,6 +150,16 @@ RULES: dict[str, tuple[OptionRule, ...]] = {
             "a topic that grows is written from its beginning, each event once"),
     ),
     "coverage": tuple(_sources("sink_uri", "folder")),
+    "mask": (
+        *_apart(["suggest"], ["rules", "out"], "rules are printed, and nothing is masked"),
+        *_requires(["sink_uri", "folder", "messages", "config", "kafka_properties"], "suggest",
+            "a dump is masked without it"),
+        *(OptionRule("give `dump`, `rules` and `out`, or `suggest`", (), ("suggest", name))
+            for name in ("dump", "rules", "out")),
+        *_apart(["messages", "config", "kafka_properties"], ["dump"], "it applies to messages"),
+        *_STORED_MESSAGES,
+        *_sources("sink_uri", "folder", "dump", of=("suggest",)),
+    ),
     "diff": (
         *_apart(["config_a", "config_b"], [GOLDEN, SCENARIO], "it contains its changefeed"),
         *_apart(["messages_a", "messages_b"], [GOLDEN, SCENARIO, STORAGE], "name the topic by its sink URI"),
@@ -148,24 +168,37 @@ RULES: dict[str, tuple[OptionRule, ...]] = {
 }
 """By command, in the order of the checks."""
 # fmt: on
-_OPTIONS = {option.name: option for option in (*RUN, *VERIFY, *DIFF, *RECORD, *TRANSCODE)}
+_OPTIONS = {
+    command: {option.name: option for option in options}
+    for command, options in {
+        "run": RUN,
+        "verify": VERIFY,
+        "record": RECORD,
+        "transcode": TRANSCODE,
+        "coverage": COVERAGE,
+        "mask": MASK,
+        "diff": DIFF,
+        "decode": DECODE,
+    }.items()
+}  # fmt: skip
 
 
 def check_options(command: str, values: Mapping[str, object], sink: str = "") -> None:
     """Reject options that cannot be combined or would have no effect, and values of another type.
 
-    :param command: ``run``, ``verify``, ``record``, ``transcode``, ``coverage``, ``diff`` or ``decode``.
-    :param values: the options by name.
+    :param command: a command with rules.
+    :param values: the options by name; also arguments, of which None is not given.
     :param sink: the kind of the sink; empty: it is not known yet.
     :raises ProducerError: for the first value of another type, or the first rule that they break.
     """
+    options = _OPTIONS[command]
     for name, value in values.items():
-        if name in _OPTIONS:
-            _OPTIONS[name].check(value)
+        if name in options:
+            options[name].check(value)
     given = {sink} | {
         name
         for name, value in values.items()
-        if (_OPTIONS[name].is_given(value) if name in _OPTIONS else value is not None)
+        if (options[name].is_given(value) if name in options else value is not None)
     }
     for rule in RULES[command]:
         if given.issuperset(rule.given) and given.isdisjoint(rule.absent):
