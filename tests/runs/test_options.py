@@ -46,13 +46,20 @@ OF_PYTHON = {
     "decode": {"file", "on_status"},
     "mask": {"dump"},
     "suggest_rules": {"dump", "on_status"},
+    "follow": {"on_finding", "on_status"},
+    "transcode_growing": {"on_status"},
 }
 """The arguments that are no options."""
-REQUIRED = {"mask": {"rules", "out"}}
+REQUIRED = {
+    "mask": {"rules", "out"},
+    "follow": {"sink_uri"},
+    "transcode_growing": {"sink_uri", "to_sink_uri", "checkpoint"},
+}
 """The options without a default in Python."""
 DECLARED = {
     "verify": VERIFY, "diff": DIFF, "record": RECORD, "transcode": TRANSCODE,
     "verify_state": STATE, "coverage": COVERAGE, "decode": DECODE, "mask": MASK, "suggest_rules": MASK,
+    "follow": VERIFY, "transcode_growing": TRANSCODE,
 }  # fmt: skip
 """The options of functions other than those that run scenarios."""
 
@@ -192,6 +199,17 @@ def test_values_of_another_type_are_refused(values: dict[str, Any], message: str
 def test_values_below_the_minimum_are_refused(name: str, value: int) -> None:
     with pytest.raises(ProducerError, match=f"`{name}` is at least {value + 1}, and not {value}"):
         ticdc_producer.verify(folder="none", **{name: value})
+
+
+def test_options_of_a_topic_that_grows_are_checked() -> None:
+    uri = "kafka://127.0.0.1:1/t?protocol=open-protocol"
+    with pytest.raises(ProducerError, match="`examples` is at least 1, and not 0"):
+        ticdc_producer.follow(sink_uri=uri, examples=0)
+    with pytest.raises(ProducerError, match="`metrics_host` requires `metrics_port`"):
+        ticdc_producer.follow(sink_uri=uri, metrics_host="0.0.0.0")
+    target = {"to_sink_uri": "kafka://127.0.0.1:1/u?protocol=simple", "checkpoint": "checkpoint"}
+    with pytest.raises(ProducerError, match=r"`table` is a sequence, and not 'shop\.\*'"):
+        ticdc_producer.transcode_growing(sink_uri=uri, table="shop.*", **target)
 
 
 @pytest.mark.parametrize("scenario", [5, None, pa.table({"n": [1]})])
