@@ -12,7 +12,8 @@ import pytest
 
 from tests.conformance.seed_topic import CASE, ROWS, own_cache
 from ticdc_producer.cli import main
-from ticdc_producer.cli.options import AnyProtocol, ProtocolName
+from ticdc_producer.cli.options import AnyProtocol
+from ticdc_producer.model.parameter import PROTOCOLS
 from ticdc_producer.targets.golden.write import write_manifest
 
 INSERT = "required.open-protocol.rows.insert"
@@ -154,6 +155,4 @@ def test_bad_input_is_named(corpus: Path, tmp_path: Path, capsys: pytest.Capture
 
 
 def test_cases_of_every_protocol_can_be_written_alone() -> None:
-    assert {protocol.value for protocol in AnyProtocol} - {"all"} == {
-        protocol.value for protocol in ProtocolName
-    }
+    assert {protocol.value for protocol in AnyProtocol} - {"all"} == {*PROTOCOLS}

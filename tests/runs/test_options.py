@@ -15,6 +15,7 @@ import pytest
 
 import ticdc_producer
 from ticdc_producer.cli.options import error_text
+from ticdc_producer.conformance.case_spec import Level
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.runs.coverage import coverage
 from ticdc_producer.runs.options.commands import (
@@ -28,6 +29,7 @@ from ticdc_producer.runs.options.commands import (
     TRANSCODE,
     VERIFY,
 )
+from ticdc_producer.runs.options.conformance import CONFORMANCE, LevelOption
 from ticdc_producer.runs.options.option import Option
 from ticdc_producer.runs.options.rules import RULES, check_options
 from ticdc_producer.runs.run_options import RunOptions
@@ -59,7 +61,7 @@ REQUIRED = {
 DECLARED = {
     "verify": VERIFY, "diff": DIFF, "record": RECORD, "transcode": TRANSCODE,
     "verify_state": STATE, "coverage": COVERAGE, "decode": DECODE, "mask": MASK, "suggest_rules": MASK,
-    "follow": VERIFY, "transcode_growing": TRANSCODE,
+    "follow": VERIFY, "transcode_growing": TRANSCODE, "conformance": CONFORMANCE,
 }  # fmt: skip
 """The options of functions other than those that run scenarios."""
 
@@ -96,6 +98,10 @@ def _alternatives(hint: Any) -> set[Any]:
     return {Sequence[get_args(hint)] if get_origin(hint) is list else hint}
 
 
+def test_the_levels_of_conformance_are_declared() -> None:
+    assert get_args(LevelOption) == tuple(level.value for level in Level)
+
+
 def test_the_options_of_a_job_have_the_declared_defaults() -> None:
     declared = {option.name: option.default for option in RUN}
     defaults = {field.name: field.default for field in fields(RunOptions) if field.default is not MISSING}
@@ -123,7 +129,7 @@ def test_rules_name_options_of_their_command(command: str) -> None:
     options = {"run": RUN, **DECLARED}.get(command, VERIFY)
     names = {option.name for option in options} | {"decode": {"file"}, "mask": {"dump"}}.get(command, set())
     sinks = {"a storage sink", "a Pulsar sink", "a broker", "an embedded broker"}
-    kinds = {*sinks, "a golden folder", "a scenario"}
+    kinds = {*sinks, "a golden folder", "a scenario", "a recording", "the level restart"}
     for rule in RULES[command]:
         assert {*rule.given, *rule.absent} <= names | kinds
         assert set(re.findall(r"`(\w+)`", rule.what)) <= names
@@ -157,6 +163,11 @@ REJECTED: list[tuple[str, dict[str, Any], str, str, str]] = [
     ("transcode", {"folder": "x", "to_sink_uri": "x"}, _EMBEDDED, "`to_sink_uri`", "names no broker"),
     ("decode", {"file": "x", "folder": "y"}, "", "`file`", "exactly one source: --sink-uri, --in or a file"),
     ("verify", {"sink_uri": "x", "state_at": [5]}, "", "`scenario`", "--state-at requires --scenario"),
+    ("record", {"folder": "x", "schema_registry": "y"}, "", "`sink_uri`", "--schema-registry requires"),
+    ("record", {"folder": "x", "since": "1:5"}, "a recording", "`since`", "--from applies to messages, and"),
+    ("conformance", {"kafka": "x", "testee": "y"}, "", "`kafka`", "without restarts (add --level restart)"),
+    ("conformance", {"only": ["*"]}, "", "`listing`", "conformance requires --testee or --list"),
+    ("conformance", {"replay": "x", "listing": True}, "", "`listing`", "--list is an option of written"),
     ("mask", {"dump": "x", "rules": "y", "suggest": True}, "", "`rules`", "--suggest cannot be combined"),
     ("mask", {"dump": "x", "rules": "y"}, "", "`out`", "give a dump, --rules and --out, or --suggest"),
     ("mask", {"dump": "x", "folder": "y"}, "", "`folder`", "--in requires --suggest"),

@@ -13,8 +13,8 @@ import typer
 from ticdc_producer.cli.options import arguments_of, with_options, with_registry
 from ticdc_producer.cli.terminal.progress import ProgressDisplay
 from ticdc_producer.cli.terminal.standard_output import reader_gone
-from ticdc_producer.errors import ArgumentError
 from ticdc_producer.runs.options.commands import DECODE, DIFF, RECORD, TRANSCODE
+from ticdc_producer.runs.options.rule import RECORDING
 from ticdc_producer.runs.options.rules import check_options
 
 
@@ -90,10 +90,7 @@ def _shrink(out: Path, options: dict[str, Any], arguments: dict[str, Any]) -> in
     ):
         folder = options["folder"]
         if folder is not None and is_recording(folder):
-            for name in ("table", "key", "since", "until", "schema", "skip_damaged", "mask"):
-                if options[name]:
-                    what = f"`{name}` applies to messages, and the folder is a recording"
-                    raise ArgumentError(what, argument=name).about(name)
+            check_options("record", options, RECORDING)
         else:
             folder = Path(temporary) / "recording"
             api.record(out=folder, **arguments, on_status=progress.on_status)
