@@ -54,7 +54,7 @@ def typer_option(option: Option, default: object = ...) -> OptionInfo:
         metavar=option.metavar,
         min=option.minimum,
         envvar=_VARIABLES.get(option.name),
-        help=_NAME.sub(lambda name: _SPELLED.get(name[1], name[0]), text),
+        help=_NAME.sub(lambda name: _OPTIONS.get(name[1], name[0]), text),
         callback=_as_boolean if option.value else None,
     )
     return declared
@@ -100,9 +100,13 @@ def arguments_of(
 
 _NAME = re.compile(r"`(\w+)`")
 _DECLARED = (*CONFORMANCE, *COVERAGE, *MASK, *DECODE, *STATE, *DIFF, *TRANSCODE, *RECORD, *VERIFY, *RUN)
-_SPELLED = {option.name: option.spelled for option in _DECLARED} | {
+_OPTIONS = {option.name: option.spelled for option in _DECLARED}
+_SPELLED = _OPTIONS | {
     "file": "a file",
     "dump": "a dump",
+    "command": "--testee",
+    "run": "ticdc-producer run",
+    "verify": "ticdc-producer verify",
     "globs": "--filter",
     "case_specs": "--list",
     "write_corpus": "ticdc-producer golden --out",
