@@ -86,11 +86,12 @@ class FuzzOptions:
         return Process(self.command, seconds_of(self.timeout), reset=self.reset, kafka=self.kafka)
 
 
-def random_histories(given: Mapping[str, Any]) -> int:
+def random_histories(declared: Mapping[str, object]) -> int:
     """Draw, replay or shrink histories; 1 if one fails.
 
-    :param given: the options of ``conformance``, by name.
+    :param declared: the options of ``conformance``, by name.
     """
+    given: dict[str, Any] = {**declared}
     options = FuzzOptions(
         command=given["testee"],
         protocols=given["protocol"] or (),
