@@ -100,8 +100,8 @@ def validate_scenario(path_or_name: str | Path) -> Validation:
         if not problems:
             check_commits(scenario, history)
         with locate_rule_errors(scenario):
-            history, of_rules = _check_rules(scenario, changefeed, history)
-            warnings += of_rules
+            history, of_router = _check_rules(scenario, changefeed, history)
+            warnings += of_router
             if not problems:
                 not_sent = _not_sent(scenario, changefeed, history)
     except ProducerError as error:

@@ -18,7 +18,7 @@ GOLDEN, SCENARIO, RECORDING = "a golden folder", "a scenario", "a recording"
 class OptionRule:
     """A combination that is rejected.
 
-    :param given: what is given: options, and the kind of the sink.
+    :param given: what is given: options, and the kind of the sink or the source.
     :param absent: options of which none is given.
     :param parameter: the key of the changefeed that the error is about; empty: it is about options.
     """
