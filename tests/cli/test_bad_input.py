@@ -205,6 +205,21 @@ def test_lines_that_are_no_messages_and_bytes_that_do_not_decode(
     assert "t/1@7[0] ERROR OPEN-KEY-SHORT at byte 0" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--suggest", "--out", "masked.sql"], "--suggest cannot be combined with --out"),
+        (["--suggest", "--rules", "rules.yaml"], "--suggest cannot be combined with --rules"),
+        (["--rules", "r.yaml", "--out", "x.sql", "--in", "golden"], "--in requires --suggest"),
+        (["--rules", "r.yaml"], "give a dump, --rules and --out, or --suggest"),
+    ],
+)
+def test_options_of_mask_without_effect(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, write: Write, options: list[str], part: str
+) -> None:
+    _refused(capsys, tmp_path, ["mask", write("dump.sql", GOOD), *options], part)
+
+
 _HOST = ("--sink-uri", "kafka://127.0.0.1:1/t")
 PACED = [
     (["--duration", "10m"], "--rate"),

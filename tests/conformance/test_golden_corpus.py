@@ -12,7 +12,10 @@ import pytest
 
 from tests.conformance.seed_topic import CASE, ROWS, own_cache
 from ticdc_producer.cli import main
-from ticdc_producer.cli.options import AnyProtocol, ProtocolName
+from ticdc_producer.cli.options import AnyProtocol
+from ticdc_producer.conformance.corpus import corpus_diff
+from ticdc_producer.errors import FolderError
+from ticdc_producer.model.parameter import PROTOCOLS
 from ticdc_producer.targets.golden.write import write_manifest
 
 INSERT = "required.open-protocol.rows.insert"
@@ -140,8 +143,10 @@ def test_bad_input_is_named(corpus: Path, tmp_path: Path, capsys: pytest.Capture
     assert diff(corpus, tmp_path / "nowhere") == 2
     assert diff(corpus, corpus / INSERT) == 2
     err = capsys.readouterr().err
-    assert "not a corpus (ticdc-producer golden --out writes one; for a folder of `run`" in err
-    assert "verify --in DIR --scenario SCENARIO" in err
+    assert "not a corpus (ticdc-producer golden --out writes one; " in err
+    assert "ticdc-producer verify with --in and --scenario compares a folder of ticdc-producer run" in err
+    with pytest.raises(FolderError, match="`verify` with `folder` and `scenario` compares a folder of `run`"):
+        corpus_diff(corpus, corpus / INSERT)
     (corpus / INSERT / "events.jsonl").write_text("{}", "utf-8")
     assert diff(corpus, corpus) == 2
     assert "differs from what the manifest lists" in capsys.readouterr().err
@@ -154,6 +159,4 @@ def test_bad_input_is_named(corpus: Path, tmp_path: Path, capsys: pytest.Capture
 
 
 def test_cases_of_every_protocol_can_be_written_alone() -> None:
-    assert {protocol.value for protocol in AnyProtocol} - {"all"} == {
-        protocol.value for protocol in ProtocolName
-    }
+    assert {protocol.value for protocol in AnyProtocol} - {"all"} == {*PROTOCOLS}

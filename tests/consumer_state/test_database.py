@@ -138,7 +138,7 @@ def test_a_folder_without_columns_is_rejected(tmp_path: Path, capsys: pytest.Cap
     del content["tables"]
     path.write_text(json.dumps(content), "utf-8")
     assert main(["verify", "state", "--expected", str(golden), "--actual", "sqlite://"]) == 2
-    assert "write it again" in capsys.readouterr().err
+    assert "write it again: ticdc-producer run with --out" in capsys.readouterr().err
 
 
 def test_options_of_verify_are_rejected(capsys: pytest.CaptureFixture[str]) -> None:

@@ -66,7 +66,7 @@ def _support(name: str, state: State, reason: str) -> list[str]:
 
 TABLES: dict[str, Callable[[], str]] = {
     "run-options": lambda: _options(RUN, "run", "run_realtime", "run_changes"),
-    "verify-options": lambda: _options(VERIFY, "verify"),
+    "verify-options": lambda: _options(VERIFY, "verify", "follow"),
     "file-keys": _file_keys,
     "uri-parameters": _uri_parameters,
     "spark-options": lambda: _spark_options(OPTIONS),

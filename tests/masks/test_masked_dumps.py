@@ -25,6 +25,14 @@ def masked(folder: Path, sql: str, text: str = FORMAT) -> str:
     return (folder / "masked.sql").read_text()
 
 
+def test_rules_of_a_dump_are_those_of_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "dump.sql").write_text("")
+    with pytest.raises(ProducerError, match="give exactly one source: `sink_uri`, `folder` or `dump`"):
+        suggest_rules(tmp_path / "dump.sql", sink_uri="kafka://127.0.0.1:1/t?protocol=simple")
+    with pytest.raises(ProducerError, match="`kafka_properties` cannot be combined with `dump`"):
+        suggest_rules(tmp_path / "dump.sql", kafka_properties=["a=b"])
+
+
 def test_no_statement_keeps_its_comments(tmp_path: Path) -> None:
     text = masked(
         tmp_path,

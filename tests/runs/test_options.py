@@ -15,9 +15,21 @@ import pytest
 
 import ticdc_producer
 from ticdc_producer.cli.options import error_text
+from ticdc_producer.conformance.case_spec import Level
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.runs.coverage import coverage
-from ticdc_producer.runs.options.commands import COVERAGE, DECODE, DIFF, RECORD, RUN, STATE, TRANSCODE, VERIFY
+from ticdc_producer.runs.options.commands import (
+    COVERAGE,
+    DECODE,
+    DIFF,
+    MASK,
+    RECORD,
+    RUN,
+    STATE,
+    TRANSCODE,
+    VERIFY,
+)
+from ticdc_producer.runs.options.conformance import CONFORMANCE, LevelOption
 from ticdc_producer.runs.options.option import Option
 from ticdc_producer.runs.options.rules import RULES, check_options
 from ticdc_producer.runs.run_options import RunOptions
@@ -34,11 +46,22 @@ OF_PYTHON = {
     "verify_state": {"expected", "actual", "on_status"},
     "coverage": {"on_status"},
     "decode": {"file", "on_status"},
+    "mask": {"dump"},
+    "suggest_rules": {"dump", "on_status"},
+    "follow": {"on_finding", "on_status"},
+    "transcode_growing": {"on_status"},
 }
 """The arguments that are no options."""
+REQUIRED = {
+    "mask": {"rules", "out"},
+    "follow": {"sink_uri"},
+    "transcode_growing": {"sink_uri", "to_sink_uri", "checkpoint"},
+}
+"""The options without a default in Python."""
 DECLARED = {
     "verify": VERIFY, "diff": DIFF, "record": RECORD, "transcode": TRANSCODE,
-    "verify_state": STATE, "coverage": COVERAGE, "decode": DECODE,
+    "verify_state": STATE, "coverage": COVERAGE, "decode": DECODE, "mask": MASK, "suggest_rules": MASK,
+    "follow": VERIFY, "transcode_growing": TRANSCODE, "conformance": CONFORMANCE,
 }  # fmt: skip
 """The options of functions other than those that run scenarios."""
 
@@ -53,8 +76,10 @@ def test_the_python_functions_have_the_declared_options(function: str) -> None:
     declared = {option.name: option for option in DECLARED.get(function, RUN)}
     options = {option.name for option in declared.values() if function in option.functions}
     assert set(signature.parameters) == options | OF_PYTHON[function]
-    for name in options - {"rate", "table_map"}:  # `run_realtime` requires it; a mapping has none
-        assert signature.parameters[name].default == declared[name].default, name
+    required = REQUIRED.get(function, set())
+    for name in options - {"table_map"}:  # a mapping has none
+        default = inspect.Parameter.empty if name in required else declared[name].default
+        assert signature.parameters[name].default == default, name
 
 
 @pytest.mark.parametrize("function", OF_PYTHON)
@@ -62,7 +87,7 @@ def test_the_python_functions_take_values_of_the_declared_types(function: str) -
     hints = get_type_hints(inspect.unwrap(_function(function)))
     for option in DECLARED.get(function, RUN):
         if function in option.functions and option.name != "table_map":  # pairs; in Python a mapping
-            required = {NoneType} if option.name == "rate" else set()
+            required = {NoneType} if option.name in REQUIRED.get(function, ()) else set()
             assert _alternatives(option.type) - required <= _alternatives(hints[option.name]), option.name
 
 
@@ -71,6 +96,10 @@ def _alternatives(hint: Any) -> set[Any]:
     if isinstance(hint, UnionType):
         return set(get_args(hint))
     return {Sequence[get_args(hint)] if get_origin(hint) is list else hint}
+
+
+def test_the_levels_of_conformance_are_declared() -> None:
+    assert get_args(LevelOption) == tuple(level.value for level in Level)
 
 
 def test_the_options_of_a_job_have_the_declared_defaults() -> None:
@@ -98,9 +127,9 @@ def test_requests_have_the_declared_fields(
 @pytest.mark.parametrize("command", RULES)
 def test_rules_name_options_of_their_command(command: str) -> None:
     options = {"run": RUN, **DECLARED}.get(command, VERIFY)
-    names = {option.name for option in options} | ({"file"} if command == "decode" else set())
+    names = {option.name for option in options} | {"decode": {"file"}, "mask": {"dump"}}.get(command, set())
     sinks = {"a storage sink", "a Pulsar sink", "a broker", "an embedded broker"}
-    kinds = {*sinks, "a golden folder", "a scenario"}
+    kinds = {*sinks, "a golden folder", "a scenario", "a recording", "the level restart"}
     for rule in RULES[command]:
         assert {*rule.given, *rule.absent} <= names | kinds
         assert set(re.findall(r"`(\w+)`", rule.what)) <= names
@@ -134,6 +163,17 @@ REJECTED: list[tuple[str, dict[str, Any], str, str, str]] = [
     ("transcode", {"folder": "x", "to_sink_uri": "x"}, _EMBEDDED, "`to_sink_uri`", "names no broker"),
     ("decode", {"file": "x", "folder": "y"}, "", "`file`", "exactly one source: --sink-uri, --in or a file"),
     ("verify", {"sink_uri": "x", "state_at": [5]}, "", "`scenario`", "--state-at requires --scenario"),
+    ("record", {"folder": "x", "schema_registry": "y"}, "", "`sink_uri`", "--schema-registry requires"),
+    ("record", {"folder": "x", "since": "1:5"}, "a recording", "`since`", "--from applies to messages, and"),
+    ("conformance", {"kafka": "x", "testee": "y"}, "", "`kafka`", "without restarts (add --level restart)"),
+    ("conformance", {"only": ["*"]}, "", "`listing`", "conformance requires --testee or --list"),
+    ("conformance", {"replay": "x", "listing": True}, "", "`listing`", "--list is an option of written"),
+    ("mask", {"dump": "x", "rules": "y", "suggest": True}, "", "`rules`", "--suggest cannot be combined"),
+    ("mask", {"dump": "x", "rules": "y"}, "", "`out`", "give a dump, --rules and --out, or --suggest"),
+    ("mask", {"dump": "x", "folder": "y"}, "", "`folder`", "--in requires --suggest"),
+    ("mask", {"kafka_properties": ["a=b"]}, "", "`kafka_properties`", "-X requires --suggest"),
+    ("mask", {"dump": "x", "folder": "y", "suggest": True}, "", "`dump`", "--sink-uri, --in or a dump"),
+    ("mask", {"dump": "x", "config": "y", "suggest": True}, "", "`config`", "--config cannot be combined"),
 ]  # fmt: skip
 
 
@@ -170,6 +210,17 @@ def test_values_of_another_type_are_refused(values: dict[str, Any], message: str
 def test_values_below_the_minimum_are_refused(name: str, value: int) -> None:
     with pytest.raises(ProducerError, match=f"`{name}` is at least {value + 1}, and not {value}"):
         ticdc_producer.verify(folder="none", **{name: value})
+
+
+def test_options_of_a_topic_that_grows_are_checked() -> None:
+    uri = "kafka://127.0.0.1:1/t?protocol=open-protocol"
+    with pytest.raises(ProducerError, match="`examples` is at least 1, and not 0"):
+        ticdc_producer.follow(sink_uri=uri, examples=0)
+    with pytest.raises(ProducerError, match="`metrics_host` requires `metrics_port`"):
+        ticdc_producer.follow(sink_uri=uri, metrics_host="0.0.0.0")
+    target = {"to_sink_uri": "kafka://127.0.0.1:1/u?protocol=simple", "checkpoint": "checkpoint"}
+    with pytest.raises(ProducerError, match=r"`table` is a sequence, and not 'shop\.\*'"):
+        ticdc_producer.transcode_growing(sink_uri=uri, table="shop.*", **target)
 
 
 @pytest.mark.parametrize("scenario", [5, None, pa.table({"n": [1]})])

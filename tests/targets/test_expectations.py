@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ticdc_producer.cli.options import error_text
 from ticdc_producer.errors import FolderError
 from ticdc_producer.model.event import Value
 from ticdc_producer.targets.golden.expectations import event_batches, fault_lines, row_batches
@@ -82,6 +83,8 @@ def test_a_line_that_is_no_event(tmp_path: Path, line: dict[str, Any] | bytes) -
     with pytest.raises(FolderError) as rejected:
         list(event_batches(path))
     assert str(rejected.value).startswith(f"{path}:2: this line is not an event: ")
+    assert str(rejected.value).endswith("(write the folder again: `run` with `out`)")
+    assert "again: ticdc-producer run with --out)" in error_text(rejected.value)
 
 
 @pytest.mark.parametrize("line", [b"5", {"id": "1"}, {"id": "1", "v": "x", "w": "y"}, {"id": 1, "v": None}])

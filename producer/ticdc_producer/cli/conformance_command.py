@@ -6,14 +6,15 @@ import json
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ticdc_producer.cli.options import AnyProtocol, Json, ProtocolName, refuse_options
+from ticdc_producer.cli.options import AnyProtocol, Json, refuse_options, with_options
 from ticdc_producer.conformance.case_spec import LEVELS_OF_FILES, Level
-from ticdc_producer.errors import ArgumentError
 from ticdc_producer.hints import counted
+from ticdc_producer.runs.options.conformance import CONFORMANCE, RESTARTS
+from ticdc_producer.runs.options.rules import check_options
 
 if TYPE_CHECKING:
     from ticdc_producer.conformance.catalog import CaseSpec, FailureList
@@ -21,148 +22,39 @@ if TYPE_CHECKING:
     from ticdc_producer.conformance.runner import CaseOutcome
 
 
-def conformance(
-    testee: Annotated[
-        str | None,
-        typer.Option("--testee", metavar="CMD", help="Command that starts the program under test."),
-    ] = None,
-    protocol: Annotated[
-        list[ProtocolName] | None, typer.Option("--protocol", help="Only cases of this one; may be repeated.")
-    ] = None,
-    level: Annotated[
-        list[Level] | None,
-        typer.Option("--level", help="Events of messages, rows of topics or files, restarts; repeatable."),
-    ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option("--filter", metavar="GLOB", help="Only cases whose id matches; may be repeated."),
-    ] = None,
-    failures: Annotated[
-        Path | None,
-        typer.Option("--failures", metavar="FILE", help="Cases expected to fail: an id or a glob per line."),
-    ] = None,
-    timeout: Annotated[
-        str, typer.Option("--timeout", metavar="TIME", help="Timeout of one answer, such as 500ms or 5s.")
-    ] = "5s",
-    listing: Annotated[bool, typer.Option("--list", help="List the cases and run none.")] = False,
-    junit_xml: Annotated[
-        Path | None, typer.Option("--junit-xml", metavar="PATH", help="Also write the outcomes as JUnit XML.")
-    ] = None,
-    save: Annotated[
-        Path | None,
-        typer.Option(
-            "--save",
-            metavar="DIR",
-            help="Write each failed case as a golden folder, with the command that replays it.",
-        ),
-    ] = None,
-    fuzz: Annotated[
-        bool, typer.Option("--fuzz", help="Random histories instead of the written cases, at both levels.")
-    ] = False,
-    seed: Annotated[
-        int | None, typer.Option("--seed", min=0, help="With --fuzz: seed of the histories; default 0.")
-    ] = None,
-    examples: Annotated[
-        int | None,
-        typer.Option(
-            "--examples",
-            min=1,
-            help="With --fuzz: number of histories; default 1000, unless --time is given.",
-        ),
-    ] = None,
-    time: Annotated[
-        str | None, typer.Option("--time", metavar="TIME", help="With --fuzz: end after a time, such as 5m.")
-    ] = None,
-    altered_tables: Annotated[
-        bool,
-        typer.Option("--altered-tables", help="With --fuzz: also request tables that a DDL altered."),
-    ] = False,
-    processes: Annotated[
-        int | None,
-        typer.Option(
-            "--processes",
-            min=0,
-            metavar="N",
-            help="With --fuzz: processes that build topics, at most 8; default: one per core.",
-        ),
-    ] = None,
-    replay: Annotated[
-        Path | None,
-        typer.Option("--replay", metavar="FOLDER", help="Send the history of a saved failure again."),
-    ] = None,
-    shrink: Annotated[
-        Path | None,
-        typer.Option(
-            "--shrink",
-            metavar="PATH",
-            help="Cut a golden folder or a scenario that fails down to a few statements.",
-        ),
-    ] = None,
-    reset: Annotated[
-        bool,
-        typer.Option(
-            "--reset",
-            help="At level restart, let the process live: each start resets it. Default: kill it.",
-        ),
-    ] = False,
-    kafka: Annotated[
-        str,
-        typer.Option(
-            "--kafka",
-            metavar="SERVERS",
-            help="At level restart, the program commits its offsets to this Kafka.",
-        ),
-    ] = "",
-    as_json: Json = False,
-) -> int:
+@with_options(CONFORMANCE)
+def conformance(**given: object) -> int:
     """Test how your consumer decodes messages. Exit code 1 if a case does not have the expected outcome.
 
     Default --level: the events of single messages.
     """
-    from ticdc_producer.cli.fuzz import FuzzOptions, RandomHistories, random_histories
+    options: dict[str, Any] = given
+    levels = options["level"] or (Level.DECODE,)
+    check_options("conformance", options, RESTARTS if Level.RESTART in levels else "")
+    if options["fuzz"] or options["replay"] or options["shrink"]:
+        from ticdc_producer.cli.fuzz import random_histories
 
-    if kafka and Level.RESTART not in (level or ()) and replay is None:
-        what, hint = "--kafka has no effect without restarts", "add --level restart"
-        raise ArgumentError(what, argument="--kafka", hint=hint)
-    histories = RandomHistories(
-        fuzz=fuzz,
-        seed=seed,
-        examples=examples,
-        time=time,
-        altered_tables=altered_tables,
-        processes=processes,
-        replay=replay,
-        shrink=shrink,
-    )
-    if histories.given:
-        written = {"--filter": only, "--failures": failures, "--list": listing, "--junit-xml": junit_xml}
-        histories.check(testee, [name for name, value in written.items() if value])
-        options = FuzzOptions(
-            command=testee or "",
-            timeout=timeout,
-            protocols=protocol or (),
-            levels=level or (),
-            save=save,
-            reset=reset,
-            kafka=kafka,
-            as_json=as_json,
-        )
-        return random_histories(histories, options)
+        return random_histories(options)
     from ticdc_producer.conformance import catalog
 
-    cases = catalog.selected(catalog.case_specs(level or (Level.DECODE,)), protocol or (), only or ())
-    known = _known_failures(failures)
-    if listing:
-        _list(cases, as_json)
+    cases = catalog.selected(catalog.case_specs(levels), options["protocol"] or (), options["only"] or ())
+    known = _known_failures(options["failures"])
+    if options["listing"]:
+        _list(cases, options["as_json"])
         return 0
-    _check(testee, junit_xml)
-    seconds = catalog.seconds_of(timeout)
-    outcomes = _outcomes(cases, testee or "", seconds, known, save, reset=reset, kafka=kafka)
+    junit_xml = options["junit_xml"]
+    if junit_xml is not None:
+        from ticdc_producer.reports.report import check_target
+
+        check_target(junit_xml)
+    seconds = catalog.seconds_of(options["timeout"])
+    parts = {name: options[name] for name in ("save", "reset", "kafka")}
+    outcomes = _outcomes(cases, options["testee"], seconds, known, **parts)
     if junit_xml is not None:
         from ticdc_producer.conformance.runner import write_junit
 
         write_junit(junit_xml, outcomes)
-    _show(outcomes, as_json)
+    _show(outcomes, options["as_json"])
     return 0 if all(outcome.expected for outcome in outcomes) else 1
 
 
@@ -213,18 +105,6 @@ def _outcomes(
         on_outcome=save_failure,
         on_status=_print_status,
     )
-
-
-def _check(testee: str | None, junit_xml: Path | None) -> None:
-    from ticdc_producer.errors import ConformanceError
-    from ticdc_producer.reports.report import check_target
-
-    if testee is None:
-        raise ConformanceError(
-            "conformance requires --testee or --list", hint="--testee CMD starts the program under test"
-        )
-    if junit_xml is not None:
-        check_target(junit_xml)
 
 
 def _print_status(line: str) -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from ticdc_producer.errors import ConformanceError
 from ticdc_producer.hints import counted
+from ticdc_producer.runs.options.conformance import DEFAULT_EXAMPLES
 
 if TYPE_CHECKING:
     from ticdc_producer.conformance.case_spec import Level
@@ -24,56 +24,18 @@ if TYPE_CHECKING:
     from ticdc_producer.conformance.wire import ProtocolName
 
 T = TypeVar("T")
-DEFAULT_EXAMPLES = 1000
 DEFAULT_FOLDER = Path("conformance-failures")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RandomHistories:
-    """The options of the command line that concern random histories; None or False: not given."""
+    """The options of random histories."""
 
-    fuzz: bool
     seed: int | None
     examples: int | None
     time: str | None
     altered_tables: bool
     processes: int | None
-    replay: Path | None
-    shrink: Path | None
-
-    @property
-    def given(self) -> list[str]:
-        """The names of the given options."""
-        values = {
-            "--fuzz": self.fuzz,
-            "--replay": self.replay,
-            "--shrink": self.shrink,
-            "--seed": self.seed is not None,
-            "--examples": self.examples,
-            "--time": self.time,
-            "--altered-tables": self.altered_tables,
-            "--processes": self.processes is not None,
-        }
-        return [name for name, value in values.items() if value]
-
-    def check(self, testee: str | None, written: Sequence[str]) -> None:
-        """Refuse options that have no effect together.
-
-        :param written: the given options of written cases.
-        :raises ConformanceError: for the first of them.
-        """
-        modes = [name for name in self.given if name in ("--fuzz", "--replay", "--shrink")]
-        if len(modes) > 1:
-            raise ConformanceError(f"{' and '.join(modes)} cannot be combined", hint="give one of them")
-        if modes != ["--fuzz"] and self.given != modes:
-            name = next(name for name in self.given if name not in modes)
-            raise ConformanceError(f"{name} requires --fuzz", hint="--fuzz draws random histories")
-        if written:
-            raise ConformanceError(f"{written[0]} is an option of written cases", hint="leave it out")
-        if testee is None:
-            raise ConformanceError(
-                f"{modes[0]} requires --testee", hint="--testee CMD starts the program under test"
-            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,13 +86,23 @@ class FuzzOptions:
         return Process(self.command, seconds_of(self.timeout), reset=self.reset, kafka=self.kafka)
 
 
-def random_histories(histories: RandomHistories, options: FuzzOptions) -> int:
-    """Draw, replay or shrink histories; 1 if one fails."""
-    if histories.replay is not None:
-        return replay(options, histories.replay)
-    if histories.shrink is not None:
-        return shrink(options, histories.shrink)
-    return fuzz(histories, options)
+def random_histories(declared: Mapping[str, object]) -> int:
+    """Draw, replay or shrink histories; 1 if one fails.
+
+    :param declared: the options of ``conformance``, by name.
+    """
+    given: dict[str, Any] = {**declared}
+    options = FuzzOptions(
+        command=given["testee"],
+        protocols=given["protocol"] or (),
+        levels=given["level"] or (),
+        **{name: given[name] for name in ("timeout", "save", "reset", "kafka", "as_json")},
+    )
+    if given["replay"] is not None:
+        return replay(options, given["replay"])
+    if given["shrink"] is not None:
+        return shrink(options, given["shrink"])
+    return fuzz(RandomHistories(**{part.name: given[part.name] for part in fields(RandomHistories)}), options)
 
 
 def fuzz(histories: RandomHistories, options: FuzzOptions) -> int:

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ticdc_producer.cli.options import with_options
-from ticdc_producer.errors import ArgumentError
+from ticdc_producer.cli.options import arguments_of, with_options
 from ticdc_producer.runs.options.commands import MASK
+from ticdc_producer.runs.options.rules import check_options
 
 
 @with_options(MASK)
@@ -18,16 +18,6 @@ def mask(
     dump: Annotated[
         Path | None, typer.Argument(metavar="DUMP.sql", help="A dump of mysqldump or Dumpling.")
     ] = None,
-    rules: Annotated[
-        Path | None, typer.Option("--rules", metavar="YAML", help="The rules file, as for record --mask.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="The dump to write; must not exist.")
-    ] = None,
-    suggest: Annotated[
-        bool,
-        typer.Option("--suggest", help="Print a rules file instead: of the dump, or of a topic."),
-    ] = False,
     **given: object,
 ) -> int:
     """Mask an SQL dump by the rules of `record --mask`, or propose rules.
@@ -36,14 +26,14 @@ def mask(
     """
     from ticdc_producer import api
 
-    if suggest:
-        status = partial(typer.echo, err=True)
-        options: dict[str, Any] = given
-        text = api.suggest_rules(dump, **options, on_status=status)
+    options: dict[str, Any] = {"dump": dump, **given}
+    check_options("mask", options)
+    function = "suggest_rules" if options["suggest"] else "mask"
+    arguments: dict[str, Any] = arguments_of(function, MASK, options)
+    if options["suggest"]:
+        text = api.suggest_rules(dump, **arguments, on_status=partial(typer.echo, err=True))
         typer.echo(text, nl=False)
         return 0
-    if dump is None or rules is None or out is None:
-        raise ArgumentError("mask needs a dump, `rules` and `out`", argument="rules").about("rules", "out")
-    for line in api.mask(dump, rules=rules, out=out).lines():
+    for line in api.mask(options["dump"], **arguments).lines():
         typer.echo(line)
     return 0

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
 from inspect import Parameter
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args, get_origin
 from urllib.parse import quote
 
 import typer
@@ -24,19 +24,19 @@ from ticdc_producer.runs.options.commands import (
     DECODE,
     DIFF,
     KAFKA_PROPERTIES,
+    MASK,
     RECORD,
     RUN,
     STATE,
     TRANSCODE,
     VERIFY,
 )
+from ticdc_producer.runs.options.conformance import CONFORMANCE
 from ticdc_producer.runs.options.option import Option
 
 if TYPE_CHECKING:
-    ProtocolName: TypeAlias = Protocol
     AnyProtocol: TypeAlias = Literal["all", Protocol]
 else:  # typer has no lists of literals
-    ProtocolName = StrEnum("ProtocolName", {name: name for name in PROTOCOLS})
     AnyProtocol = StrEnum("AnyProtocol", {name: name for name in ("all", *PROTOCOLS)})
 _VARIABLES = {"server": URL_VARIABLE}
 """The environment variables of options."""
@@ -54,7 +54,7 @@ def typer_option(option: Option, default: object = ...) -> OptionInfo:
         metavar=option.metavar,
         min=option.minimum,
         envvar=_VARIABLES.get(option.name),
-        help=_NAME.sub(lambda name: _SPELLED.get(name[1], name[0]), text),
+        help=_NAME.sub(lambda name: _OPTIONS.get(name[1], name[0]), text),
         callback=_as_boolean if option.value else None,
     )
     return declared
@@ -81,6 +81,9 @@ def with_options(options: Iterable[Option]) -> Callable[[Callable[..., int]], Ca
 
 def _parameter(option: Option) -> Parameter:
     kind, default = (Literal[option.value] | None, None) if option.value else (option.type, option.default)
+    entry = next(iter(get_args(kind)), None)
+    if get_origin(kind) is list and get_origin(entry) is Literal:
+        kind = list[StrEnum(option.name, {name: name for name in get_args(entry)})]  # type: ignore[misc]
     declared = typer_option(option, default)
     return Parameter(option.name, Parameter.KEYWORD_ONLY, default=declared, annotation=kind)
 
@@ -96,9 +99,14 @@ def arguments_of(
 
 
 _NAME = re.compile(r"`(\w+)`")
-_DECLARED = (*COVERAGE, *DECODE, *STATE, *DIFF, *TRANSCODE, *RECORD, *VERIFY, *RUN)
-_SPELLED = {option.name: option.spelled for option in _DECLARED} | {
+_DECLARED = (*CONFORMANCE, *COVERAGE, *MASK, *DECODE, *STATE, *DIFF, *TRANSCODE, *RECORD, *VERIFY, *RUN)
+_OPTIONS = {option.name: option.spelled for option in _DECLARED}
+_SPELLED = _OPTIONS | {
     "file": "a file",
+    "dump": "a dump",
+    "command": "--testee",
+    "run": "ticdc-producer run",
+    "verify": "ticdc-producer verify",
     "globs": "--filter",
     "case_specs": "--list",
     "write_corpus": "ticdc-producer golden --out",

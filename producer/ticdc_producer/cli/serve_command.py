@@ -9,12 +9,20 @@ from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias, get_args
 
 import typer
 
 from ticdc_producer.cli.options import KafkaProperties
 from ticdc_producer.cli.remote.server_client import TOKEN_VARIABLE
+from ticdc_producer.serve.settings import (
+    Limits,
+    Permission,
+    ServeSettings,
+    check_kafka_ports,
+    listen,
+    url_of,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,25 +30,24 @@ if TYPE_CHECKING:
 
     from ticdc_producer.runs.run_report import RunReport
     from ticdc_producer.serve.service import Service
-    from ticdc_producer.serve.settings import ServeSettings
     from ticdc_producer.verifier.verdict import Verdict
 
 _USUAL_THRESHOLDS = (700, 10, 10)
 
 
-class Allowed(StrEnum):
-    """A permission of posted scenarios."""
-
-    ENVIRONMENT = "environment"
-    EXPRESSION = "expression"
-    FILES = "files"
+if TYPE_CHECKING:
+    Allowed: TypeAlias = Permission
+else:  # typer has no lists of literals
+    Allowed = StrEnum("Allowed", {name: name for name in get_args(Permission)})
 
 
 def serve(
     host: Annotated[
         str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="0: a free one.")] = 8642,
+    ] = ServeSettings.host,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65_535, help="0: a free one.")
+    ] = ServeSettings.port,
     host_name: Annotated[
         list[str] | None,
         typer.Option("--host-name", metavar="NAME", help="A further name of this service; may be repeated."),
@@ -91,15 +98,17 @@ def serve(
     ] = None,
     max_seconds: Annotated[
         float, typer.Option("--max-seconds", min=1, metavar="S", help="Time of one run.")
-    ] = 300,
+    ] = Limits.seconds,
     max_memory: Annotated[
         int,
         typer.Option("--max-memory", min=128, metavar="MIB", help="Memory of one run and what it starts."),
-    ] = 4096,
-    max_queued: Annotated[int, typer.Option("--max-queued", min=1, metavar="N", help="Runs that wait.")] = 50,
+    ] = Limits.memory_bytes >> 20,
+    max_queued: Annotated[
+        int, typer.Option("--max-queued", min=1, metavar="N", help="Runs that wait.")
+    ] = Limits.queued,
     max_runs: Annotated[
         int, typer.Option("--max-runs", min=1, metavar="N", help="Finished runs that are available.")
-    ] = 100,
+    ] = Limits.runs,
 ) -> int:
     """Serve runs and verifications over HTTP, with a Kafka, until Ctrl-C.
 
@@ -108,7 +117,6 @@ def serve(
     """
     gc.set_threshold(*_USUAL_THRESHOLDS)  # a command postpones collections; a service must not grow
     from ticdc_producer.serve.attachments import attachment_configs_of, attachments_of
-    from ticdc_producer.serve.settings import Limits, ServeSettings, check_kafka_ports, listen, url_of
 
     attachments = attachments_of(attach or ())
     settings = ServeSettings(
@@ -121,7 +129,7 @@ def serve(
         other_kafkas=frozenset(allow_kafka or ()),
         kafka_properties=tuple(kafka_properties or ()),
         schema_registry=schema_registry,
-        permissions=frozenset(permission.value for permission in allow or ()),
+        permissions=frozenset(name for name in get_args(Permission) if name in (allow or ())),
         attachments=attachments,
         attachment_configs=attachment_configs_of(attach_config or (), attachments),
         limits=Limits(seconds=max_seconds, memory_bytes=max_memory << 20, queued=max_queued, runs=max_runs),

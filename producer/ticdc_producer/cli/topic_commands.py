@@ -13,8 +13,8 @@ import typer
 from ticdc_producer.cli.options import arguments_of, with_options, with_registry
 from ticdc_producer.cli.terminal.progress import ProgressDisplay
 from ticdc_producer.cli.terminal.standard_output import reader_gone
-from ticdc_producer.errors import ArgumentError
 from ticdc_producer.runs.options.commands import DECODE, DIFF, RECORD, TRANSCODE
+from ticdc_producer.runs.options.rule import RECORDING
 from ticdc_producer.runs.options.rules import check_options
 
 
@@ -90,10 +90,7 @@ def _shrink(out: Path, options: dict[str, Any], arguments: dict[str, Any]) -> in
     ):
         folder = options["folder"]
         if folder is not None and is_recording(folder):
-            for name in ("table", "key", "since", "until", "schema", "skip_damaged", "mask"):
-                if options[name]:
-                    what = f"`{name}` applies to messages, and the folder is a recording"
-                    raise ArgumentError(what, argument=name).about(name)
+            check_options("record", options, RECORDING)
         else:
             folder = Path(temporary) / "recording"
             api.record(out=folder, **arguments, on_status=progress.on_status)
@@ -116,7 +113,8 @@ def transcode(**given: object) -> int:
     """
     options: dict[str, Any] = given
     check_options("transcode", options)
-    arguments: dict[str, Any] = arguments_of("transcode", TRANSCODE, options)
+    function = "transcode_growing" if options["follow"] else "transcode"
+    arguments: dict[str, Any] = arguments_of(function, TRANSCODE, options)
     arguments["sink_uri"] = with_registry(options["sink_uri"], options["schema_registry"])
     from ticdc_producer import api
 
@@ -136,22 +134,12 @@ def transcode(**given: object) -> int:
     return 0 if result.ok else 1
 
 
-_OF_FOLLOW = (
-    "sink_uri", "to_sink_uri", "config", "table", "schema", "to_config", "append", "engine",
-    "kafka_properties", "to_kafka_properties",
-)  # fmt: skip
-
-
 def _follow(options: dict[str, Any], arguments: dict[str, Any]) -> int:
     """Write a topic while it grows, and print what was written at the end."""
     from ticdc_producer import api
 
-    result = api.transcode_growing(
-        checkpoint=options["checkpoint"],
-        idle=options["idle"],
-        on_status=partial(typer.echo, err=True) if not options["quiet"] else lambda _line: None,
-        **{name: arguments[name] for name in _OF_FOLLOW},
-    )
+    status = partial(typer.echo, err=True) if not options["quiet"] else lambda _line: None
+    result = api.transcode_growing(**arguments, on_status=status)
     if options["as_json"]:
         typer.echo(json.dumps(result.to_json(), ensure_ascii=False))
     elif not options["quiet"]:

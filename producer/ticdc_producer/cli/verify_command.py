@@ -132,12 +132,6 @@ def verify(context: typer.Context, **given: object) -> int:
     return 0 if verdict.ok else 1
 
 
-_OF_FOLLOW = (
-    "config", "checkpoint", "findings", "idle", "metrics_port", "metrics_host", "window",
-    "strict_table_order", "from_beginning", "resolved_gap_ms", "examples", "engine",
-)  # fmt: skip
-
-
 def _follow(options: dict[str, Any]) -> int:
     """Print findings as they happen, one per line, and the verdict so far at the end."""
     from ticdc_producer import api
@@ -153,12 +147,12 @@ def _follow(options: dict[str, Any]) -> int:
     def show_json(finding: Finding) -> None:
         typer.echo(json.dumps(finding.to_json(), ensure_ascii=False))
 
+    arguments: dict[str, Any] = arguments_of("follow", VERIFY, options)
+    arguments["sink_uri"] = with_registry(options["sink_uri"], options["schema_registry"])
     verdict = api.follow(
-        sink_uri=with_registry(options["sink_uri"], options["schema_registry"]) or "",
-        kafka_properties=options["kafka_properties"] or (),
+        **arguments,
         on_finding=show_json if as_json else show,
         on_status=partial(typer.echo, err=True) if not quiet else lambda _line: None,
-        **{name: options[name] for name in _OF_FOLLOW},
     )
     if as_json:
         typer.echo(json.dumps(verdict.to_json(), ensure_ascii=False))

@@ -193,8 +193,9 @@ def _cases(folder: Path) -> dict[str, _Files]:
     """Return the files of each case with their sha256."""
     content: Mapping[str, Any] = source.manifest(folder)
     if "cases" not in content:
-        hint = "`write_corpus` writes one; for a folder of `run` there is verify --in DIR --scenario SCENARIO"
-        raise FolderError("this is not a corpus", path=str(folder), hint=hint).about("write_corpus")
+        hint = "`write_corpus` writes one; `verify` with `folder` and `scenario` compares a folder of `run`"
+        names = "write_corpus", "run", "verify", "folder", "scenario"
+        raise FolderError("this is not a corpus", path=str(folder), hint=hint).about(*names)
     files: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for name, digest in content["files"].items():
         case, _, file = name.partition("/")

@@ -42,7 +42,7 @@ class Testee:
         except ValueError as error:
             raise ConformanceError(f"the command cannot be split: {error}", where=command) from None
         if not self._arguments:
-            raise ConformanceError("the command is empty", where="--testee")
+            raise ConformanceError("`command` is empty").about("command")
         self._process: PipedProcess | None = None
         self._all_answered: float | None = None
         self.idle = 0.0

@@ -8,7 +8,7 @@ messages; tests check that the project's decoders return them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 from functools import cached_property, lru_cache
 
@@ -115,8 +115,8 @@ def run_spec(
     history = session.history()
     if any(change.old_row_key is not None for change in history.changes if change.commit_seq >= before):
         raise ValueError(f"moves a row: {sql}")
-    history.changes = [_localised(change, history.catalog, zone_of(time_zone)) for change in history.changes]
-    return CaseStream(history, before)
+    changes = [_localised(change, history.catalog, zone_of(time_zone)) for change in history.changes]
+    return CaseStream(replace(history, changes=changes), before)
 
 
 def _localised(change: Change, catalog: Catalog, zone: tzinfo) -> Change:

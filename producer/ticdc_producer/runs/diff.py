@@ -22,7 +22,8 @@ from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.protocols import registry
 from ticdc_producer.rows.origin import KnownTable, folder_tables, known_tables, selected_names
 from ticdc_producer.runs.decode import folder_source
-from ticdc_producer.runs.options.rules import BROKER, GOLDEN, SCENARIO, STORAGE, check_options
+from ticdc_producer.runs.options.rule import BROKER, GOLDEN, SCENARIO, STORAGE
+from ticdc_producer.runs.options.rules import check_options
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
 from ticdc_producer.runs.targets.golden import folder_messages

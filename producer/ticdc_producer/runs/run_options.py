@@ -9,7 +9,8 @@ from typing import TypeAlias
 
 from ticdc_producer.config import SinkKind
 from ticdc_producer.engine import EngineOption
-from ticdc_producer.runs.options.rules import BROKER, EMBEDDED, PULSAR, STORAGE, check_options
+from ticdc_producer.runs.options.rule import BROKER, EMBEDDED, PULSAR, STORAGE
+from ticdc_producer.runs.options.rules import check_options
 from ticdc_producer.runs.run_report import OnProgress
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
 from ticdc_producer.simulate.job import Job

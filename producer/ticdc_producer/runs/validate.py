@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ticdc_producer.config import Changefeed, resolve
@@ -100,7 +100,8 @@ def validate_scenario(path_or_name: str | Path) -> Validation:
         if not problems:
             check_commits(scenario, history)
         with locate_rule_errors(scenario):
-            warnings += _check_rules(scenario, changefeed, history)
+            history, of_router = _check_rules(scenario, changefeed, history)
+            warnings += of_router
             if not problems:
                 not_sent = _not_sent(scenario, changefeed, history)
     except ProducerError as error:
@@ -119,14 +120,15 @@ def validate_scenario(path_or_name: str | Path) -> Validation:
 
 def _not_sent(scenario: ScenarioFile, changefeed: Changefeed, history: History) -> list[dict[str, object]]:
     """Return the DDLs and rows that TiCDC does not send, of the commits between start-ts and target-ts."""
+    from ticdc_producer.protocols import registry
     from ticdc_producer.simulate.counts import discarded
     from ticdc_producer.simulate.job import Job
     from ticdc_producer.simulate.prepare import without_omitted  # loads Arrow
 
     history = sent_part(history)
-    job = Job(scenario=scenario, history=history, changefeed=changefeed)
-    history.catalog = without_omitted(history.catalog, job.encoder.fidelity)
-    return discarded(job)
+    fidelity = registry.fidelity(changefeed.protocol, changefeed.codec_options())
+    history = replace(history, catalog=without_omitted(history.catalog, fidelity))
+    return discarded(Job(scenario=scenario, history=history, changefeed=changefeed))
 
 
 def _each(error: ProducerError) -> Iterator[ProducerError]:
@@ -137,19 +139,24 @@ def _each(error: ProducerError) -> Iterator[ProducerError]:
         yield error
 
 
-def _check_rules(scenario: ScenarioFile, changefeed: Changefeed, history: History) -> list[str]:
-    """Check the rules against all tables, and return the router's warnings."""
+def _check_rules(
+    scenario: ScenarioFile, changefeed: Changefeed, history: History
+) -> tuple[History, list[str]]:
+    """Check the rules against all tables.
+
+    :return: the history with the DDLs and names of tables that the changefeed sends; the router's warnings.
+    """
     router, names, selection = Router(changefeed), TableFilter(changefeed), ColumnSelection(changefeed)
-    history.catalog = names.mark_ddls(history.catalog, clock_of(scenario, history).ts)
+    catalog = names.mark_ddls(history.catalog, clock_of(scenario, history).ts)
     if changefeed.routes_tables:
         from ticdc_producer.simulate.target_names import with_target_names
 
-        history.catalog = with_target_names(history.catalog, changefeed, scenario.file)
-    for table in history.catalog.tables:
+        catalog = with_target_names(catalog, changefeed, scenario.file)
+    for table in catalog.tables:
         if (table.eligible or changefeed.force_replicate) and names.accepts(table):
             router.route(selection.of(table))
             if changefeed.filter.event_filters:  # rare; evaluating them imports pyspark
                 from ticdc_producer.pipeline.event_filter import check_expressions
 
                 check_expressions(table, changefeed)
-    return router.warnings
+    return replace(history, catalog=catalog), router.warnings

@@ -19,7 +19,8 @@ from ticdc_producer.oracle.folder import FolderOracle
 from ticdc_producer.oracle.folder_content import folder_content, rejected_tables, uncounted_faults
 from ticdc_producer.oracle.scenario import oracle_of_scenario
 from ticdc_producer.runs.options.commands import FaultsOption
-from ticdc_producer.runs.options.rules import STORAGE, check_options
+from ticdc_producer.runs.options.rule import STORAGE
+from ticdc_producer.runs.options.rules import check_options
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
 from ticdc_producer.runs.targets.golden import folder_messages, folder_size

@@ -77,9 +77,9 @@ def execute(
         _check_end(scenario, history)
     _check_resolved(scenario, history)
     if state_after:
-        history.state_at = {history.commits: history.state, **history.state_at}
+        history = replace(history, state_at={history.commits: history.state, **history.state_at})
     with _collected(refusals):
-        history.sent = commit_range(scenario, history)
+        history = replace(history, sent=commit_range(scenario, history))
     sent = history.sent
     if sent is None and not state_at:
         return history

@@ -214,7 +214,7 @@ State: TypeAlias = Mapping[tuple[str, str], TableState]
 """The rows of every table, by schema and name."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class History:
     """The result of executing a scenario.
 

@@ -92,8 +92,8 @@ def _write(members: Iterator[tuple[str, IO[bytes]]], folder: Path, name: str, le
 
 
 def _too_large(name: str) -> RefusedRequest:
-    hint = "use ticdc-producer verify --in FOLDER, which has no limit"
-    return RefusedRequest("the files of the archive are too large", status=422, where=name, hint=hint)
+    what, hint = "the files of the archive are too large", "use `verify` with `folder`, which has no limit"
+    return RefusedRequest(what, status=422, where=name, hint=hint).about("verify", "folder")
 
 
 class _Directory(io.FileIO):

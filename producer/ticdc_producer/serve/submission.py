@@ -64,7 +64,7 @@ class ScenarioOf(_Body):
     sql: _Text | None = Field(default=None, description="SQL of the scenario.")
     yaml: _Text | None = Field(default=None, description="Content of a YAML scenario.")
     file: _Name = Field(default="", description="Name of the file that held the text, for messages.")
-    overrides: _Names = _of_run("overrides", description="PATH=VALUE each, as `run --set`.")
+    overrides: _Names = _of_run("overrides", description="PATH=VALUE each, as `overrides` of `run`.")
 
     @property
     def given(self) -> int:
@@ -97,7 +97,7 @@ class RunRequest(ScenarioOf):
         description="Write to the topic that the scenario names; replace it if this service has written it.",
     )
     sink_uri: _Name | None = _of_run(
-        "sink_uri", description="Instead of protocol, options, partitions and topic: as `run --sink-uri`."
+        "sink_uri", description="Instead of protocol, options, partitions and topic: as for `run`."
     )
     config: _Text | None = _of_run("config", description=_CONTENT)
     seed: int | None = _of_run("seed", ge=0, lt=1 << 63)

@@ -17,6 +17,7 @@ from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.pipeline.event_filter import check_expressions
 from ticdc_producer.pipeline.soft_deletes import check_active_active_tables
+from ticdc_producer.protocols import registry
 from ticdc_producer.scenario.cached_flags import with_cached_flags
 from ticdc_producer.scenario.commit_times import clock_of, sent_part
 from ticdc_producer.scenario.execute import check_commits, execute
@@ -129,8 +130,9 @@ def planned(
     :raises ProducerError: for traps that do not exist, and rules and DDLs that TiCDC rejects.
     """
     catalog = _described_catalog(scenario_file, changefeed, history, config)
-    history = sent_part(replace(history, catalog=catalog))
     check_protocol(traps, changefeed)
+    fidelity = registry.fidelity(changefeed.protocol, changefeed.codec_options())
+    history = _with_flags_and_ddls(sent_part(replace(history, catalog=catalog)), fidelity)
     state_ts = tuple(sorted(set(state_at)))
     ends_early = history.sent is not None and history.sent.target_ts is not None
     job = Job(
@@ -142,9 +144,6 @@ def planned(
         traps=traps,
     )
     _check_state_times(job)
-    history.catalog = without_omitted(history.catalog, job.encoder.fidelity)
-    if job.encoder.fidelity.caches_flags:
-        history.catalog, history.changes = with_cached_flags(history.catalog, history.changes)
     _check_ddls(job)
     check_commits(scenario_file, history)
     with locate_rule_errors(scenario_file, config):
@@ -217,6 +216,14 @@ def _check_state_times(job: Job) -> None:
         if job.start_ts is not None and ts < job.start_ts:
             what = f"{ts} is before start-ts {job.start_ts}: the changefeed sends nothing up to then"
             raise ScenarioError(what, file="`state_at`").about("state_at")
+
+
+def _with_flags_and_ddls(history: History, fidelity: Fidelity) -> History:
+    """Return a history with the DDLs that a protocol sends, and the flags of columns that it caches."""
+    catalog, changes = without_omitted(history.catalog, fidelity), history.changes
+    if fidelity.caches_flags:
+        catalog, changes = with_cached_flags(catalog, changes)
+    return replace(history, catalog=catalog, changes=changes)
 
 
 def without_omitted(catalog: Catalog, fidelity: Fidelity) -> Catalog:

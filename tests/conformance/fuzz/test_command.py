@@ -152,11 +152,12 @@ def test_a_scenario_is_shrunk(wrong: str, tmp_path: Path, monkeypatch: pytest.Mo
         (("--fuzz",), "--fuzz requires --testee"),
         (("--fuzz", "--testee", "x", "--filter", "*"), "--filter is an option of written cases"),
         (("--fuzz", "--testee", "x", "--time", "soon"), "--time"),
+        (("--fuzz", "--testee", ""), "ticdc-producer: --testee is empty\n"),
         (("--testee", "x", "--examples", "5"), "--examples requires --fuzz"),
         (("--replay", "a", "--seed", "0"), "--seed requires --fuzz"),
         (("--replay", "a", "--shrink", "b"), "--replay and --shrink cannot be combined"),
         (("--shrink", "nowhere.sql", "--testee", "x"), "cannot read the scenario"),
-        (("--shrink", "bank", "--testee", "x"), "steps other than sql and txn"),
+        (("--shrink", "bank", "--testee", "x"), "sql and txn cannot be cut (run it with --out, and name"),
     ],
 )
 def test_what_is_refused(options: tuple[str, ...], reason: str, capsys: pytest.CaptureFixture[str]) -> None:

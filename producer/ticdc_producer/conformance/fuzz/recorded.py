@@ -152,7 +152,7 @@ def _read(content: bytes, where: str) -> FuzzExample:
 
 _NUMBERS = type_names(INTEGERS | FLOATS | NUMBERED | {MySQLType.NEW_DECIMAL})
 _SAME_IN_ALL = frozenset({"sink-uri", "protocol", "partition-num", "topic-partitions", "dispatchers"})
-_GENERATES = "run it with --out, and name the folder"
+_GENERATES = "run it with `out`, and name the folder"
 
 
 def recorded_example(path: Path, levels: tuple[Level, ...]) -> FuzzExample:
@@ -190,7 +190,7 @@ def _of_scenario(path: Path, levels: tuple[Level, ...]) -> FuzzExample:
 def _of_step(scenario: ScenarioFile, step: object) -> Iterator[str]:
     if not isinstance(step, SQLStep):
         what = "a scenario with steps other than sql and txn cannot be cut"
-        raise ConformanceError(what, where=scenario.file, hint=_GENERATES)
+        raise ConformanceError(what, where=scenario.file, hint=_GENERATES).about("out")
     statements = statements_of(step.text)
     yield from ("BEGIN", *statements, "COMMIT") if step.transaction else statements
 
@@ -227,7 +227,8 @@ def _statements(folder: Path) -> Iterator[str]:
     events: dict[str, dict[str, Any]] = {}
     path = folder / "events.jsonl"
     if not path.is_file():
-        raise ConformanceError("the folder has no events.jsonl", where=str(folder), hint=_GENERATES)
+        what = "the folder has no events.jsonl"
+        raise ConformanceError(what, where=str(folder), hint=_GENERATES).about("out")
     with path.open(encoding="utf-8") as lines:
         for line in lines:
             event = json.loads(line)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -18,13 +18,14 @@ from ticdc_producer.local_path import local_path
 from ticdc_producer.protocols import registry
 from ticdc_producer.runs.following.follower import Follower
 from ticdc_producer.runs.following.growing_messages import check_followable, engine_choice, growing_messages
+from ticdc_producer.runs.options.rules import check_options
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
 from ticdc_producer.runs.verify import for_topics
 from ticdc_producer.runs.verify_options import verify_options
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.findings import event_counts
-from ticdc_producer.verifier.follow.followed_stream import DEFAULT_WINDOW, FollowedStream
+from ticdc_producer.verifier.follow.followed_stream import FollowedStream
 from ticdc_producer.verifier.options import Strictness
 from ticdc_producer.verifier.verdict import Verdict
 
@@ -43,12 +44,12 @@ def follow(
     idle: float | None = None,
     metrics_port: int | None = None,
     metrics_host: str = METRICS_HOST,
-    window: int = DEFAULT_WINDOW,
+    window: int = 20_000,
     strict_table_order: bool = False,
     from_beginning: bool = False,
     resolved_gap_ms: int | None = None,
     examples: int = 3,
-    kafka_properties: Iterable[str] = (),
+    kafka_properties: Sequence[str] = (),
     engine: EngineOption = "auto",
     on_finding: Callable[[Finding], None] = lambda _finding: None,
     on_status: OnStatus = ignore_status,
@@ -70,6 +71,12 @@ def follow(
     :param on_finding: called with each finding.
     :param on_status: called with a line of text for each step, and every few seconds with the lags.
     """
+    given: dict[str, object] = {"follow": True, "sink_uri": sink_uri, "config": config, "engine": engine}
+    given |= {"checkpoint": checkpoint, "findings": findings, "idle": idle}
+    given |= {"metrics_port": metrics_port, "metrics_host": metrics_host}
+    given |= {"strict_table_order": strict_table_order, "from_beginning": from_beginning}
+    given |= {"resolved_gap_ms": resolved_gap_ms, "examples": examples}
+    check_options("verify", {**given, "kafka_properties": kafka_properties})
     properties = tuple(kafka_properties)
     choice = engine_choice(engine)
     changefeed = changefeed_of(sink_uri, config, kafka_properties=properties)

@@ -67,7 +67,9 @@ def transcode_growing(
     :raises ProducerError: for messages that cannot be recorded, a row that the target's encoder rejects and a
         message of another program; what complete steps have written stays.
     """
-    given = {"sink_uri": sink_uri, "to_sink_uri": to_sink_uri, "checkpoint": checkpoint, "follow": True}
+    given: dict[str, object] = {"follow": True, "sink_uri": sink_uri, "to_sink_uri": to_sink_uri}
+    given |= {"checkpoint": checkpoint, "table": table, "append": append, "engine": engine}
+    given |= {"kafka_properties": kafka_properties, "to_kafka_properties": to_kafka_properties}
     check_options("transcode", given)
     choice, properties = engine_choice(engine), tuple(kafka_properties)
     source = changefeed_of(sink_uri, config, kafka_properties=properties)

@@ -17,9 +17,12 @@ from ticdc_producer.runs.options.option import Option
 _RUNS = ("run", "run_realtime", "run_changes")
 _OF_SCENARIOS = ("run", "run_realtime")
 _AT_ONCE = ("run", "run_changes")
-_ALL = (*_RUNS, "verify", "record")
+_VERIFICATIONS = ("verify", "follow")
+_ALL = (*_RUNS, *_VERIFICATIONS, "record")
 _COMMAND = ()
+_FOLLOW = ("follow",)
 _TRANSCODE = ("transcode",)
+_GROWING = ("transcode_growing",)
 FaultsOption: TypeAlias = Literal["recorded", "none"]
 
 # fmt: off
@@ -50,7 +53,7 @@ FAULTS = Option("faults", FaultsOption, "recorded",
     local=True)
 ENGINE = Option("engine", EngineOption, "auto",
     "local: in this process; spark: in Spark's tasks; auto: in Spark's tasks if the work is large.",
-    functions=(*_RUNS, "verify"), local=True)
+    functions=(*_RUNS, *_VERIFICATIONS), local=True)
 SCHEMA_REGISTRY = Option("schema_registry", str | None, None,
     "Schema registry for Avro; sets schema-registry of the sink URI, which is required.",
     metavar="URL", functions=_COMMAND, local=True)
@@ -112,17 +115,17 @@ FOLLOW = (
     Option("follow", bool, False, "Verify a topic while it grows, until Ctrl-C; findings as they happen.",
         functions=_COMMAND, local=True),
     Option("checkpoint", Path | None, None, "A file from which an interrupted `follow` continues.",
-        metavar="FILE", functions=_COMMAND, local=True),
+        metavar="FILE", functions=_FOLLOW, local=True),
     Option("findings", Path | None, None, "A file that gets each finding once, as a JSON line.",
-        "requires `follow`", metavar="FILE", functions=_COMMAND, local=True),
+        "requires `follow`", metavar="FILE", functions=_FOLLOW, local=True),
     Option("idle", float | None, None, "End `follow` after this number of seconds without a message.",
-        metavar="SECONDS", functions=_COMMAND, local=True),
+        metavar="SECONDS", functions=_FOLLOW, local=True),
     Option("metrics_port", int | None, None, "Port on which Prometheus reads lags and counts of `follow`.",
-        metavar="PORT", minimum=1, functions=_COMMAND, local=True),
+        metavar="PORT", minimum=1, functions=_FOLLOW, local=True),
     Option("metrics_host", str, "127.0.0.1", "Address of the interface with `metrics_port`.",
-        metavar="HOST", functions=_COMMAND, local=True),
+        metavar="HOST", functions=_FOLLOW, local=True),
     Option("window", int, 20_000, "Events that `follow` compares later ones with.",
-        metavar="N", minimum=1000, functions=_COMMAND, local=True),
+        metavar="N", minimum=1000, functions=_FOLLOW, local=True),
 )
 """The options of ``verify --follow``."""
 VERIFY = (
@@ -132,7 +135,7 @@ VERIFY = (
     CONFIG,
     replace(OVERRIDES, help="Set a key of the scenario.", note="", functions=("verify",)),
     Option("strict_table_order", bool, False, "Require commit-ts order per table under every dispatch rule.",
-        functions=("verify",), field="strict_table_order"),
+        functions=_VERIFICATIONS, field="strict_table_order"),
     replace(INJECT, help="A trap that was injected into the topic.", functions=("verify",)),
     replace(FAULTS, help="As for the `run` that wrote the topic, of a recording.", functions=("verify",)),
     replace(START_TS, help="The changefeed's start-ts; replaces that of the scenario.",
@@ -143,12 +146,12 @@ VERIFY = (
         functions=("verify",)),
     Option("from_beginning", bool, False, "The stream starts at the creation of its tables and omits "
         "nothing: a row without its insert, a gap in its history or a missing DDL is an error.",
-        functions=("verify",), field="from_beginning"),
+        functions=_VERIFICATIONS, field="from_beginning"),
     Option("resolved_gap_ms", int | None, None, "Report longer gaps between resolved-ts.",
-        metavar="MS", minimum=0, functions=("verify",), field="resolved_gap_ms"),
+        metavar="MS", minimum=0, functions=_VERIFICATIONS, field="resolved_gap_ms"),
     *FOLLOW,
     Option("examples", int, 3, "Examples of each violated invariant.",
-        metavar="N", minimum=1, functions=("verify",), field="examples"),
+        metavar="N", minimum=1, functions=_VERIFICATIONS, field="examples"),
     ENGINE, SCHEMA_REGISTRY, KAFKA_PROPERTIES, AS_JSON, JUNIT_XML, HTML, QUIET, SERVER,
 )
 """In the order of the help of ``verify``."""
@@ -221,10 +224,17 @@ COVERAGE = (
     AS_JSON,
 )
 """In the order of the help of ``coverage``."""
-MASK = tuple(
-    replace(option, functions=("suggest_rules",)) for option in (SINK_URI, FOLDER, CONFIG, KAFKA_PROPERTIES)
+MASK = (
+    Option("rules", Path | None, None, "The rules file, as for record --mask.",
+        metavar="YAML", functions=("mask",)),
+    Option("out", Path | None, None, "The dump to write; must not exist.",
+        metavar="FILE", functions=("mask",)),
+    Option("suggest", bool, False, "Print a rules file instead: of the dump, or of a topic.",
+        functions=_COMMAND),
+    *(replace(option, functions=("suggest_rules",)) for option in
+        (SINK_URI, FOLDER, MESSAGES, CONFIG, KAFKA_PROPERTIES)),
 )
-"""In the order of the help of ``mask``, after its own."""
+"""In the order of the help of ``mask``, after ``dump``."""
 DECODE = (
     replace(SINK_URI, functions=("decode",)), replace(FOLDER, functions=("decode",)),
     Option("protocol", str | None, None, "Default: that of `sink_uri`, `config` or `folder`, else detected.",
@@ -236,23 +246,32 @@ DECODE = (
 )
 """In the order of the help of ``decode``, after ``file``."""
 _OF_RUN = {option.name: option for option in RUN}
+_OF_GROWING = {"sink_uri", "config", "table", "schema", "kafka_properties", "append", "engine"}
+"""The options of ``record`` and ``run`` that ``transcode_growing`` has, too."""
+
+
+def _of_transcoding(option: Option) -> Option:
+    growing = _GROWING if option.name in _OF_GROWING else ()
+    return replace(option, functions=(*_TRANSCODE, *growing))
+
+
 TRANSCODE = (
-    *(replace(option, functions=_TRANSCODE) for option in RECORD
+    *(_of_transcoding(option) for option in RECORD
         if option.functions and option.name not in ("binlog", "engine")), SCHEMA_REGISTRY,
     Option("to_sink_uri", str | None, None, "The sink URI of what is written, with its protocol; by default "
-        "the source's, without brokers.", metavar="URI", functions=_TRANSCODE),
+        "the source's, without brokers.", metavar="URI", functions=(*_TRANSCODE, *_GROWING)),
     Option("to_config", Path | None, None, "Changefeed file of TiCDC of what is written; its keys replace "
-        "those of the source.", metavar="TOML", functions=_TRANSCODE),
-    *(replace(_OF_RUN[name], functions=_TRANSCODE) for name in
+        "those of the source.", metavar="TOML", functions=(*_TRANSCODE, *_GROWING)),
+    *(_of_transcoding(_OF_RUN[name]) for name in
         ("out", "append", "replace", "faults", "verify_output", "engine")),
     Option("to_kafka_properties", list[str], (),
         "A property of the Kafka clients that write, as librdkafka spells it.", "may be repeated",
-        flags=("--to-X",), metavar="NAME=VALUE", functions=_TRANSCODE),
+        flags=("--to-X",), metavar="NAME=VALUE", functions=(*_TRANSCODE, *_GROWING)),
     Option("follow", bool, False, "Write a topic while it grows, until Ctrl-C, each message once.",
         functions=_COMMAND),
     Option("checkpoint", Path | None, None, "A file with what was written, from which `follow` continues.",
-        metavar="FILE", functions=_COMMAND),
-    replace(next(option for option in FOLLOW if option.name == "idle"), local=False),
+        metavar="FILE", functions=_GROWING),
+    replace(next(option for option in FOLLOW if option.name == "idle"), functions=_GROWING, local=False),
     AS_JSON, QUIET,
 )
 """In the order of the help of ``transcode``."""

@@ -78,14 +78,14 @@ def suggest_rules(
     :param dump: an SQL dump; None: the messages that the others name, as for ``record``.
     :return: a rules file, as text.
     """
+    given = {"dump": dump, "sink_uri": sink_uri, "folder": folder, "messages": messages, "config": config}
+    check_options("mask", {**given, "kafka_properties": kafka_properties, "suggest": True})
     suggestions = Suggestions()
     if dump is not None:
         nothing = MaskRules((), b"")
         for _ in MaskedDump(_readable(local_path(dump)), nothing, suggestions).statements():
             pass
         return suggestions.yaml()
-    given = {"sink_uri": sink_uri, "folder": folder, "messages": messages, "config": config}
-    check_options("record", given)
     source = message_source(sink_uri, folder, messages, config, kafka_properties, on_status)
     origin = source.origin
     options = with_table_schemas(origin.messages, origin.changefeed.protocol, origin.options)

@@ -17,7 +17,8 @@ from ticdc_producer.engine.choose import translate_worker_errors
 from ticdc_producer.errors import ArgumentError, ChangefeedError
 from ticdc_producer.local_path import local_path
 from ticdc_producer.runs.options.commands import FaultsOption
-from ticdc_producer.runs.options.rules import BROKER, EMBEDDED, STORAGE, check_options
+from ticdc_producer.runs.options.rule import BROKER, EMBEDDED, STORAGE
+from ticdc_producer.runs.options.rules import check_options
 from ticdc_producer.runs.recordings.record import record
 from ticdc_producer.runs.recordings.recording_report import Recording
 from ticdc_producer.runs.run import run_job

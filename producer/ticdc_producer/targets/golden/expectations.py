@@ -21,7 +21,7 @@ from ticdc_producer.targets.decoded_events import batch_of_columns
 from ticdc_producer.targets.golden.read import Int, Long, Offset, Text, parsed_lines
 
 EVENTS, EVENT_FILES, FAULTS = "events.jsonl", "events.parquet", "faults.jsonl"
-_HINT = "write the folder again: ticdc-producer run SCENARIO --out DIR"
+_HINT = "write the folder again: `run` with `out`"
 _PARSE_ERRORS = (ValueError, ArithmeticError, LookupError, TypeError, RecursionError)
 """Exceptions for a line of another form (msgspec raises ValueErrors), or for a value in a projection."""
 _T = TypeVar("_T")
@@ -188,4 +188,4 @@ def _value(value: _JSONValue) -> Value:
 
 
 def _read(path: Path, parse: Callable[[bytes], _T], what: str) -> Iterator[list[_T]]:
-    return parsed_lines(path, parse, what, _HINT, *_PARSE_ERRORS)
+    return parsed_lines(path, parse, what, _HINT, *_PARSE_ERRORS, about=("run", "out"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import file_digest
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -185,11 +185,13 @@ def parsed_lines(
     what: str,
     hint: str,
     *errors: type[Exception],
+    about: Sequence[str] = (),
 ) -> Iterator[list[_T]]:
     """Yield the parsed lines of a file, in lists of bounded size.
 
     :param what: the expected content of a line, for errors.
     :param errors: the exceptions that ``parse`` raises for a line of another form.
+    :param about: the names that the hint has in backticks.
     :raises FolderError: for the first such line, with its number, and for a file that cannot be read.
     """
     try:
@@ -206,7 +208,7 @@ def parsed_lines(
             except errors as error:
                 problem = f"this line is not {what}: {error}"
                 where = f"{path}:{number + len(parsed) + 1}"
-                raise FolderError(problem, path=where, hint=hint) from None
+                raise FolderError(problem, path=where, hint=hint).about(*about) from None
             number += len(lines)
             yield parsed
 

@@ -25,7 +25,7 @@ from ticdc_producer.verifier.consumer_state.row_sums import RowSums, sums_of_fol
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_WRITE_AGAIN = "write it again: ticdc-producer run SCENARIO --out DIR"
+_WRITE_AGAIN = "write it again: `run` with `out`"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +73,8 @@ def expected_tables(
     tables = manifest.get("tables")
     if not isinstance(tables, Mapping):
         what = "the manifest lacks the columns of the tables"
-        raise FolderError(what, path=str(folder / "manifest.json"), hint=_WRITE_AGAIN)
+        path = str(folder / "manifest.json")
+        raise FolderError(what, path=path, hint=_WRITE_AGAIN).about("run", "out")
     if not (folder / state).is_dir():
         error = FolderError("the folder has no such state", path=str(folder / state), hint=_states(folder))
         raise error.about("out", "state_at", "messages_only")
@@ -107,7 +108,7 @@ def _table(file: Path, content: Mapping[str, Any], sums: RowSums | None) -> Expe
         )
     except (KeyError, TypeError, ValueError):
         what = "the manifest's columns of this table cannot be read"
-        raise FolderError(what, path=str(file), hint=_WRITE_AGAIN) from None
+        raise FolderError(what, path=str(file), hint=_WRITE_AGAIN).about("run", "out") from None
 
 
 def select_tables(

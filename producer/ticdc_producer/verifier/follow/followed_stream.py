@@ -35,8 +35,6 @@ from ticdc_producer.verifier.passes.row_history import KeyChecks
 from ticdc_producer.verifier.passes.slices import States
 from ticdc_producer.verifier.stream_stats import StreamStats
 
-DEFAULT_WINDOW = 20_000
-
 
 @dataclass
 class FollowedStream:
@@ -52,7 +50,7 @@ class FollowedStream:
     """
 
     options: VerifyOptions
-    window: int = DEFAULT_WINDOW
+    window: int
     states: States = field(default_factory=dict)
     stats: StreamStats = field(init=False)
     violations: StreamViolations = field(init=False)
