@@ -39,7 +39,12 @@ RESULTS = frozenset({"found", "made", "one"})
 NO_VERB = re.compile(r"(?:A|All|An|As|Each|Every|How|Its|No|The|What|Where|Whether|Which|Who)\b|[a-z`*]")
 """Beginnings of a docstring that is no sentence with a verb."""
 
-NO_NOUN = re.compile(r"(?:How|No|Something|What|When|Where|Whether|Which|Who|Why)\b")
+NO_NOUN = re.compile(
+    r"(?:Everything|How|No|Something|What|When|Where|Whether|Which|Who|Why)\b"
+    r"|(?:At|By|For|From|In|Of|On|To|With)\b"
+    r"|[A-Z]\w+s (?:an?|all|each|every|how|the|what|whether)\b"
+    r"|[a-z]"
+)
 """Beginnings of a docstring that does not name its class; see also ``_predicate``."""
 
 AFTER_A_NOUN = r"(?=,| (?:in|of|over|that|to|with)\b)"
@@ -311,6 +316,8 @@ def test_docstrings_of_classes_name_what_they_are() -> None:
     assert nameless == []
     assert predicate.match("Reads rows.")
     assert predicate.match("Copies a row.")
+    assert all(map(NO_NOUN.match, ("Unpacks the rows.", "For each row, its key.", "true or false.")))
+    assert not any(map(NO_NOUN.match, ("Rows that are unpacked.", "Forms of rows.")))
     assert not predicate.match("Copies of rows.")
 
 
