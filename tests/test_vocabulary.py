@@ -175,7 +175,7 @@ WORDS_OF_MEMBERS = frozenset({
     "fitted", "fitting", "fixed", "from", "grows", "has", "have", "hint", "ignored", "in", "includes",
     "incomplete", "interrupted", "is", "keeps", "keyless", "lacks", "last", "late", "later", "lines",
     "locate", "may", "missing", "most", "moves", "nearest", "needs", "never", "newest", "no", "none", "not",
-    "nothing", "observe", "ok", "older", "omitted", "on", "one", "other", "out", "own", "partners",
+    "nothing", "observe", "ok", "older", "on", "one", "other", "out", "own", "partners",
     "places", "planned", "prepare", "previous", "reached", "readable", "reason", "receives", "rejected",
     "repaired", "repeated", "reported", "requirement", "requires", "reused", "run", "see", "seen", "select",
     "sent", "simulate", "since", "small", "stale", "stop", "summarize", "swapped", "take", "to", "tracked",

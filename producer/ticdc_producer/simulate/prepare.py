@@ -142,7 +142,7 @@ def planned(
         traps=traps,
     )
     _check_state_times(job)
-    history.catalog = without_omitted(history.catalog, job.encoder.fidelity)
+    history.catalog = with_filtered_ddls(history.catalog, job.encoder.fidelity)
     if job.encoder.fidelity.caches_flags:
         history.catalog, history.changes = with_cached_flags(history.catalog, history.changes)
     _check_ddls(job)
@@ -170,7 +170,7 @@ def _described_catalog(
         scenario_file.file,
         profile=changefeed.profile,
         text=changefeed.ddl_text,
-        on_typed=lambda job, reason: history.passed_over.note_typed(
+        on_typed=lambda job, reason: history.ignored_statements.note_typed(
             scenario_file.file, job.line, reason.what
         ),
     )
@@ -219,7 +219,7 @@ def _check_state_times(job: Job) -> None:
             raise ScenarioError(what, file="`state_at`").about("state_at")
 
 
-def without_omitted(catalog: Catalog, fidelity: Fidelity) -> Catalog:
+def with_filtered_ddls(catalog: Catalog, fidelity: Fidelity) -> Catalog:
     """Return the catalog in which DDLs without a message in the protocol are marked as not sent."""
     ddls = tuple(
         replace(job, sent=False, reason=fidelity.ddl_skip_reason(job.ddl_type))
