@@ -103,6 +103,12 @@ def text_symbols(texts: pa.StringArray) -> tuple[Symbols, Flags]:
     An ideograph becomes another one. A letter of Latin-1 becomes one of 64, and any other character that is
     not ASCII an ideograph; both may be equal for different characters.
 
+    >>> symbols, ambiguous = text_symbols(pa.array(["b7-", "é"]))
+    >>> symbols.lengths.tolist(), symbols.values.tolist(), symbols.radices.tolist()
+    ([3, 1], [1, 7, 45, 41], [26, 10, 0, 64])
+    >>> symbols.bases.tolist(), ambiguous.tolist()
+    ([97, 48, 0, 192], [False, True])
+
     :param texts: without NULLs.
     """
     codes, lengths = _code_points(texts)
@@ -125,7 +131,11 @@ def _code_points(texts: pa.StringArray) -> tuple[Words, Numbers]:
 
 
 def symbol_texts(symbols: Symbols) -> pa.StringArray:
-    """Return the texts of symbols."""
+    """Return the texts of symbols.
+
+    >>> symbol_texts(text_symbols(pa.array(["b7-", "é"]))[0]).to_pylist()
+    ['b7-', 'é']
+    """
     text = symbols.codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass").encode()
     codes = symbols.codes
     widths = 1 + (codes >= 0x80).astype(np.int64) + (codes >= 0x800) + (codes >= 0x10000)
