@@ -90,7 +90,11 @@ def _starts(lengths: Numbers) -> Numbers:
 
 
 def _sums(parts: Words, lengths: Numbers) -> Words:
-    """Return the sum of the parts of each text."""
+    """Return the sum of the parts of each text.
+
+    >>> _sums(np.array([1, 2, 4], np.uint64), np.array([2, 0, 1])).tolist()
+    [3, 0, 4]
+    """
     totals = np.concatenate([np.zeros(1, np.uint64), np.cumsum(parts, dtype=np.uint64)])
     starts = _starts(lengths)
     sums: Words = totals[starts + lengths] - totals[starts]

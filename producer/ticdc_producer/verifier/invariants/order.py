@@ -153,6 +153,19 @@ def _check_collapse(checks: KeyChecks) -> Violations:
 
     TiKV stores one mutation per row key. Only the split of an update that leaves the handle unchanged makes
     two events of it.
+
+    >>> import pyarrow as pa
+    >>> from ticdc_producer.verifier.events import Events
+    >>> from ticdc_producer.verifier.passes.key_groups import KeyGroups
+    >>> from ticdc_producer.verifier.stream_stats import StreamStats
+    >>> columns = dict.fromkeys(Events.arrow_schema().names, np.zeros(3, np.int64))
+    >>> columns |= {"kind": np.full(3, EventKind.ROW), "keyed": np.ones(3, bool), "moves": np.zeros(3, bool)}
+    >>> columns |= {"topic": pa.array(["t"] * 3), "identity": np.arange(3), "commit_ts": np.array([5, 5, 9])}
+    >>> events = Events(**columns | {"op": np.array([Op.UPDATE, Op.INSERT, Op.DELETE])})
+    >>> options = VerifyOptions()
+    >>> violations = _check_collapse(KeyChecks(KeyGroups(events, options, StreamStats(options))))
+    >>> [violations.detail(number) for number in range(len(violations))]
+    ['2 events (insert, update) of one row with commit-ts 5']
     """
     events = checks.groups.events
     order, starts = checks.groups.transactions()
