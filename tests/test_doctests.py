@@ -34,7 +34,8 @@ CALLS_OF_A_KERNEL = 3
 SCALARS = {"bool", "bytes", "float", "int", "str"}
 COLUMNS = re.compile(
     r"(?:tuple\[)?(?:Flags|Hashes|Longs|Numbers|Reals|Words|npt?\.[Nn][Dd][Aa]rray(?:\[.*\])?|pa\.\w*Array"
-    r"|pa\.RecordBatch|\w+Batch|Events|HistoryRows)(?:, \.\.\.\])?(?: \| None)?"
+    r"|pa\.RecordBatch|\w+Batch|(?:Marked)?Events|HistoryRows"
+    r"|BatchGroups|KeyChecks|KeyGroups|Observation)(?:, \.\.\.\])?(?: \| None)?"
 )
 
 

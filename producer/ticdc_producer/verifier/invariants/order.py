@@ -215,6 +215,17 @@ def _check_txn_delete_first(groups: BatchGroups) -> Violations:
 
     Table partitions are physical tables of their own. If rows do not name theirs, partitioned tables are
     not checked; if the partitioned tables are unknown, a violation is a warning.
+
+    >>> import pyarrow as pa
+    >>> from ticdc_producer.verifier.passes.batch_groups import GroupedRows
+    >>> columns = dict.fromkeys(GroupedRows.arrow_schema().names, np.ones(4, np.int64))
+    >>> columns |= dict.fromkeys(("topic", "schema", "table"), pa.array(["t"] * 4))
+    >>> columns |= {"position": np.arange(4), "commit_ts": np.array([5, 5, 9, 9])}
+    >>> rows = GroupedRows(**columns | {"op": np.array([Op.DELETE, Op.INSERT, Op.INSERT, Op.DELETE])})
+    >>> groups = BatchGroups(rows, np.ones(4, bool), np.zeros(4, bool), VerifyOptions())
+    >>> violations = _check_txn_delete_first(groups)
+    >>> [violations.detail(number) for number in range(len(violations))]
+    ['the delete comes after an insert; both have commit-ts 9']
     """
     options, (rows, starts) = groups.options, groups.transactions
     if not len(rows):
