@@ -33,8 +33,9 @@ CALLS_OF_A_KERNEL = 3
 """Calls of numpy's functions from which on a function on columns needs an example."""
 SCALARS = {"bool", "bytes", "float", "int", "str"}
 COLUMNS = re.compile(
-    r"(?:tuple\[)?(?:Flags|Hashes|Longs|Numbers|Reals|npt?\.[Nn][Dd][Aa]rray(?:\[.*\])?|pa\.(?:Map)?Array"
-    r"|pa\.RecordBatch|\w+Batch)(?:, \.\.\.\])?"
+    r"(?:tuple\[)?(?:Flags|Hashes|Longs|Numbers|Reals|Words|npt?\.[Nn][Dd][Aa]rray(?:\[.*\])?|pa\.\w*Array"
+    r"|pa\.RecordBatch|\w+Batch|(?:Marked)?Events|HistoryRows"
+    r"|BatchGroups|KeyChecks|KeyGroups|Observation)(?:, \.\.\.\])?(?: \| None)?"
 )
 
 
@@ -82,6 +83,7 @@ def test_each_kernel_has_an_example() -> None:
         ("numbers: Numbers, size: int", "Add.", ["added"]),
         ("numbers: Numbers, size: int", "Add.\n\n    >>> 1\n    1\n    ", []),
         ("*columns: pa.Array", "Add.", ["added"]),
+        ("texts: pa.StringArray, lists: pa.ListArray | None", "Add.", ["added"]),
         ("keys: tuple[Numbers, ...], events: EventBatch", "Add.", ["added"]),
         ("plan: Plan, numbers: Numbers", "Add.", []),
         ("size: int", "Add.", []),

@@ -39,7 +39,12 @@ RESULTS = frozenset({"found", "made", "one"})
 NO_VERB = re.compile(r"(?:A|All|An|As|Each|Every|How|Its|No|The|What|Where|Whether|Which|Who)\b|[a-z`*]")
 """Beginnings of a docstring that is no sentence with a verb."""
 
-NO_NOUN = re.compile(r"(?:How|No|Something|What|When|Where|Whether|Which|Who|Why)\b")
+NO_NOUN = re.compile(
+    r"(?:Everything|How|No|Something|What|When|Where|Whether|Which|Who|Why)\b"
+    r"|(?:At|By|For|From|In|Of|On|To|With)\b"
+    r"|[A-Z]\w+s (?:an?|all|each|every|how|the|what|whether)\b"
+    r"|[a-z]"
+)
 """Beginnings of a docstring that does not name its class; see also ``_predicate``."""
 
 AFTER_A_NOUN = r"(?=,| (?:in|of|over|that|to|with)\b)"
@@ -170,7 +175,7 @@ WORDS_OF_MEMBERS = frozenset({
     "fitted", "fitting", "fixed", "from", "grows", "has", "have", "hint", "ignored", "in", "includes",
     "incomplete", "interrupted", "is", "keeps", "keyless", "lacks", "last", "late", "later", "lines",
     "locate", "may", "missing", "most", "moves", "nearest", "needs", "never", "newest", "no", "none", "not",
-    "nothing", "observe", "ok", "older", "omitted", "on", "one", "other", "out", "own", "partners",
+    "nothing", "observe", "ok", "older", "on", "one", "other", "out", "own", "partners",
     "places", "planned", "prepare", "previous", "reached", "readable", "reason", "receives", "rejected",
     "repaired", "repeated", "reported", "requirement", "requires", "reused", "run", "see", "seen", "select",
     "sent", "simulate", "since", "small", "stale", "stop", "summarize", "swapped", "take", "to", "tracked",
@@ -311,6 +316,8 @@ def test_docstrings_of_classes_name_what_they_are() -> None:
     assert nameless == []
     assert predicate.match("Reads rows.")
     assert predicate.match("Copies a row.")
+    assert all(map(NO_NOUN.match, ("Unpacks the rows.", "For each row, its key.", "true or false.")))
+    assert not any(map(NO_NOUN.match, ("Rows that are unpacked.", "Forms of rows.")))
     assert not predicate.match("Copies of rows.")
 
 

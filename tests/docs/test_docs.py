@@ -122,12 +122,10 @@ def test_python_in_the_docs_compiles_and_uses_existing_names(page: Path) -> None
 
 
 def test_all_public_names_are_described() -> None:
-    text = (DOCS / "python.md").read_text("utf-8")
-    assert [
-        name
-        for name in ticdc_producer.__all__
-        if f"`{name}" not in text and f"ticdc_producer.{name}" not in text
-    ] == []
+    """Each has a row of its own in a table."""
+    page = (DOCS / "python.md").read_text("utf-8")
+    described = re.findall(r"^\|[^|]*?`(?:ticdc_producer\.)?(\w+)[`(]", page, re.MULTILINE)
+    assert [name for name in ticdc_producer.__all__ if name not in described] == []
 
 
 _FUNCTIONS = [name for name in ticdc_producer.__all__ if inspect.isfunction(getattr(ticdc_producer, name))]
@@ -173,9 +171,9 @@ def test_every_page_is_linked() -> None:
 
 @pytest.mark.parametrize("page", TEXTS, ids=IDS)
 def test_a_page_that_needs_a_kafka_has_a_path_without_docker(page: Path) -> None:
-    text = page.read_text("utf-8")
+    """A command of the page starts one: it is the whole command, in a block or between backquotes."""
     needed = any("kafka://localhost:9092" in block for block in blocks(page.name, "bash"))
-    assert not needed or "ticdc-producer broker start" in text
+    assert not needed or ["broker", "start"] in list(commands(page))
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=IDS)

@@ -12,6 +12,7 @@ import pytest
 from tests.docs.generated_tables import DOCS
 from tests.docs.markdown import LINK
 from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.parameter import Parameter, own_parameter
 from ticdc_producer.protocols.registry import BUILT_IN
 from ticdc_producer.scenario.sql.functions import MODULES
 from ticdc_producer.verifier.events import Events
@@ -183,17 +184,23 @@ def _names_a_rule(module: ast.Module) -> bool:
 
 def test_a_report_section_is_in_the_modules_of_its_page() -> None:
     """What the reports show of the rows: the verdict's field, from its value to all four reports."""
-    makers = _with(lambda module: _calls(module, "Verdict"), "Verdict(")
+    returned = ("CheckedMessages", "Verdict")
+    makers = _with(lambda module: any(_calls(module, name) for name in returned), *returned)
+    makers |= _with(lambda module: any(_defines(module, name) for name in returned), *returned)
+    fields = {"not_looked_at", "why_not_compared"}
     readers = {
         path
-        for path, words in _words_of_modules(["not_looked_at"]).items()
-        if {"not_looked_at", "why_not_compared"} <= words and path.split("/")[2] in ("reports", "cli")
+        for path, words in _words_of_modules(fields).items()
+        if fields & words and path.split("/")[2] in ("reports", "cli")
     }
-    listed = _modules("report-section.md", "A section of all reports", "Further files")
-    assert makers | readers <= listed
     names = {"Timeline", "PartitionCount"}
     data = {path for path, words in _words_of_modules(names).items() if names & words}
-    assert data - readers <= listed | {f"{PACKAGE}/reports/html.py"}
+    listed = _modules("report-section.md", "A section of all reports", "Further files")
+    assert makers | readers | data == listed
+
+
+def _defines(module: ast.Module, name: str) -> bool:
+    return any(isinstance(node, ast.ClassDef) and node.name == name for node in module.body)
 
 
 def _calls(module: ast.Module, name: str) -> bool:
@@ -252,8 +259,12 @@ def test_an_invariant_is_one_definition_with_a_line_in_the_registry() -> None:
             assert f"`{invariant.id}`" in (ROOT / page).read_text("utf-8")
 
 
+OTHER_PARAMETERS = {"model/parameter.py", "cli/options.py"}
+"""Modules that make no parameter of a table: ``own_parameter`` itself, and Python's parameters."""
+
+
 def test_a_parameter_is_in_the_files_of_its_page() -> None:
-    """Outside of the codecs no other module names a parameter that only one protocol has."""
+    """What makes parameters, and what names one that only one protocol has, outside of the codecs."""
     own = {
         parameter.name
         for spec in BUILT_IN.values()
@@ -263,10 +274,10 @@ def test_a_parameter_is_in_the_files_of_its_page() -> None:
     own = {name for name in own if "-" in name} - {"cluster-id", "invalid-utf8"}  # others are common words
     spellings = {spelling for name in own for spelling in (name, name.replace("-", "_"))}
     listed = {path for path in _listed("parameter.md") if path.startswith(PACKAGE)}
-    named = {
-        path
-        for path, words in _words_of_modules(spellings).items()
-        if path.split("/")[2] not in ("protocols", "conformance", "bench") and spellings & words
-    }
+    modules = {path for path, words in _words_of_modules(spellings).items() if spellings & words}
+    makers = (Parameter.__name__, own_parameter.__name__)
+    declaring = _with(lambda module: any(_calls(module, maker) for maker in makers), *makers)
+    modules |= declaring - {f"{PACKAGE}/{name}" for name in OTHER_PARAMETERS}
+    modules = {path for path in modules if path.split("/")[2] not in ("protocols", "conformance", "bench")}
     assert own
-    assert named <= listed
+    assert modules == listed - {f"{PACKAGE}/protocols/NAME/spec.py"}

@@ -23,6 +23,12 @@ OF_STREAMS = {
 }
 LEGAL = [name for name, entry in OF_STREAMS.items() if entry.legal]
 ILLEGAL = [name for name, entry in OF_STREAMS.items() if not entry.legal]
+LACKED = {
+    "seed_t1": {"oversized", "ddl-before-its-rows", "unsplit"},
+    "bank": {"ddl-before-its-rows", "unsplit"},
+    "orders": {"ddl-before-its-rows", "unsplit"},
+}
+"""Traps that require what the stream of a scenario does not have."""
 slow = pytest.mark.slow
 
 
@@ -48,11 +54,13 @@ def test_a_trap_occurs_or_the_reason_names_what_is_missing(
 ) -> None:
     for name in names:
         job = fitted(scenario, name, seed=seed)
-        if occurrences(job):
-            assert not job.not_injected
-        else:
+        if name in LACKED[scenario]:
+            assert occurrences(job) == []
             assert trap(name).requires
             assert job.not_injected == {name: f"the stream lacks what it requires: {trap(name).requires}"}
+        else:
+            assert {*occurrences(job)} == {name}
+            assert not job.not_injected
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])

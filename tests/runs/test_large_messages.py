@@ -65,6 +65,7 @@ def test_a_folder_keeps_its_claims_and_verifies(claimed: tuple[Path, ticdc_produ
     assert not any(event.get("handle_key_only") for event in _lines(folder / "events.jsonl"))
     assert ticdc_producer.verify(folder=folder, scenario=SCENARIO).ok
     decoded = list(ticdc_producer.decode(folder=folder))
+    assert any(row["kind"] == "row" for row in decoded)
     assert not any(row.get("handle_key_only") or row["kind"] == "error" for row in decoded)
 
 
@@ -86,8 +87,9 @@ def test_objects_of_simple_in_avro_have_checksums_and_are_compared(tmp_path: Pat
     assert report.ok, report.to_json()
     assert any((folder / "claims").iterdir())
     assert ticdc_producer.verify(folder=folder, scenario="large-rows", engine="local").ok
-    errors = [row["error"] for row in ticdc_producer.decode(folder=folder)]
-    assert not any(errors)
+    decoded = list(ticdc_producer.decode(folder=folder))
+    assert any(row["kind"] == "row" for row in decoded)
+    assert not any(row["error"] for row in decoded)
 
 
 def test_an_object_that_is_lost_or_changed_is_noticed(claimed: tuple[Path, ticdc_producer.RunReport]) -> None:
@@ -139,6 +141,8 @@ def test_a_topic_refers_to_existing_objects(tmp_path: Path, kafka: EmbeddedKafka
     objects = sorted((tmp_path / "claims").iterdir())
     assert objects
     rows = [row for row in ticdc_producer.decode(sink_uri=uri, config=config) if row["kind"] == "row"]
+    assert report.verdict is not None
+    assert len(rows) == report.verdict.kinds["row"] > 0
     assert not any(row["handle_key_only"] for row in rows)
     objects[0].unlink()
     verdict = ticdc_producer.verify(sink_uri=uri, config=config)

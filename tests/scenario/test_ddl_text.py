@@ -112,6 +112,6 @@ def test_a_ddl_that_cannot_be_printed_is_sent_as_typed_with_a_note(tmp_path: Pat
     script.write_text(f"create table t (id int primary key);\n{view};\n")
     history = prepare(script, sink_uri="kafka:///t?protocol=open-protocol").history
     assert [job.query for job in history.catalog.ddls] == ["CREATE TABLE `t` (`id` INT PRIMARY KEY)", view]
-    (note,) = history.passed_over.notes
+    (note,) = history.ignored_statements.notes
     assert note.line == 2
     assert note.text.startswith("the DDL is sent as it was typed, not as TiDB prints it: ")

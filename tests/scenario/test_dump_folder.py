@@ -93,7 +93,7 @@ def test_files_of_stored_programs_are_noted(tmp_path: Path) -> None:
     names = ("shop-schema-post.sql", "shop.items-schema-trigger.sql", "shop.items-schema-triggers.sql")
     history = history_of(dumpling(tmp_path, **dict.fromkeys(names, body)))
     assert sorted(
-        (Path(note.file).name, note.text.partition(": ")[2]) for note in history.passed_over.notes
+        (Path(note.file).name, note.text.partition(": ")[2]) for note in history.ignored_statements.notes
     ) == [
         ("shop-schema-post.sql", "TiDB has no stored procedures, stored functions and events"),
         ("shop.items-schema-trigger.sql", "TiDB has no triggers"),

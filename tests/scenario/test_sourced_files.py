@@ -139,7 +139,7 @@ def test_a_check_finds_all_errors_and_notes(tmp_path: Path) -> None:
     result = validate_scenario(main)
     locations = [problem.where for problem in result.problems]
     assert locations == [f"{tmp_path}/rows.sql:1", f"{tmp_path}/rows.sql:3", f"{main}:3"]
-    [note] = result.passed_over.notes
+    [note] = result.ignored_statements.notes
     assert (note.file, note.line) == (f"{tmp_path}/rows.sql", 2)
 
 

@@ -16,12 +16,12 @@ from ticdc_producer.errors import (
 from ticdc_producer.serve.guard import error_content, status_of
 from ticdc_producer.serve.tasks.child_messages import (
     Message,
-    ProgressNews,
+    ProgressEvent,
     Ready,
     Result,
-    StepNews,
+    StepEvent,
     TaskFailure,
-    TopicsNews,
+    TopicsEvent,
     failure_of,
     read_message,
     result_of_task,
@@ -34,9 +34,9 @@ from ticdc_producer.serve.tasks.task_errors import ReportedError
     "message",
     [
         Ready(),
-        StepNews("a step \ud800"),
-        ProgressNews(1, None, 1 << 62),
-        TopicsNews(("a", "b"), "k:9092"),
+        StepEvent("a step \ud800"),
+        ProgressEvent(1, None, 1 << 62),
+        TopicsEvent(("a", "b"), "k:9092"),
         Result(True, {"b": [1.5, None], "a": {"nested": "é"}}, ("1", "2", "3", "4")),
     ],
 )

@@ -56,7 +56,7 @@ def test_a_run_that_is_ended(row: list[str], tmp_path: Path) -> None:
         written=None,
     )
     with pytest.raises(ProducerError) as end:
-        work(lambda _news: None)
+        work(lambda _event: None)
     assert end.value.what == what
     assert _plain(hint) in end.value.hint
     assert list(tmp_path.iterdir()) == []

@@ -88,7 +88,7 @@ def test_runs_over_the_limit_of_memory(start_worker: StartWorker, runs: int) -> 
         first, second = (_submitted(worker, works.use_memory) for _ in range(2))
         for task in (first, second):
             assert isinstance(_over(task).error, TaskOutOfMemory)
-            above = [float(str(news["line"])) for news in task.news if news["event"] == "step"]
+            above = [float(str(event["line"])) for event in task.events if event["event"] == "step"]
             # It may have ended between two of its allocations, before it says that it is above.
             assert all(_seconds(task)[1] - moment < LATE_SECONDS for moment in above)
         _process(worker)

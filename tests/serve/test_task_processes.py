@@ -133,7 +133,7 @@ def test_a_process_that_floods_the_service_is_killed(start_worker: StartWorker) 
     worker = start_worker(0.5)
     flooding = _submitted(worker, works.send_forever)
     assert isinstance(_over(flooding).error, TaskTimeout)
-    assert len(flooding.news) < 3000
+    assert len(flooding.events) < 3000
     _process(worker)
 
 

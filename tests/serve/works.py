@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from ticdc_producer.serve.tasks.child_messages import Result, StepNews, Tell
+from ticdc_producer.serve.tasks.child_messages import Result, StepEvent, Tell
 from ticdc_producer.serve.tasks.task import MakeWork
 from ticdc_producer.serve.tasks.work import Work
 
@@ -37,7 +37,7 @@ def name_process(_tell: Tell) -> Result:
 def ignore_everything(tell: Tell) -> Result:
     """Compute in C code for years, with all signals blocked."""
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-    tell(StepNews(str(os.getpid())))
+    tell(StepEvent(str(os.getpid())))
     re.match("(a+)+$", "a" * 100 + "b")
     raise AssertionError("it ended")
 
@@ -48,7 +48,7 @@ def use_memory(tell: Tell) -> Result:
     while len(taken) < 20:
         taken.append(bytearray(b"x") * (32 << 20))
         if len(taken) == 14:
-            tell(StepNews(str(time.time())))
+            tell(StepEvent(str(time.time())))
     signal.pause()
     raise AssertionError("it ended")
 
@@ -57,8 +57,8 @@ def use_memory_of_others(tell: Tell) -> Result:
     """Let a process that it starts take the memory."""
     number = os.fork()
     if number == 0:
-        use_memory(lambda _news: None)
-    tell(StepNews(str(number)))
+        use_memory(lambda _event: None)
+    tell(StepEvent(str(number)))
     signal.pause()
     raise AssertionError("it ended")
 
@@ -81,19 +81,19 @@ def leave_child(tell: Tell) -> Result:
     number = os.fork()
     if number == 0:
         signal.pause()
-    tell(StepNews(str(number)))
+    tell(StepEvent(str(number)))
     os.abort()
 
 
 def send_forever(tell: Tell) -> Result:
     while True:
-        tell(StepNews("again"))
+        tell(StepEvent("again"))
 
 
 def start_process(tell: Tell) -> Result:
     """Wait for a program that does not end; the step has its id."""
     with subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"]) as started:
-        tell(StepNews(str(started.pid)))
+        tell(StepEvent(str(started.pid)))
     raise AssertionError("it ended")
 
 
@@ -102,7 +102,7 @@ def start_spark(tell: Tell) -> Result:
     from ticdc_producer.spark.session import spark_session
 
     spark = spark_session()
-    tell(StepNews(str(spark.sparkContext._gateway.proc.pid)))
+    tell(StepEvent(str(spark.sparkContext._gateway.proc.pid)))
     spark.range(2).mapInArrow(_endless, "id long").collect()
     raise AssertionError("it ended")
 

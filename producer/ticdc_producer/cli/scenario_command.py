@@ -46,7 +46,7 @@ def validate(
 
 def _print(result: Validation) -> None:
     """Print the result of one scenario, without its errors."""
-    for note in result.passed_over.notes:
+    for note in result.ignored_statements.notes:
         typer.echo(f"{note.file}:{note.line}: note: {note.text}", err=True)
     for warning in result.warnings:
         typer.echo(f"{result.scenario}: warning: {warning}", err=True)
@@ -62,10 +62,10 @@ def _print(result: Validation) -> None:
         unchecked = f"; {counted(result.unchecked, 'statement')} not checked" if result.unchecked else ""
         typer.echo(f"{result.scenario}: {errors}{unchecked}", err=True)
         return
-    counts = ", ".join(f"{count} {word}" for word, count in sorted(result.passed_over.counts.items()))
-    passed_over = f", passed over: {counts}" if counts else ""
+    counts = ", ".join(f"{count} {word}" for word, count in sorted(result.ignored_statements.counts.items()))
+    ignored = f", ignored: {counts}" if counts else ""
     changed = f"{counted(result.commits, 'commit')}, {counted(result.row_changes, 'row change')}"
-    typer.echo(f"{result.scenario}: ok, {changed}{passed_over}")
+    typer.echo(f"{result.scenario}: ok, {changed}{ignored}")
 
 
 @scenario_app.command("list")

@@ -90,7 +90,11 @@ def _starts(lengths: Numbers) -> Numbers:
 
 
 def _sums(parts: Words, lengths: Numbers) -> Words:
-    """Return the sum of the parts of each text."""
+    """Return the sum of the parts of each text.
+
+    >>> _sums(np.array([1, 2, 4], np.uint64), np.array([2, 0, 1])).tolist()
+    [3, 0, 4]
+    """
     totals = np.concatenate([np.zeros(1, np.uint64), np.cumsum(parts, dtype=np.uint64)])
     starts = _starts(lengths)
     sums: Words = totals[starts + lengths] - totals[starts]
@@ -102,6 +106,12 @@ def text_symbols(texts: pa.StringArray) -> tuple[Symbols, Flags]:
 
     An ideograph becomes another one. A letter of Latin-1 becomes one of 64, and any other character that is
     not ASCII an ideograph; both may be equal for different characters.
+
+    >>> symbols, ambiguous = text_symbols(pa.array(["b7-", "é"]))
+    >>> symbols.lengths.tolist(), symbols.values.tolist(), symbols.radices.tolist()
+    ([3, 1], [1, 7, 45, 41], [26, 10, 0, 64])
+    >>> symbols.bases.tolist(), ambiguous.tolist()
+    ([97, 48, 0, 192], [False, True])
 
     :param texts: without NULLs.
     """
@@ -125,7 +135,11 @@ def _code_points(texts: pa.StringArray) -> tuple[Words, Numbers]:
 
 
 def symbol_texts(symbols: Symbols) -> pa.StringArray:
-    """Return the texts of symbols."""
+    """Return the texts of symbols.
+
+    >>> symbol_texts(text_symbols(pa.array(["b7-", "é"]))[0]).to_pylist()
+    ['b7-', 'é']
+    """
     text = symbols.codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass").encode()
     codes = symbols.codes
     widths = 1 + (codes >= 0x80).astype(np.int64) + (codes >= 0x800) + (codes >= 0x10000)

@@ -92,7 +92,12 @@ def _is_zero(texts: pa.StringArray) -> Flags:
 
 
 def _days(texts: pa.StringArray) -> tuple[Numbers, Flags]:
-    """Return the days of dates, and which dates exist."""
+    """Return the days of dates, and which dates exist.
+
+    >>> days, exist = _days(pa.array(["2020-07-29", "2020-02-30"]))
+    >>> days.tolist(), exist.tolist()
+    ([738000, 737850], [True, False])
+    """
     years, months, days = (
         pc.utf8_slice_codeunits(texts, *span).cast(pa.int64()).to_numpy()
         for span in ((0, 4), (5, 7), (8, 10))
@@ -104,6 +109,11 @@ def _days(texts: pa.StringArray) -> tuple[Numbers, Flags]:
 
 
 def _joined(days: Numbers, exist: Flags, rest: pa.StringArray) -> pa.StringArray:
+    """Return days and what follows them as texts; a day that does not exist is the zero date.
+
+    >>> _joined(np.array([738000, 0]), np.array([True, False]), pa.array([" 10:30:00", ""])).to_pylist()
+    ['2020-07-29 10:30:00', '0000-00-00']
+    """
     texts = np.datetime_as_string(np.datetime64("0000-01-01", "D") + np.where(exist, days, 0))
     dates = np.where(exist, texts, "0000-00-00")
     return pc.binary_join_element_wise(pa.array(dates.tolist(), pa.string()), rest, "")

@@ -46,7 +46,7 @@ class OptionType(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Boolean:
-    """true or false."""
+    """The type of an option that is true or false."""
 
     allowed: str = "true or false"
 

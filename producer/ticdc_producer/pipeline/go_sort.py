@@ -235,6 +235,10 @@ NEW_ORDER_KEYS = ORDER_KEYS.append(pa.field("new_txn_order_key", pa.binary()))
 def order_keys(rows: EventBatch, large_transactions: Collection[tuple[int, int]]) -> pa.RecordBatch:
     """Return the keys (:data:`ORDER_KEYS`) of the rows in large transactions.
 
+    >>> columns = {"commit_ts": [5, 5, 9], "table_id": [1, 2, 1], "txn_order_key": [b"a", b"b", b"c"]}
+    >>> order_keys(pa.record_batch(columns), {(5, 2), (9, 2)}).to_pylist()
+    [{'commit_ts': 5, 'table_id': 2, 'txn_order_key': b'b'}]
+
     :param rows: row events (shape ``EVENT_STREAM``).
     :param large_transactions: commit-ts and physical table id of the transactions; few.
     """
@@ -260,6 +264,10 @@ def new_order_keys(keys: pa.RecordBatch) -> pa.RecordBatch:
 
 def with_order_keys(rows: EventBatch, keys: Mapping[tuple[int, bytes], bytes]) -> EventBatch:
     """Replace ``txn_order_key`` of the rows that have a new key.
+
+    >>> rows = pa.record_batch({"commit_ts": [5, 5, 9], "txn_order_key": [b"a", b"b", b"b"]})
+    >>> with_order_keys(rows, {(5, b"b"): b"new"}).column("txn_order_key").to_pylist()
+    [b'a', b'new', b'b']
 
     :param rows: row events (shape ``EVENT_STREAM``) in any order.
     :param keys: the new keys by commit-ts and key.

@@ -167,7 +167,7 @@ def plain(data: bytes, part: str, max_bytes: int = DEFAULT_LIMIT) -> bytes:
 
 
 class Decompressor:
-    """Decompresses the parts of one message.
+    """A decompressor of the parts of one message.
 
     A message does not name its compression. Its first bytes show it.
 

@@ -11,19 +11,14 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
 from ticdc_producer.errors import DecodeError
 
-if TYPE_CHECKING:  # every command loads the specifications of protocols, and few compare bytes
-    pass
-
 EventBytes: TypeAlias = tuple[bytes | None, bytes | None]
 """The part of a key and of a value that belongs to one event."""
-Content: TypeAlias = Callable[[str], bytes]
-"""Returns the claim-check object at a location; raises ``DecodeError`` if it cannot be read."""
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, DecodeError)
 """The errors of a text that is not JSON."""
 

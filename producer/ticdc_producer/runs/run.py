@@ -311,7 +311,7 @@ def run_job(job: Job, options: RunOptions) -> RunReport:
     history = job.history
     size = f"{counted(history.commits, 'commit')}, {counted(history.row_changes, 'row change')}"
     on_status(f"scenario {job.scenario.name}: {size}")
-    for note in history.passed_over.notes:
+    for note in history.ignored_statements.notes:
         on_status(f"{note.file}:{note.line}: note: {note.text}")
     only_local = any(target.only_local for target in targets)
     choice = choose_engine("local" if only_local else options.engine, estimate_of(job))

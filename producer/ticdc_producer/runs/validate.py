@@ -13,7 +13,7 @@ from ticdc_producer.errors import ProducerError, ScenarioError, ScenarioProblems
 from ticdc_producer.masking import masked
 from ticdc_producer.scenario.commit_times import clock_of, sent_part
 from ticdc_producer.scenario.execute import check_commits, execute
-from ticdc_producer.scenario.history import History, PassedOver
+from ticdc_producer.scenario.history import History, IgnoredStatements
 from ticdc_producer.scenario.load import load_scenario
 from ticdc_producer.scenario.scenario_file import ScenarioFile
 from ticdc_producer.scenario.sql.session.refusals import Refusals
@@ -27,7 +27,7 @@ class Validation:
     :param scenario: the scenario as the user named it.
     :param commits: number of commits, without rejected statements.
     :param row_changes: number of row changes, without rejected statements.
-    :param passed_over: the statements that were not run, because they change nothing.
+    :param ignored_statements: the statements that were not run, because they change nothing.
     :param problems: all errors, in file order.
     :param warnings: what TiCDC accepts and logs a warning about, as in the report of a run.
     :param discarded: the DDLs and rows that TiCDC never sends, as in the report of a run.
@@ -37,7 +37,7 @@ class Validation:
     scenario: str
     commits: int = 0
     row_changes: int = 0
-    passed_over: PassedOver = field(default_factory=PassedOver)
+    ignored_statements: IgnoredStatements = field(default_factory=IgnoredStatements)
     problems: tuple[ProducerError, ...] = ()
     warnings: tuple[str, ...] = ()
     discarded: tuple[Mapping[str, object], ...] = ()
@@ -59,9 +59,10 @@ class Validation:
             "ok": self.ok,
             "commits": self.commits,
             "row_changes": self.row_changes,
-            "passed_over": dict(sorted(self.passed_over.counts.items())),
+            "passed_over": dict(sorted(self.ignored_statements.counts.items())),
             "notes": [
-                {"file": note.file, "line": note.line, "text": note.text} for note in self.passed_over.notes
+                {"file": note.file, "line": note.line, "text": note.text}
+                for note in self.ignored_statements.notes
             ],
             "problems": [_problem(problem) for problem in self.problems],
             "unchecked": self.unchecked,
@@ -110,7 +111,7 @@ def validate_scenario(path_or_name: str | Path) -> Validation:
         scenario=name,
         commits=history.commits,
         row_changes=history.row_changes,
-        passed_over=history.passed_over,
+        ignored_statements=history.ignored_statements,
         problems=tuple(problems),
         warnings=tuple(warnings),
         discarded=tuple(not_sent),
@@ -123,11 +124,11 @@ def _not_sent(scenario: ScenarioFile, changefeed: Changefeed, history: History) 
     from ticdc_producer.protocols import registry
     from ticdc_producer.simulate.counts import discarded
     from ticdc_producer.simulate.job import Job
-    from ticdc_producer.simulate.prepare import without_omitted  # loads Arrow
+    from ticdc_producer.simulate.prepare import with_filtered_ddls  # loads Arrow
 
     history = sent_part(history)
     fidelity = registry.fidelity(changefeed.protocol, changefeed.codec_options())
-    history = replace(history, catalog=without_omitted(history.catalog, fidelity))
+    history = replace(history, catalog=with_filtered_ddls(history.catalog, fidelity))
     return discarded(Job(scenario=scenario, history=history, changefeed=changefeed))
 
 

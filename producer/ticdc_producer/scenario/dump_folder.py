@@ -63,7 +63,7 @@ class DumpFolder:
     :param folder: as the user named it.
     :ivar steps: the script, and the rows of large tables, which Spark reads.
     :ivar sourced: the files that the script sources.
-    :ivar programs: the files with stored programs, which are passed over, and the plural of what they have.
+    :ivar programs: the files with stored programs, which are ignored, and the plural of what they have.
     """
 
     folder: Path

@@ -169,7 +169,7 @@ def _execute_steps(
         seed=scenario.seed,
     )
     for file, plural in scenario.unread:
-        session.passed_over.note_file(file, plural)
+        session.ignored_statements.note_file(file, plural)
     run = _Run(scenario, times, session, refusals)
     for step, read in zip(scenario.steps, readings, strict=True):
         run.add(step, read)

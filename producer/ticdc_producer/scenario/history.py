@@ -42,8 +42,8 @@ class Note:
 
 
 @dataclass(slots=True)
-class PassedOver:
-    """The statements that were passed over.
+class IgnoredStatements:
+    """The statements that have no effect on the stream, and notes for the user.
 
     :param counts: number of statements without an effect on rows and schemas, by their first word.
     :param notes: the statements that TiDB does not support, and the DDLs that are sent as they were typed.
@@ -61,14 +61,14 @@ class PassedOver:
 
         :param kind: ``TRIGGER``, ``PROCEDURE``, ``FUNCTION`` or ``EVENT``.
         """
-        self.notes.append(Note(file, line, f"{verb} {kind} is passed over: TiDB has no {_PLURALS[kind]}"))
+        self.notes.append(Note(file, line, f"{verb} {kind} is ignored: TiDB has no {_PLURALS[kind]}"))
 
     def note_file(self, file: str, plural: str) -> None:
         """Note a file of a dump.
 
         :param plural: what it has.
         """
-        self.notes.append(Note(file, 1, f"the file is passed over: TiDB has no {plural}"))
+        self.notes.append(Note(file, 1, f"the file is ignored: TiDB has no {plural}"))
 
     def note_typed(self, file: str, line: int, reason: str) -> None:
         """Note a DDL whose event has the typed text, because this tool cannot print it as TiDB does."""
@@ -231,7 +231,7 @@ class History:
     :param sent: the commits that the changefeed sends; None: all.
     :param definitions: the tables that exist when a changefeed with a start-ts starts.
     :param ended: versions of tables that ended before the changefeed starts.
-    :param passed_over: the statements that were not run.
+    :param ignored_statements: the statements that were not run.
     :param warnings: what differs from a real cluster, for reports.
     """
 
@@ -249,7 +249,7 @@ class History:
     sent: CommitRange | None = None
     definitions: tuple[DefinedTable, ...] = ()
     ended: frozenset[int] = frozenset()
-    passed_over: PassedOver = field(default_factory=PassedOver)
+    ignored_statements: IgnoredStatements = field(default_factory=IgnoredStatements)
     warnings: tuple[str, ...] = ()
 
     @property

@@ -198,7 +198,7 @@ def _add_runs(app: FastAPI, service: Service) -> None:
 
     @app.get("/v1/runs/{number}/progress", response_class=StreamingResponse)
     async def progress(number: str) -> StreamingResponse:
-        """Stream the news of a run as server-sent events: step, progress, status."""
+        """Stream the events of a run as server-sent events: step, progress, status."""
         return StreamingResponse(_events(service.worker.task(number)), media_type="text/event-stream")
 
 
@@ -248,12 +248,12 @@ class _TaskResponse(StreamingResponse):
 
 
 async def _events(task: Task) -> AsyncIterator[str]:
-    async for news in task.changes():
-        if news is None:
+    async for event in task.changes():
+        if event is None:
             yield ": the run continues\n\n"
         else:
-            content = {name: value for name, value in news.items() if name != "event"}
-            yield f"event: {news['event']}\ndata: {json.dumps(content)}\n\n"
+            content = {name: value for name, value in event.items() if name != "event"}
+            yield f"event: {event['event']}\ndata: {json.dumps(content)}\n\n"
 
 
 def _add_results(app: FastAPI, service: Service) -> None:

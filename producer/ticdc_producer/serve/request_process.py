@@ -24,7 +24,7 @@ from ticdc_producer.serve.posted import (
 )
 from ticdc_producer.serve.settings import Limits, ServeSettings
 from ticdc_producer.serve.submission import DecodeRequest, RunRequest, VerifyRequest, check_sink_uri
-from ticdc_producer.serve.tasks.child_messages import News, Result, Tell
+from ticdc_producer.serve.tasks.child_messages import Result, TaskEvent, Tell
 from ticdc_producer.serve.tasks.child_process import ChildProcess
 from ticdc_producer.serve.tasks.limits import limited
 from ticdc_producer.serve.tasks.task_errors import TaskGaveWay, TaskInterrupted, TaskOutOfMemory
@@ -183,7 +183,7 @@ def _the_service_ends() -> RefusedRequest:
     return RefusedRequest("the service ends", status=503)
 
 
-def _ignore(_news: News) -> None: ...
+def _ignore(_event: TaskEvent) -> None: ...
 
 
 _NO_TEXTS = ("", "", "", "")

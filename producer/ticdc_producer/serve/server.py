@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class HeadersInTime(H11Protocol):
-    """uvicorn's protocol, which waits for ever for the headers of a request.
+    """The protocol of uvicorn, which waits for ever for the headers of a request.
 
     :cvar seconds: time in which the headers of a request must arrive, from the first connection or from the
         end of the previous answer.
@@ -249,7 +249,7 @@ _GRACE_SECONDS = 2
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which waits for requests in progress when it ends.
+    """The server of uvicorn, which waits for requests in progress when it ends.
 
     :ivar end_streams: ends those that wait for a run.
     """

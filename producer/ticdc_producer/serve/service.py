@@ -28,7 +28,7 @@ from ticdc_producer.serve.request_process import (
 from ticdc_producer.serve.settings import ServeSettings
 from ticdc_producer.serve.streams import Streams
 from ticdc_producer.serve.submission import DecodeRequest, PreviewRequest, RunRequest, VerifyRequest
-from ticdc_producer.serve.tasks.child_messages import TopicsNews
+from ticdc_producer.serve.tasks.child_messages import TopicsEvent
 from ticdc_producer.serve.tasks.child_process import Children
 from ticdc_producer.serve.tasks.task import Task
 from ticdc_producer.serve.tasks.work import MakeReports, NoReports, RunWork, Texts, VerifyWork, WorkContext
@@ -244,10 +244,10 @@ class Service:
             written=frozenset(self._written) if self._kafka is None else None,
         )
 
-    def _note_topics(self, task: Task, news: TopicsNews) -> None:
+    def _note_topics(self, task: Task, event: TopicsEvent) -> None:
         """Note where a run writes. The service connects to no Kafka that it does not allow."""
-        self._written.update(news.topics)
-        task.brokers = allowed_cluster(news.bootstrap, self.settings) or task.brokers
+        self._written.update(event.topics)
+        task.brokers = allowed_cluster(event.bootstrap, self.settings) or task.brokers
 
     @property
     def _own_settings(self) -> ServeSettings:

@@ -169,7 +169,7 @@ def _described_catalog(
         scenario_file.file,
         profile=changefeed.profile,
         text=changefeed.ddl_text,
-        on_typed=lambda job, reason: history.passed_over.note_typed(
+        on_typed=lambda job, reason: history.ignored_statements.note_typed(
             scenario_file.file, job.line, reason.what
         ),
     )
@@ -220,13 +220,13 @@ def _check_state_times(job: Job) -> None:
 
 def _with_flags_and_ddls(history: History, fidelity: Fidelity) -> History:
     """Return a history with the DDLs that a protocol sends, and the flags of columns that it caches."""
-    catalog, changes = without_omitted(history.catalog, fidelity), history.changes
+    catalog, changes = with_filtered_ddls(history.catalog, fidelity), history.changes
     if fidelity.caches_flags:
         catalog, changes = with_cached_flags(catalog, changes)
     return replace(history, catalog=catalog, changes=changes)
 
 
-def without_omitted(catalog: Catalog, fidelity: Fidelity) -> Catalog:
+def with_filtered_ddls(catalog: Catalog, fidelity: Fidelity) -> Catalog:
     """Return the catalog in which DDLs without a message in the protocol are marked as not sent."""
     ddls = tuple(
         replace(job, sent=False, reason=fidelity.ddl_skip_reason(job.ddl_type))

@@ -149,7 +149,11 @@ def _joined(events: DecodedEvents) -> DecodedBatch:
 
 
 def _inverse(numbers: Numbers) -> Numbers:
-    """Return the index of each number from 0 on."""
+    """Return the index of each number from 0 on.
+
+    >>> _inverse(np.array([2, 0, 1])).tolist()
+    [1, 2, 0]
+    """
     indexes = np.empty(len(numbers), np.int64)
     indexes[numbers] = np.arange(len(numbers))
     return indexes

@@ -51,7 +51,7 @@ class MessageStage(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodePlan:
-    """Everything that a task needs to encode; small, sent with the task.
+    """The parameters with which a task encodes; small, sent with the task.
 
     :param skip_rejected: skip and report rows that TiCDC rejects, instead of stopping.
     :param faults: injects faults into messages.

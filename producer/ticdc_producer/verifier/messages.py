@@ -91,6 +91,14 @@ def _rows_at(
     in_order: bool,
     batches: Batches,
 ) -> Iterator[pa.RecordBatch]:
+    """Yield the rows with some keys; those in order end with the batch of the last one.
+
+    >>> batch = pa.record_batch({"topic": ["t"] * 4, "partition": [0] * 4, "offset": [2, 3, 4, 5]})
+    >>> keys, offsets = {("t", 0, 3), ("t", 0, 5)}, {("t", 0): {3, 5}}
+    >>> rows = _rows_at(keys, offsets, True, [batch.slice(0, 2), batch.slice(2)])
+    >>> [batch.column("offset").to_pylist() for batch in rows]
+    [[3], [5]]
+    """
     every = np.array(sorted({offset for of_partition in offsets.values() for offset in of_partition}))
     names = LOCATION[: len(next(iter(keys)))]
     for batch in batches:

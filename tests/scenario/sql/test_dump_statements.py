@@ -67,16 +67,16 @@ def test_stored_programs_are_noted_with_their_line() -> None:
     )
     history = history_of(script)
     assert history.commits == 1
-    assert [(note.line, note.text) for note in history.passed_over.notes] == [
-        (3, "CREATE TRIGGER is passed over: TiDB has no triggers"),
-        (5, "CREATE FUNCTION is passed over: TiDB has no stored functions"),
-        (7, "DROP PROCEDURE is passed over: TiDB has no stored procedures"),
-        (7, "CREATE EVENT is passed over: TiDB has no events"),
+    assert [(note.line, note.text) for note in history.ignored_statements.notes] == [
+        (3, "CREATE TRIGGER is ignored: TiDB has no triggers"),
+        (5, "CREATE FUNCTION is ignored: TiDB has no stored functions"),
+        (7, "DROP PROCEDURE is ignored: TiDB has no stored procedures"),
+        (7, "CREATE EVENT is ignored: TiDB has no events"),
     ]
 
 
 def test_what_only_reads_is_counted() -> None:
-    counts = history_of("select 1; show tables; select 2; explain select 1").passed_over.counts
+    counts = history_of("select 1; show tables; select 2; explain select 1").ignored_statements.counts
     assert counts == {"SELECT": 2, "SHOW": 1, "EXPLAIN": 1}
 
 

@@ -60,6 +60,6 @@ def test_views_and_programs_of_a_mydumper_folder() -> None:
         view.name: [column.name for column in view.columns] for view in history.catalog.tables if view.is_view
     }
     assert views == {"film_actors": ["title", "last"], "short_films": ["title"]}
-    [note] = history.passed_over.notes
+    [note] = history.ignored_statements.notes
     assert Path(note.file).name == "rental-schema-post.sql"
-    assert note.text == "the file is passed over: TiDB has no stored procedures, stored functions and events"
+    assert note.text == "the file is ignored: TiDB has no stored procedures, stored functions and events"

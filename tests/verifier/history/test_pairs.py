@@ -88,6 +88,8 @@ def test_every_pair_with_traps(protocol: str) -> None:
         if other.startswith("avro") <= protocol.startswith("avro"):
             diff = compared(trapped(protocol), together(other))
             assert [table.examples for table in diff.tables if not table.ok] == [], other
+            assert diff.tables
+            assert diff.equal
 
 
 def test_rows_that_an_encoder_rejects_are_a_difference() -> None:

@@ -59,11 +59,11 @@ def _failed(error: ProducerError) -> list[bytes]:
 
 async def _output(service: Service, line: CommandLine, call: Call, task: Task) -> AsyncIterator[bytes]:
     """Yield the frames of a task: its steps, its report and its files."""
-    async for news in task.changes():
-        if news is None:
+    async for event in task.changes():
+        if event is None:
             yield frame("alive")
-        elif news["event"] == "step" and not call.quiet:
-            text, golden = str(news["line"]), str(task.golden)
+        elif event["event"] == "step" and not call.quiet:
+            text, golden = str(event["line"]), str(task.golden)
             if call.out or golden not in text:
                 yield frame("step", text.replace(golden, call.out))
     if task.error is not None:

@@ -71,7 +71,7 @@ _INDEX_BITS = 24
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """For each event, the number of events since the latest marked one of its run.
+    """The number of events since the latest marked one of the run, for each event.
 
     :param steps: 0 at a marked event; without one in the run, 1 at the first event.
     :param from_start: whether the run has no marked event so far.

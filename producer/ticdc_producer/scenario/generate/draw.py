@@ -135,6 +135,13 @@ def octets(salt: int, of: Longs, most: int, lengths: Longs | None = None) -> pa.
 
 
 def _texts(pool: bytes, salt: int, of: Longs, most: int, lengths: Longs | None) -> pa.Array:
+    """Draw byte strings from a pool; the other parameters are those of ``letters``.
+
+    >>> _texts(bytes(range(65, 91)) * 160, 5, np.array([0, 1]), 4, None).to_pylist()
+    [b'STUV', b'ABCD']
+    >>> _texts(bytes(range(65, 91)) * 160, 5, np.array([0, 1]), 4, np.array([1, 3])).to_pylist()
+    [b'S', b'ABC']
+    """
     columns = _fragments(pool, salt, of, min(most, _LONGEST_UNREPEATED))
     if most > _LONGEST_UNREPEATED:
         columns = np.tile(columns, (1, -(-most // _LONGEST_UNREPEATED)))[:, :most]

@@ -20,13 +20,13 @@ class Ready(msgspec.Struct, frozen=True, tag_field="event", tag="ready"):
     """The process has loaded the modules that tasks need, and waits for the first task."""
 
 
-class StepNews(msgspec.Struct, frozen=True, tag_field="event", tag="step"):
+class StepEvent(msgspec.Struct, frozen=True, tag_field="event", tag="step"):
     """A step of the work begins."""
 
     line: str
 
 
-class ProgressNews(msgspec.Struct, frozen=True, tag_field="event", tag="progress"):
+class ProgressEvent(msgspec.Struct, frozen=True, tag_field="event", tag="progress"):
     """The number of written messages, as ``runs.run_report.Progress``."""
 
     messages: int
@@ -34,7 +34,7 @@ class ProgressNews(msgspec.Struct, frozen=True, tag_field="event", tag="progress
     ts: int
 
 
-class TopicsNews(msgspec.Struct, frozen=True, tag_field="event", tag="topics"):
+class TopicsEvent(msgspec.Struct, frozen=True, tag_field="event", tag="topics"):
     """The topics that will be written.
 
     :param bootstrap: the brokers of their Kafka.
@@ -67,10 +67,10 @@ class TaskFailure(msgspec.Struct, frozen=True, tag_field="event", tag="failure")
     error: ErrorReport
 
 
-News: TypeAlias = StepNews | ProgressNews | TopicsNews
-Message: TypeAlias = Ready | StepNews | ProgressNews | TopicsNews | Result | TaskFailure
-Tell: TypeAlias = Callable[[News], None]
-"""Sends news of a task to the service; may be called in any thread."""
+TaskEvent: TypeAlias = StepEvent | ProgressEvent | TopicsEvent
+Message: TypeAlias = Ready | StepEvent | ProgressEvent | TopicsEvent | Result | TaskFailure
+Tell: TypeAlias = Callable[[TaskEvent], None]
+"""Sends an event of a task to the service; may be called in any thread."""
 
 TEXT_FORMS = ((False, False), (False, True), (True, False), (True, True))
 """Whether a text is quiet, and whether it has colours."""

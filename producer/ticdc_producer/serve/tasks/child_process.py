@@ -19,10 +19,10 @@ from ticdc_producer.errors import EnvironmentFailure, RefusedRequest
 from ticdc_producer.serve.tasks.child import run_child
 from ticdc_producer.serve.tasks.child_messages import (
     Message,
-    News,
     NotAMessage,
     Ready,
     Result,
+    TaskEvent,
     TaskFailure,
     read_message,
 )
@@ -93,10 +93,10 @@ class ChildProcess:
         while not isinstance(self._next_message(), Ready):
             pass
 
-    def do(self, work: Work, on_news: Callable[[News], None]) -> Result:
+    def do(self, work: Work, on_event: Callable[[TaskEvent], None]) -> Result:
         """Let it do a task, and wait for the end.
 
-        :param on_news: called with news of the task.
+        :param on_event: called with each event of the task.
         :raises ReportedError: the error of the task.
         :raises EnvironmentFailure: if the process ends; then it can do no more tasks.
         """
@@ -112,8 +112,8 @@ class ChildProcess:
                     raise ReportedError(error)
                 case Ready():
                     pass
-                case news:
-                    on_news(news)
+                case event:
+                    on_event(event)
 
     def _next_message(self) -> Message:
         try:

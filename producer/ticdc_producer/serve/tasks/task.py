@@ -1,4 +1,4 @@
-"""A queued, running or finished run or verification, and the listeners to its news."""
+"""A queued, running or finished run or verification, and the listeners to its events."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from typing import Literal, TypeAlias
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.serve.guard import error_content
-from ticdc_producer.serve.tasks.child_messages import News, ProgressNews, Result, StepNews, TopicsNews
+from ticdc_producer.serve.tasks.child_messages import ProgressEvent, Result, StepEvent, TaskEvent, TopicsEvent
 from ticdc_producer.serve.tasks.work import Work
 
 Status: TypeAlias = Literal["queued", "running", "finished", "failed"]
 Kind: TypeAlias = Literal["run", "verification"]
-TaskNews: TypeAlias = dict[str, str | int | None]
-"""One news of a task, with its kind as ``event``."""
-_MAX_NEWS = 2000
-"""News of one task; further progress is left out, its end never."""
+ServerSentEvent: TypeAlias = dict[str, str | int | None]
+"""A server-sent event of a task: its fields, with its kind as ``event``."""
+_MAX_EVENTS = 2000
+"""Events of one task; further progress is left out, its end never."""
 _KEEP_ALIVE_SECONDS = 15.0
 
 
@@ -52,7 +52,7 @@ class Task:
     created: float = field(default_factory=time.time)
     started: float | None = None
     ended: float | None = None
-    news: list[TaskNews] = field(default_factory=list, repr=False)
+    events: list[ServerSentEvent] = field(default_factory=list, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _listeners: dict[asyncio.Event, asyncio.AbstractEventLoop] = field(default_factory=dict, repr=False)
 
@@ -90,48 +90,48 @@ class Task:
         self.status = status
         self._tell({"event": "status", "status": status})
 
-    def tell(self, news: News) -> None:
-        """Note news of its process."""
-        match news:
-            case TopicsNews(topics=topics):
+    def tell(self, event: TaskEvent) -> None:
+        """Note an event of its process."""
+        match event:
+            case TopicsEvent(topics=topics):
                 self.topics = topics
-            case StepNews(line=line):
+            case StepEvent(line=line):
                 self._tell_some({"event": "step", "line": line})
-            case ProgressNews(messages=messages, total=total, ts=ts):
+            case ProgressEvent(messages=messages, total=total, ts=ts):
                 self._tell_some({"event": "progress", "messages": messages, "total": total, "ts": ts})
 
-    def _tell_some(self, news: TaskNews) -> None:
-        if len(self.news) < _MAX_NEWS:
-            self._tell(news)
+    def _tell_some(self, event: ServerSentEvent) -> None:
+        if len(self.events) < _MAX_EVENTS:
+            self._tell(event)
 
-    def _tell(self, news: TaskNews) -> None:
+    def _tell(self, event: ServerSentEvent) -> None:
         with self._lock:
-            self.news.append(news)
-            for event, loop in self._listeners.items():
+            self.events.append(event)
+            for changed, loop in self._listeners.items():
                 with suppress(RuntimeError):  # the loop has ended, and the listener with it
-                    loop.call_soon_threadsafe(event.set)
+                    loop.call_soon_threadsafe(changed.set)
 
-    async def changes(self) -> AsyncIterator[TaskNews | None]:
-        """Yield all news, and those to come until the end; None after a while without any."""
-        event, seen = asyncio.Event(), 0
+    async def changes(self) -> AsyncIterator[ServerSentEvent | None]:
+        """Yield all events, and those to come until the end; None after a while without any."""
+        changed, seen = asyncio.Event(), 0
         with self._lock:
-            self._listeners[event] = asyncio.get_running_loop()
+            self._listeners[changed] = asyncio.get_running_loop()
         try:
             while True:
-                event.clear()
+                changed.clear()
                 over = self.over
-                for news in self.news[seen:]:
+                for event in self.events[seen:]:
                     seen += 1
-                    yield news
-                if over and seen == len(self.news):
+                    yield event
+                if over and seen == len(self.events):
                     return
                 try:
-                    await asyncio.wait_for(event.wait(), _KEEP_ALIVE_SECONDS)
+                    await asyncio.wait_for(changed.wait(), _KEEP_ALIVE_SECONDS)
                 except TimeoutError:
                     yield None
         finally:
             with self._lock:
-                self._listeners.pop(event, None)
+                self._listeners.pop(changed, None)
 
     async def ended_within(self, seconds: float) -> None:
         """Return when the task has ended, at the latest after some seconds."""

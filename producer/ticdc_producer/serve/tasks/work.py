@@ -20,11 +20,11 @@ from ticdc_producer.serve.posted import PostedFiles, SourceArguments, changefeed
 from ticdc_producer.serve.settings import Limits, ServeSettings
 from ticdc_producer.serve.submission import RunRequest, VerifyRequest, check_topic
 from ticdc_producer.serve.tasks.child_messages import (
-    ProgressNews,
+    ProgressEvent,
     Result,
-    StepNews,
+    StepEvent,
     Tell,
-    TopicsNews,
+    TopicsEvent,
     result_of_task,
 )
 from ticdc_producer.serve.tasks.limits import first_excess, size_check
@@ -139,11 +139,11 @@ class RunWork:
             raise excess.refusal()
         topics = tuple(job.stream.topic_partitions.topics)
         self._check_topics(job, topics)
-        tell(TopicsNews(topics, changefeed.brokers.bootstrap))
+        tell(TopicsEvent(topics, changefeed.brokers.bootstrap))
         reports = self.context.make_reports(self.context.folder)
 
         def on_progress(progress: Progress) -> None:
-            tell(ProgressNews(progress.messages, progress.total, progress.ts))
+            tell(ProgressEvent(progress.messages, progress.total, progress.ts))
 
         options = RunOptions(
             out=None if self.request.dry_run else self.golden,
@@ -152,7 +152,7 @@ class RunWork:
             dry_run=self.request.dry_run,
             verify_output=self.request.verify,
             from_beginning=not job.history.data,
-            on_status=lambda line: tell(StepNews(line)),
+            on_status=lambda line: tell(StepEvent(line)),
             on_progress=on_progress,
             on_verdict=reports.on_verdict,
         )
@@ -161,7 +161,7 @@ class RunWork:
         except ProducerError:
             with suppress(ProducerError):  # the error of the run is the one to report
                 existing = Topics(changefeed.brokers).existing()
-                tell(TopicsNews(tuple(set(topics).intersection(existing)), changefeed.brokers.bootstrap))
+                tell(TopicsEvent(tuple(set(topics).intersection(existing)), changefeed.brokers.bootstrap))
             raise
         reports.write(report.verdict, report.faults.occurrences, report.requested_faults)
         return result_of_task(report.ok, report.to_json(), partial(self.context.texts.run, report))
@@ -256,7 +256,7 @@ class VerifyWork:
                 from_beginning=request.from_beginning,
                 resolved_gap_ms=request.resolved_gap_ms,
                 examples=request.examples,
-                on_status=lambda line: tell(StepNews(line)),
+                on_status=lambda line: tell(StepEvent(line)),
                 on_verdict=reports.on_verdict,
             )
         reports.write(verdict)

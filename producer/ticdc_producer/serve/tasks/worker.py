@@ -14,7 +14,7 @@ from secrets import token_hex
 
 from ticdc_producer.errors import EnvironmentFailure, ProducerError, RefusedRequest
 from ticdc_producer.serve.settings import Limits
-from ticdc_producer.serve.tasks.child_messages import News, Result, TopicsNews
+from ticdc_producer.serve.tasks.child_messages import Result, TaskEvent, TopicsEvent
 from ticdc_producer.serve.tasks.child_process import ChildProcess, Children
 from ticdc_producer.serve.tasks.limits import limited
 from ticdc_producer.serve.tasks.task import Kind, MakeWork, Task
@@ -40,7 +40,7 @@ class Worker:
         limits: Limits,
         children: Children,
         *,
-        on_topics: Callable[[Task, TopicsNews], None] = lambda _task, _news: None,
+        on_topics: Callable[[Task, TopicsEvent], None] = lambda _task, _event: None,
         remove: Callable[[Task], None] = lambda _task: None,
     ) -> None:
         self._folder, self._limits, self._children = folder, limits, children
@@ -181,12 +181,12 @@ class Worker:
             self._child = child
         limits, end = self._limits, partial(self._interrupt, task)
         with limited(child, limits.seconds, limits.memory_bytes, end):
-            return child.do(work, partial(self._on_news, task))
+            return child.do(work, partial(self._on_event, task))
 
-    def _on_news(self, task: Task, news: News) -> None:
-        task.tell(news)
-        if isinstance(news, TopicsNews):
-            self._on_topics(task, news)
+    def _on_event(self, task: Task, event: TaskEvent) -> None:
+        task.tell(event)
+        if isinstance(event, TopicsEvent):
+            self._on_topics(task, event)
 
     def _ended(self) -> TaskInterrupted | None:
         """Return the error that has interrupted the task. Nothing interrupts it afterwards."""

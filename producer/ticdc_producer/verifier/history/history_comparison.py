@@ -302,6 +302,14 @@ def _whole_updates(
     """Make one update of a delete and the insert of the same row that follows it at the same commit-ts.
 
     TiCDC sends an update of a unique column so, unless ``output-raw-change-event`` is set.
+
+    >>> zeros, no = np.zeros(3, np.int64), np.zeros(3, bool)
+    >>> op, old, new = np.array([Op.DELETE, Op.INSERT, Op.DELETE]), np.array([7, 0, 8]), np.array([0, 8, 0])
+    >>> columns = dict.fromkeys(HistoryRows.arrow_schema().names, zeros)
+    >>> rows = HistoryRows(**columns | {"keyed": ~no, "op": op, "old": old, "new": new})
+    >>> joined, *_ = _whole_updates(rows, zeros, zeros, np.array([4, 4, 5]), no, no)
+    >>> [Op(op).label for op in joined.op], joined.old.tolist(), joined.new.tolist()
+    (['update', 'delete'], [7, 8], [8, 0])
     """
     together = ~starts_of(key, side, moment) & ~unordered & rows.keyed
     inserts = together & (rows.op != Op.DELETE)
@@ -320,6 +328,13 @@ def _kinds(rows: HistoryRows, side: Numbers, late: Flags, first: Numbers, other:
     """Return the number of the difference of each pair in ``DifferenceKind``; -1 for equal changes.
 
     A change with other content at another time counts as missing on the other side.
+
+    >>> columns = dict.fromkeys(HistoryRows.arrow_schema().names, np.zeros(4, np.int64))
+    >>> rows = HistoryRows(**columns | {"time": np.array([4, 4, 5, 6]), "new": np.array([7, 7, 8, 8])})
+    >>> first, other = np.array([0, 0, 2, 2]), np.array([1, 2, 3, 2])
+    >>> kinds = _kinds(rows, np.array([0, 1, 1, 1]), np.zeros(4, bool), first, other)
+    >>> [str(_KINDS[kind]) if kind >= 0 else "" for kind in kinds]
+    ['', 'only in A', 'commit-ts', 'only in B']
     """
     operation, time = rows.op[first] != rows.op[other], rows.time[first] != rows.time[other]
     values = _differ(rows.new[first], rows.new[other]) | _differ(rows.old[first], rows.old[other])

@@ -166,7 +166,20 @@ TS_SANE = Invariant(
 
 
 def _check_row_partition(marked: MarkedEvents) -> Violations:
-    """Report a warning instead of an error where TiCDC's dispatch key is uncertain."""
+    """Report a warning instead of an error where TiCDC's dispatch key is uncertain.
+
+    >>> from types import SimpleNamespace
+    >>> import pyarrow as pa
+    >>> from ticdc_producer.verifier.events import Events
+    >>> from ticdc_producer.verifier.options import VerifyOptions
+    >>> columns = dict.fromkeys(Events.arrow_schema().names, np.ones(3, np.int64))
+    >>> columns |= {"topic": pa.array(["t"] * 3), "dispatch_key": np.array([4, 5, NOTHING])}
+    >>> options, certain = VerifyOptions(partitions={"t": 3}), np.ones(3, bool)
+    >>> observation, no = SimpleNamespace(options=options, certain=certain), np.zeros(3, bool)
+    >>> violations = _check_row_partition(MarkedEvents(Events(**columns), observation, no, no))
+    >>> [violations.detail(number) for number in range(len(violations))]
+    ['rule table: dispatch key 5 belongs in partition 2, found in 1']
+    """
     events = marked.events
     codes, topics = events.topics
     counts = np.array([marked.options.partitions.get(topic, 0) for topic in topics], np.int64)[codes]

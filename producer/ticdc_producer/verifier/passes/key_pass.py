@@ -25,7 +25,7 @@ _Row: TypeAlias = tuple[int, int, int]
 
 @dataclass
 class UncoveredRows:
-    """By topic the number of uncovered rows, the oldest and the newest one, and the resolved-ts."""
+    """The uncovered rows of each topic: their number, the oldest and the newest one, and the resolved-ts."""
 
     rows: dict[str, tuple[int, _Row, _Row, int]] = field(default_factory=dict)
 
@@ -81,7 +81,7 @@ DDL before."""
 
 @dataclass
 class TableShapes:
-    """For each table and epoch the shapes of its rows, each with its first event."""
+    """The shapes of the rows of each table and epoch, each with its first event."""
 
     seen: dict[Epoch, dict[int, _Row]] = field(default_factory=dict)
 

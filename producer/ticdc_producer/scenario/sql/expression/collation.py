@@ -145,7 +145,6 @@ class DerivedCollation(NamedTuple):
 
 
 _NO_COLLATION = DerivedCollation("", Coercibility.COERCIBLE)
-_OF_LITERAL = DerivedCollation(DEFAULT_COLLATION, Coercibility.COERCIBLE)
 _MADE_OF: dict[str, slice] = {
     **dict.fromkeys(("CONCAT", "CONCAT_WS", "LOWER", "LCASE", "REVERSE", "UPPER", "UCASE"), slice(None)),
     **dict.fromkeys(("QUOTE", "COALESCE", "GREATEST", "LEAST", "IFNULL"), slice(None)),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.hints import closest
-from ticdc_producer.scenario.history import PassedOver
+from ticdc_producer.scenario.history import IgnoredStatements
 from ticdc_producer.scenario.sql import ddl
 from ticdc_producer.scenario.sql.store import transaction
 from ticdc_producer.scenario.sql.text.cursor import Cursor
@@ -16,7 +16,7 @@ from ticdc_producer.scenario.sql.text.statements import Statement
 READ_ONLY = frozenset({
     "SELECT", "TABLE", "DO", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE", "SPLIT", "ADMIN",
 })  # fmt: skip
-"""Statements that change nothing in the stream; they are counted and passed over."""
+"""Statements that change nothing in the stream; they are counted and ignored."""
 _QUERIES = frozenset({"SELECT", "WITH", "TABLE"})
 KNOWN_VERBS = frozenset({
     "CHECKSUM", "DELIMITER", "PLAN", "QUERY", "RECOMMEND", "SOURCE", "TRAFFIC", "CALL",
@@ -146,7 +146,7 @@ def administration(statement: Statement) -> Administration | None:
     return None
 
 
-def pass_over_program(statement: Statement, kind: str, passed_over: PassedOver, file: str) -> None:
+def note_program(statement: Statement, kind: str, ignored_statements: IgnoredStatements, file: str) -> None:
     """Note a stored program, which TiDB does not have.
 
     :param kind: such as TRIGGER.
@@ -160,4 +160,4 @@ def pass_over_program(statement: Statement, kind: str, passed_over: PassedOver, 
             f"CREATE {kind} with a body that ends at its first ';' is not supported",
             hint="write DELIMITER // in a line before it, // after it, then DELIMITER ; in a line",
         )
-    passed_over.note_program(kind, statement.verb, file, statement.line)
+    ignored_statements.note_program(kind, statement.verb, file, statement.line)

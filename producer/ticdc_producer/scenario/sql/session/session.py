@@ -13,7 +13,7 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import DEFAULT_NOW, SQLMode
-from ticdc_producer.scenario.history import CheckSize, History, HistorySize, PassedOver
+from ticdc_producer.scenario.history import CheckSize, History, HistorySize, IgnoredStatements
 from ticdc_producer.scenario.sourced_files import SourcedFiles
 from ticdc_producer.scenario.sql.ddl import is_ddl
 from ticdc_producer.scenario.sql.dml.row_writer import RowWriter
@@ -54,7 +54,7 @@ class Session:
     :param statements: a cache of parsed statements that sessions of one thread share; None: one of its own.
     :param check_size: called after each row change.
     :param seed: of ``RAND()``, ``UUID()`` and other random values.
-    :ivar passed_over: the statements that were not run.
+    :ivar ignored_statements: the statements that were not run.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Session:
         self._files = ScriptFiles(file, sourced or {})
         self._tables = SessionTables(database, profile, force_replicate=force_replicate)
         self._settings = SessionSettings(time_zone, now)
-        self.passed_over = PassedOver()
+        self.ignored_statements = IgnoredStatements()
         self._statements = shared_statements() if statements is None else statements
         self._values = SessionValues(seed, lambda: self._tables.database, self._tables.cluster.sequence)
         size = HistorySize(check_size)
@@ -92,7 +92,7 @@ class Session:
             values=self._values,
             transaction=self._transaction,
             recorded=self._recorded,
-            passed_over=self.passed_over,
+            ignored_statements=self.ignored_statements,
             statements=self._statements,
             files=self._files,
         )
@@ -322,7 +322,7 @@ class Session:
 
     def history(self) -> History:
         """Return the history of all commits so far."""
-        return self._recorded.history(self.passed_over)
+        return self._recorded.history(self.ignored_statements)
 
     def defined_tables(self) -> list[tuple[TableInfo, str]]:
         """Return all tables, each with its CREATE TABLE statement."""

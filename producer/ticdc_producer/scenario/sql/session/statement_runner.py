@@ -11,7 +11,7 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.catalog import DDLJob
 from ticdc_producer.model.values.sql_value import SQLMode
-from ticdc_producer.scenario.history import PassedOver
+from ticdc_producer.scenario.history import IgnoredStatements
 from ticdc_producer.scenario.sql.ddl import is_ddl
 from ticdc_producer.scenario.sql.dml.batch import read_batch
 from ticdc_producer.scenario.sql.dml.dml import check_dml, run_dml
@@ -31,7 +31,7 @@ from ticdc_producer.scenario.sql.session.other_statements import (
     first_word,
     is_query,
     no_statement,
-    pass_over_program,
+    note_program,
     query_of_do,
     reads,
     refuse_into,
@@ -63,7 +63,7 @@ class StatementRunner:
     values: SessionValues
     transaction: TransactionControl
     recorded: RecordedHistory
-    passed_over: PassedOver
+    ignored_statements: IgnoredStatements
     statements: StatementCache
     files: ScriptFiles
 
@@ -99,7 +99,7 @@ class StatementRunner:
         if word in DML:
             self._dml(statement)
         elif program := stored_program(statement):
-            pass_over_program(statement, program, self.passed_over, self.files.file)
+            note_program(statement, program, self.ignored_statements, self.files.file)
         elif concerns_prepared(statement):
             self._prepared_statement(Cursor(statement))
         elif command := administration(statement):
@@ -122,7 +122,7 @@ class StatementRunner:
             self._batch(statement)
         elif word in ("LOCK", "UNLOCK") and statement.word(1) in ("TABLES", "TABLE"):
             self.transaction.commit()
-            self.passed_over.count(f"{word} TABLES")
+            self.ignored_statements.count(f"{word} TABLES")
         else:
             self._control(statement, word)
 
@@ -130,7 +130,7 @@ class StatementRunner:
         """Skip a statement about users, rights or the server."""
         if command.commits:
             self.transaction.commit()
-        self.passed_over.count(command.name)
+        self.ignored_statements.count(command.name)
         self.values.end_statement(0)
 
     def _set(self, cursor: Cursor) -> None:
@@ -152,7 +152,7 @@ class StatementRunner:
     def _query(self, statement: Statement) -> None:
         """Skip a statement that changes no rows; a query that changes values of the session is run."""
         refuse_into(statement)
-        self.passed_over.count("SELECT" if statement.verb in ("(", "WITH") else statement.verb)
+        self.ignored_statements.count("SELECT" if statement.verb in ("(", "WITH") else statement.verb)
         verb = statement.verb
         if verb == "DO" and changes_session(statement):
             statement = self._statement(query_of_do(statement), statement)

@@ -11,7 +11,7 @@ from ticdc_producer.scenario.history import (
     DefinedTable,
     History,
     HistorySize,
-    PassedOver,
+    IgnoredStatements,
     State,
     TableState,
 )
@@ -75,7 +75,7 @@ class RecordedHistory:
         )
         self.commits += commits
 
-    def history(self, passed_over: PassedOver) -> History:
+    def history(self, ignored_statements: IgnoredStatements) -> History:
         """Return the history of all commits so far."""
         return History(
             catalog=Catalog(tuple(self._cluster.versions), tuple(self._ddls)),
@@ -84,7 +84,7 @@ class RecordedHistory:
             state=self._state(),
             state_at=dict(self._state_at),
             definitions=self._definitions,
-            passed_over=passed_over,
+            ignored_statements=ignored_statements,
         )
 
     def _count(self) -> None:
