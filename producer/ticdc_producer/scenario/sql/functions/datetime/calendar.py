@@ -35,7 +35,7 @@ def day_number(year: int, month: int, day: int) -> int:
     """Return the days since 0000-00-00; a month of 0 is a month before January.
 
     >>> day_number(0, 1, 1), day_number(2007, 10, 7), day_number(2016, 12, 0), day_number(2016, 11, 30)
-    (1, 733321, 736664, 736664)
+    (1, 733321, 736663, 736663)
     """
     if not year and not month:
         return 0
