@@ -5,7 +5,7 @@ A task simulates one partition, if the scenario's changes are drawn by partition
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -113,6 +113,10 @@ class ScenarioTopics:
     def ends(self) -> Partitions:
         """Return the number of messages of each partition."""
         return self.counts
+
+    def ids(self) -> Mapping[str, str]:
+        """Return no ids: the topics do not exist."""
+        return {}
 
     def available(self, starts: Partitions, /) -> Partitions:
         """Return how far a stream can read now."""
