@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from confluent_kafka import TopicCollection
+from confluent_kafka import Producer, TopicCollection
 from confluent_kafka.admin import AdminClient
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +18,7 @@ import ticdc_producer
 from pyspark_ticdc import DefaultSource
 from pyspark_ticdc.offsets import limited
 from tests.pyspark_ticdc.streams import MicroBatches, SparkBatches, events_of
-from ticdc_producer.errors import ArgumentError, TopicError
+from ticdc_producer.errors import ArgumentError, ProducerError, TopicError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.spark.read_limit import check_limit
 
@@ -182,6 +182,33 @@ def test_a_stream_starts_at_offsets(uri: Callable[[str], str]) -> None:
     stream = MicroBatches(**{"sink-uri": topic}, startingOffsets='{"source_starts": {"0": 3, "1": -1}}')
     (batch,) = stream.read()
     assert [(row["partition"], row["offset"]) for row in batch] == [(0, 3), (0, 4)]
+
+
+def test_a_stream_starts_at_the_end(uri: Callable[[str], str]) -> None:
+    topic = uri("source_latest")
+    ticdc_producer.run("seed_t1", sink_uri=topic)
+    stream = MicroBatches(**{"sink-uri": topic}, startingOffsets="latest")
+    stream.start()
+    ticdc_producer.run("seed_t1", sink_uri=topic, append=True, verify_output=False)
+    (batch,) = stream.read()
+    offsets = sorted({(row["partition"], row["offset"]) for row in batch})
+    assert offsets == [*((0, number) for number in range(5, 10)), *((1, number) for number in range(10, 20))]
+
+
+def test_a_message_that_does_not_decode_is_a_row_of_a_stream(
+    kafka: EmbeddedKafka, uri: Callable[[str], str]
+) -> None:
+    topic = uri("source_damaged")
+    ticdc_producer.run("seed_t1", sink_uri=topic)
+    producer = Producer({"bootstrap.servers": kafka.bootstrap})
+    producer.produce("source_damaged", b"no message", partition=0)
+    assert producer.flush(60) == 0
+    with pytest.raises(ProducerError, match="source_damaged"):
+        MicroBatches(**{"sink-uri": topic}).read()
+    (batch,) = MicroBatches(**{"sink-uri": topic, "on-error": "rows"}).read()
+    (damaged,) = (row for row in batch if row["error"] is not None)
+    assert (damaged["partition"], damaged["offset"]) == (0, 5)
+    assert len(batch) == 16
 
 
 def test_a_topic_that_was_written_again_is_refused(uri: Callable[[str], str]) -> None:

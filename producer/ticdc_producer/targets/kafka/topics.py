@@ -139,7 +139,7 @@ class Topics:
         return ends, absent
 
     def ids(self, topics: Iterable[str]) -> dict[str, str]:
-        """Return the ids that Kafka gave the topics when they were created; one without them (KIP-516) is left out.
+        """Return the ids that topics got when they were created (KIP-516); topics without one are left out.
 
         :raises BrokerError: for a topic that does not exist, and as ``existing``.
         """
