@@ -27,6 +27,8 @@ WITH_PASSWORD = [
     {"sink-uri": f"kafka://localhost:1/t?SASL-Password={PASSWORD}"},
     {"sink-uri": f"kafka://localhost:1/t?sasl-oauth-client-secret={PASSWORD}"},
     {"SINK-URI": f"s3://bucket/prefix?secret-access-key={PASSWORD}"},
+    {"sink-uri": f"azblob://bucket/prefix?Account-Key={PASSWORD}"},
+    {"sink-uri": f"s3://bucket/prefix?access-key={PASSWORD}"},
     {"sink-uri": f"kafka://localhost:1/t?protocol=avro&schema-registry=http://u:{PASSWORD}@localhost:1"},
     {"schema-registry": f"http://u:{PASSWORD}@localhost:1", "subscribe": "t"},
 ]
@@ -35,6 +37,14 @@ WITH_PASSWORD = [
 @pytest.mark.parametrize("options", WITH_PASSWORD)
 def test_a_password_where_spark_would_show_it_is_refused(options: dict[str, str]) -> None:
     with pytest.raises(ArgumentError, match="Spark would write it") as refusal:
+        DefaultSource(CaseInsensitiveDict(options)).schema()
+    assert PASSWORD not in str(refusal.value)
+
+
+@pytest.mark.parametrize("uri", [f"s3://u:{PASSWORD}@bucket/claims", f"s3://bucket?access-key={PASSWORD}"])
+def test_the_storage_of_claims_has_no_password(uri: str) -> None:
+    options = {"sink-uri": "kafka://localhost:1/t", "Claim-Check-Storage-URI": uri}
+    with pytest.raises(ArgumentError, match="option 'claim-check-storage-uri' is not") as refusal:
         DefaultSource(CaseInsensitiveDict(options)).schema()
     assert PASSWORD not in str(refusal.value)
 
