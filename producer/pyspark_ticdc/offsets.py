@@ -13,6 +13,7 @@ from pyspark_ticdc.options import GivenOptions
 from ticdc_producer.errors import ArgumentError, TopicError
 from ticdc_producer.rows.origin import Origin
 from ticdc_producer.runs.targets.existing_topics import offset_ranges, partitions_of
+from ticdc_producer.spark.read_limit import ReadLimit, ReadMaxRows
 from ticdc_producer.targets.kafka.read import OffsetRange
 from ticdc_producer.targets.kafka.topics import Topics
 
@@ -95,6 +96,36 @@ def _parsed(text: str, option: str) -> dict[tuple[str, int], int]:
         }
     except (ValueError, TypeError, AttributeError):
         raise ArgumentError(f"option {option!r} cannot be read", argument=option, hint=_FORM) from None
+
+
+def limited(starts: Partitions, ends: Partitions, limit: ReadLimit | None) -> dict[tuple[str, int], int]:
+    """Return the ends of a micro-batch.
+
+    Each partition gets a message, and the rest of a limit is divided in proportion to their messages. If the
+    limit is too low for that, the partitions get one in turn.
+
+    >>> limited({("t", 0): 0, ("t", 1): 5}, {("t", 0): 30, ("t", 1): 15}, ReadMaxRows(8))
+    {('t', 0): 6, ('t', 1): 7}
+    >>> limited({("t", 0): 9, ("t", 1): 5}, {("t", 0): 30, ("t", 1): 15}, ReadMaxRows(1))
+    {('t', 0): 10, ('t', 1): 5}
+    """
+    sizes = {position: end - starts[position] for position, end in ends.items()}
+    total = sum(sizes.values())
+    if not isinstance(limit, ReadMaxRows) or total <= limit.max_rows:
+        return dict(ends)
+    positions = sorted(starts)
+    turn = sum(starts.values()) % len(positions)  # grows by the limit with each micro-batch
+    waiting = [at for at in (*positions[turn:], *positions[:turn]) if sizes.get(at)]
+    rest = limit.max_rows - len(waiting)
+    if rest <= 0:
+        shares = dict.fromkeys(waiting[: limit.max_rows], 1)
+    else:
+        others = total - len(waiting)
+        shares = {at: 1 + (sizes[at] - 1) * rest // others for at in waiting}
+        most_first = sorted(waiting, key=sizes.__getitem__, reverse=True)
+        for at in most_first[: limit.max_rows - sum(shares.values())]:  # what rounding down left
+            shares[at] += 1
+    return {at: start + shares.get(at, 0) for at, start in starts.items() if at in ends}
 
 
 _WINDOW = 512

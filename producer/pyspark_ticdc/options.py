@@ -195,6 +195,9 @@ def _value(option: SourceOption, text: str, uses: tuple[Use, ...]) -> Plain:
     try:
         return option.value.read(text)
     except ValueError as error:
+        if isinstance(option.value, StorageURI):  # the error repeats the URI, which may have a password
+            what = f"option {option.name!r} is not {option.value.allowed}"
+            raise ArgumentError(what, argument=option.name) from None
         raise ArgumentError(f"option {option.name!r}: {error}", argument=option.name) from None
 
 
@@ -205,7 +208,7 @@ def _unknown(key: str, uses: tuple[Use, ...], declared: Sequence[SourceOption]) 
 
 
 _VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
-_SECRET = re.compile("password|secret|token", re.IGNORECASE)
+_SECRET = re.compile("password|secret|token|(access|account)-key", re.IGNORECASE)
 """Parts of the names of parameters that hold secrets, also of those that are rejected later."""
 _OPEN = "Spark would write it to plans and logs"
 
@@ -224,7 +227,8 @@ def check_secrets(sink_uri: str, sink_parameters: Mapping[str, str]) -> None:
     for name, value in parse_qsl(urlsplit(sink_uri).query):
         if _SECRET.search(name) and _VARIABLE.fullmatch(value) is None:
             what = f"option 'sink-uri' contains {name}, and {_OPEN}"
-            hint = f"use the option kafka.sasl.password, or {name}=${{NAME}} of the environment"
+            instead = "use the option kafka.sasl.password, or " if name.lower() == "sasl-password" else ""
+            hint = f"{instead}name a variable of the environment, {name}=${{NAME}}"
             raise ArgumentError(what, argument="sink-uri", hint=hint)
 
 

@@ -137,6 +137,10 @@ class TopicOptions:
         """Return the offset after the last message of each partition."""
         return self.cluster.ends(self._partitions)
 
+    def ids(self) -> Mapping[str, str]:
+        """Return Kafka's ids of the topics that have one."""
+        return self.cluster.ids(self._partitions)
+
     def available(self, _starts: Partitions, /) -> Partitions:
         """Return how far a stream can read now; only that of a scenario depends on its start."""
         return self.ends()

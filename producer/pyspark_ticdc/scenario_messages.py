@@ -5,7 +5,7 @@ A task simulates one partition, if the scenario's changes are drawn by partition
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -37,10 +37,12 @@ class Pace:
     """The rate at which the messages of a scenario become available.
 
     :param per_second: messages of all partitions; None: all are available at once.
+    :param clock: returns seconds.
     """
 
     per_second: int | None
     started: tuple[float, int] | None = None
+    clock: Callable[[], float] = monotonic
 
     def ends(self, counts: Partitions, starts: Partitions) -> dict[tuple[str, int], int]:
         """Return how many messages of each partition are available, in proportion to their number.
@@ -49,10 +51,11 @@ class Pace:
         """
         if self.per_second is None:
             return dict(counts)
+        now = self.clock()
         if self.started is None:
-            self.started = monotonic(), sum(starts.values())
+            self.started = now, sum(starts.values())
         total = max(1, sum(counts.values()))
-        available = min(total, self.started[1] + int((monotonic() - self.started[0]) * self.per_second))
+        available = min(total, self.started[1] + int((now - self.started[0]) * self.per_second))
         return {name: max(starts[name], count * available // total) for name, count in counts.items()}
 
 
@@ -113,6 +116,10 @@ class ScenarioTopics:
     def ends(self) -> Partitions:
         """Return the number of messages of each partition."""
         return self.counts
+
+    def ids(self) -> Mapping[str, str]:
+        """Return no ids: the topics do not exist."""
+        return {}
 
     def available(self, starts: Partitions, /) -> Partitions:
         """Return how far a stream can read now."""

@@ -1,7 +1,8 @@
 """Reads a growing topic in a streaming query.
 
-An offset of the checkpoint is ``{"TOPIC": {"PARTITION": {"offset": n, "resolvedTs": ts}}}``: the next
-message, and with ``duplicates=drop`` the highest resolved-ts before it.
+An offset of the checkpoint is ``{"TOPIC": {"PARTITION": {"offset": n, "resolvedTs": ts, "topicId": id}}}``:
+the next message, with ``duplicates=drop`` the highest resolved-ts before it, and Kafka's id of the topic. A
+topic that was deleted and created again has another id. Older checkpoints and brokers have none.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from pyspark_ticdc.offsets import Partitions, ResolvedSearch
+from pyspark_ticdc.offsets import Partitions, ResolvedSearch, limited
 from pyspark_ticdc.options import given_options
 from pyspark_ticdc.reader import TaskPartition, rows_of, source_of, topics_of
 from pyspark_ticdc.rows import RANGES, check_stream, row_function, selected
@@ -25,54 +26,12 @@ from ticdc_producer.engine.local import local
 from ticdc_producer.errors import TopicError
 from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS, Origin
 from ticdc_producer.runs.targets.existing_topics import offset_ranges
+from ticdc_producer.spark.read_limit import ReadLimit, ReadMaxRows, TriggerAvailableNow, check_limit
 from ticdc_producer.spark.storage import arrow_schema
 from ticdc_producer.targets.kafka.read import OffsetRange
 from ticdc_producer.targets.record_batches import with_table_schemas
 
-if TYPE_CHECKING:
-    from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
-    from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow as TriggerAvailableNow
-else:
-    try:
-        from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
-        from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow as TriggerAvailableNow
-    except ImportError:  # Spark 4.1, which never calls what needs them
-
-        class ReadLimit:
-            """A replacement of the class of Spark 4.2."""
-
-        ReadMaxRows = TriggerAvailableNow = ReadLimit
-
-
-def limited(starts: Partitions, ends: Partitions, limit: ReadLimit | None) -> dict[tuple[str, int], int]:
-    """Return the ends of a micro-batch.
-
-    Each partition gets a message, and the rest of a limit is divided in proportion to their messages. If the
-    limit is too low for that, the partitions that were read least get one, so that none waits forever.
-
-    >>> limited({("t", 0): 0, ("t", 1): 5}, {("t", 0): 30, ("t", 1): 15}, ReadMaxRows(8))
-    {('t', 0): 6, ('t', 1): 7}
-    >>> limited({("t", 0): 9, ("t", 1): 5}, {("t", 0): 30, ("t", 1): 15}, ReadMaxRows(1))
-    {('t', 0): 9, ('t', 1): 6}
-    """
-    sizes = {position: end - starts[position] for position, end in ends.items()}
-    total = sum(sizes.values())
-    if not isinstance(limit, ReadMaxRows) or total <= limit.max_rows:
-        return dict(ends)
-    waiting = sorted((at for at in sizes if sizes[at]), key=lambda at: (starts[at], at))
-    rest = limit.max_rows - len(waiting)
-    if rest <= 0:
-        shares = dict.fromkeys(waiting[: limit.max_rows], 1)
-    else:
-        others = total - len(waiting)
-        shares = {at: 1 + (sizes[at] - 1) * rest // others for at in waiting}
-        most_first = sorted(waiting, key=sizes.__getitem__, reverse=True)
-        for at in most_first[: limit.max_rows - sum(shares.values())]:  # what rounding down left
-            shares[at] += 1
-    return {at: start + shares.get(at, 0) for at, start in starts.items() if at in ends}
-
-
-StreamOffset: TypeAlias = dict[str, dict[str, dict[str, int]]]
+StreamOffset: TypeAlias = dict[str, dict[str, dict[str, int | str]]]
 
 
 class StreamSource(Protocol):
@@ -90,6 +49,9 @@ class StreamSource(Protocol):
 
     def ends(self) -> Partitions:
         """Return the offset after the last message of each partition."""
+
+    def ids(self) -> Mapping[str, str]:
+        """Return Kafka's ids of the topics that have one."""
 
     def available(self, starts: Partitions, /) -> Partitions:
         """Return how far a stream can read now.
@@ -114,6 +76,7 @@ class TicdcStreamReader(DataSourceStreamReader, TriggerAvailableNow):
     def __init__(self, given: Mapping[str, str], columns: StructType) -> None:
         self._options, self._columns = given_options(given, "readStream"), columns
         check_stream(self._options)
+        check_limit(self._options.values["maxOffsetsPerTrigger"])
         scenario = source_of(self._options) == "scenario"
         self._topics: StreamSource = (ScenarioTopics.of if scenario else topics_of)(self._options)
         self._drop = self._options.values["duplicates"] == "drop"
@@ -127,7 +90,7 @@ class TicdcStreamReader(DataSourceStreamReader, TriggerAvailableNow):
 
     def initialOffset(self) -> StreamOffset:
         """Return where a query without a checkpoint begins."""
-        return _stream_offset(self._topics.initial(), {})
+        return _stream_offset(self._topics.initial(), {}, self._topics.ids())
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """Return the option ``maxOffsetsPerTrigger``."""
@@ -140,7 +103,7 @@ class TicdcStreamReader(DataSourceStreamReader, TriggerAvailableNow):
 
     def reportLatestOffset(self) -> StreamOffset:
         """Return the ends of the topics, for the progress of the query."""
-        return _stream_offset(self._topics.ends(), {})
+        return _stream_offset(self._topics.ends(), {}, self._topics.ids())
 
     def latestOffset(self, start: StreamOffset | None = None, limit: ReadLimit | None = None) -> StreamOffset:
         """Return where the next micro-batch ends.
@@ -151,20 +114,25 @@ class TicdcStreamReader(DataSourceStreamReader, TriggerAvailableNow):
         :param start: where it begins; None: Spark is older than 4.2, and does not say it.
         :raises TopicError: if messages after the start were removed.
         """
-        starts, resolved = _positions(start or self.initialOffset())
+        start = start or self.initialOffset()
+        (starts, resolved), ids = _positions(start), self._topics.ids()
+        _check_ids(start, ids)
         available = dict(self._topics.available(starts) if self._target is None else self._target)
         starts = self._with_new_partitions(starts, available)
         ends = limited(starts, available, limit)
         if self._drop:
             search = ResolvedSearch(partial(self._origin_of, self._topics.starts()))
             ends, resolved = search.ends(starts, ends, available, resolved)
-        return _stream_offset(ends, resolved)
+        return _stream_offset(ends, resolved, ids)
 
     def partitions(self, start: StreamOffset, end: StreamOffset) -> list[InputPartition]:
         """Return the parts of a micro-batch.
 
         :raises TopicError: if some of its messages were removed.
         """
+        ids = self._topics.ids()
+        for offset in (start, end):
+            _check_ids(offset, ids)
         (starts, resolved), (ends, _) = _positions(start), _positions(end)
         starts, first = self._with_new_partitions(starts, ends), self._topics.starts()
         if self._options.values["rows"] == "ranges":
@@ -183,8 +151,7 @@ class TicdcStreamReader(DataSourceStreamReader, TriggerAvailableNow):
         for position, offset in starts.items():
             if ends.get(position, -1) < offset:
                 what = f"it has {ends.get(position, 0)} messages, and the checkpoint is at {offset}"
-                hint = "the topic was deleted or written again; start with a new checkpoint"
-                raise TopicError(what, topic=f"{position[0]}/{position[1]}", hint=hint)
+                raise TopicError(what, topic=f"{position[0]}/{position[1]}", hint=_WRITTEN_AGAIN)
         return {**dict.fromkeys(ends, 0), **starts}
 
     def _origin_of(self, first: Partitions, starts: Partitions, ends: Partitions) -> Origin:
@@ -233,11 +200,33 @@ def _range_rows(ranges: Sequence[OffsetRange], columns: StructType) -> Iterator[
     return selected(columns, RANGES)(iter([rows]))
 
 
-def _stream_offset(offsets: Partitions, resolved: Mapping[tuple[str, int], int]) -> StreamOffset:
+_WRITTEN_AGAIN = "the topic was deleted or written again; start with a new checkpoint"
+
+
+def _check_ids(offset: StreamOffset, ids: Mapping[str, str]) -> None:
+    """Check that the topics are those of an offset.
+
+    :raises TopicError: for a topic that was created again.
+    """
+    for topic, partitions in offset.items():
+        known = {position["topicId"] for position in partitions.values() if "topicId" in position}
+        if topic in ids and known - {ids[topic]}:
+            what = "its id is not the one of the checkpoint"
+            raise TopicError(what, topic=topic, hint=_WRITTEN_AGAIN)
+
+
+def _stream_offset(
+    offsets: Partitions, resolved: Mapping[tuple[str, int], int], ids: Mapping[str, str]
+) -> StreamOffset:
     """Return offsets as Spark stores them in the checkpoint."""
     by_topic: StreamOffset = {}
     for (topic, partition), offset in sorted(offsets.items()):
-        position = {"offset": offset, "resolvedTs": resolved.get((topic, partition), 0)}
+        position: dict[str, int | str] = {
+            "offset": offset,
+            "resolvedTs": resolved.get((topic, partition), 0),
+        }
+        if topic in ids:
+            position["topicId"] = ids[topic]
         by_topic.setdefault(topic, {})[str(partition)] = position
     return by_topic
 

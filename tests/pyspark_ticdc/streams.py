@@ -29,6 +29,10 @@ class MicroBatches:
         self._schema = self._source.schema()
         self.offset: dict[str, Any] | None = None
 
+    def start(self) -> None:
+        """Begin a query that has no checkpoint yet."""
+        self.offset = _json(self._source.streamReader(self._schema).initialOffset())
+
     def read(self) -> list[list[dict[str, Any]]]:
         """Start the query again, and return the micro-batches of the messages that are there."""
         reader = self._source.streamReader(self._schema)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.datasource import CaseInsensitiveDict
@@ -80,6 +82,55 @@ def test_a_topic_by_its_sink_uri(spark: SparkSession, kafka: EmbeddedKafka, topi
     events = spark.read.format("ticdc").option("sink-uri", uri).load().select(*COMPARED)
     expected = [{name: row[name] for name in COMPARED} for row in ticdc_producer.decode(sink_uri=uri)]
     assert [row.asDict() for row in _in_order(events)] == expected
+
+
+def _positions_of(**options: str) -> list[tuple[str, int, int, int]]:
+    """The topic, partition, offset and time of each message, in order, without Spark's processes."""
+    source = DefaultSource(CaseInsensitiveDict({"rows": "messages", **options}))
+    reader = source.reader(source.schema())
+    rows = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+    return sorted((row["topic"], row["partition"], row["offset"], row["timestamp"]) for row in rows)
+
+
+def test_the_bounds_of_a_batch_query(kafka: EmbeddedKafka, topic: str) -> None:
+    options = {"kafka.bootstrap.servers": kafka.bootstrap, "subscribe": topic}
+    messages = _positions_of(**options)
+    assert len(messages) == 15
+    assert _positions_of(**options, startingOffsets="latest") == []
+    offsets = f'{{"{topic}": {{"0": 2, "1": -2}}}}'
+    until = _positions_of(**options, endingOffsets=offsets)
+    assert [position[1:3] for position in until] == [(0, 0), (0, 1)]
+    assert _positions_of(**options, startingOffsets=offsets) == [m for m in messages if m not in until]
+
+
+def test_times_are_the_bounds_of_a_batch_query(kafka: EmbeddedKafka) -> None:
+    client = {"bootstrap.servers": kafka.bootstrap}
+    admin, producer = AdminClient(client), Producer(client)
+    admin.create_topics([NewTopic("source_times", 1)])["source_times"].result()
+    for second in range(1, 6):
+        producer.produce("source_times", b"{}", timestamp=1000 * second)
+    assert producer.flush(60) == 0
+    options = {
+        "kafka.bootstrap.servers": kafka.bootstrap,
+        "subscribe": "source_times",
+        "protocol": "canal-json",
+    }
+    later = _positions_of(**options, startingTimestamp="2500")
+    assert [position[3] for position in later] == [3000, 4000, 5000]
+    earlier = _positions_of(**options, endingTimestamp="3000")
+    assert [position[3] for position in earlier] == [1000, 2000]
+    assert _positions_of(**options, startingTimestamp="9000") == []
+
+
+def test_several_topics(kafka: EmbeddedKafka, topic: str) -> None:
+    other = "source_events_2"
+    ticdc_producer.run(SCENARIO, sink_uri=f"kafka://{kafka.bootstrap}/{other}?partition-num=1")
+    brokers = {"kafka.bootstrap.servers": kafka.bootstrap}
+    both = _positions_of(**brokers, subscribe=f"{topic}, {other}")
+    assert both == sorted(
+        [*_positions_of(**brokers, subscribe=topic), *_positions_of(**brokers, subscribe=other)]
+    )
+    assert {position[0] for position in both} == {topic, other}
 
 
 def test_a_storage_folder(spark: SparkSession, tmp_path: Path) -> None:

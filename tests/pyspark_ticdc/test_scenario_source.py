@@ -10,6 +10,7 @@ from pyspark.sql.datasource import CaseInsensitiveDict
 
 import ticdc_producer
 from pyspark_ticdc import DefaultSource
+from pyspark_ticdc.scenario_messages import Pace
 from tests.pyspark_ticdc.streams import MicroBatches, SparkBatches, events_of
 from ticdc_producer.errors import ProducerError
 
@@ -81,6 +82,19 @@ def test_parameters_of_a_scenario_whose_name_is_no_topic(tmp_path: Path) -> None
 def test_a_stream_of_a_scenario_with_a_pace_ends_with_its_messages() -> None:
     """The trigger ``availableNow`` reads all messages, whatever the pace is."""
     assert sum(map(len, MicroBatches(scenario="seed_t1", rowsPerSecond="1").read())) == 15
+
+
+@pytest.mark.parametrize(
+    ("read", "ends"),
+    [((0, 0), [(0, 0), (15, 5), (22, 7), (30, 10)]), ((12, 4), [(12, 4), (27, 9), (30, 10), (30, 10)])],
+    ids=["from the start", "from a checkpoint"],
+)
+def test_messages_become_available_at_the_pace(read: tuple[int, int], ends: list[tuple[int, int]]) -> None:
+    """Ten per second, in proportion to the messages of the partitions, after those that were read before."""
+    seconds = iter([70.0, 72.0, 73.0, 74.0])
+    pace = Pace(10, clock=lambda: next(seconds))
+    counts, starts = ({("t", 0): a, ("t", 1): b} for a, b in ((30, 10), read))
+    assert [tuple(pace.ends(counts, starts).values()) for _ in ends] == ends
 
 
 @pytest.mark.slow

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer, TopicCollection
+from confluent_kafka.admin import AdminClient
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
@@ -14,10 +16,11 @@ from pyspark.sql.streaming.datasource import ReadMaxRows
 
 import ticdc_producer
 from pyspark_ticdc import DefaultSource
-from pyspark_ticdc.stream_reader import limited
+from pyspark_ticdc.offsets import limited
 from tests.pyspark_ticdc.streams import MicroBatches, SparkBatches, events_of
-from ticdc_producer.errors import ArgumentError, TopicError
+from ticdc_producer.errors import ArgumentError, ProducerError, TopicError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.spark.read_limit import check_limit
 
 
 @pytest.fixture
@@ -48,12 +51,15 @@ def test_a_micro_batch_has_as_many_messages_as_its_limit(sizes: list[int], most:
     assert sum(limited_ends[at] - starts[at] for at in ends) == min(most, sum(sizes))
 
 
-def test_no_partition_waits_forever() -> None:
-    read = {("t", 0): 0, ("t", 1): 0, ("t", 2): 0}
-    ends = {("t", 0): 1, ("t", 1): 1000, ("t", 2): 1000}
-    for _ in range(len(read)):
-        read = limited(read, ends, ReadMaxRows(1))
-    assert read == {("t", 0): 1, ("t", 1): 1, ("t", 2): 1}
+@given(st.lists(st.integers(0, 9000), min_size=1, max_size=6), st.integers(1, 20))
+def test_no_partition_waits_forever(offsets: list[int], most: int) -> None:
+    """Each one is read within as many micro-batches as there are partitions, wherever the others are."""
+    starts = {("t", number): offset for number, offset in enumerate(offsets)}
+    ends = {at: offset + 1000 for at, offset in starts.items()}
+    read = starts
+    for _ in offsets:
+        read = limited(read, ends, ReadMaxRows(most))
+    assert all(read[at] > start for at, start in starts.items())
 
 
 @pytest.mark.slow
@@ -137,15 +143,20 @@ def test_duplicates_are_dropped_whatever_the_micro_batches_are(uri: Callable[[st
     assert len(MicroBatches(**{"sink-uri": topic}).read()[0]) > len(actual_rows)
 
 
-def test_an_offset_has_the_resolved_ts_of_each_partition(uri: Callable[[str], str]) -> None:
+def test_an_offset_has_the_resolved_ts_of_each_partition_and_the_id_of_its_topic(
+    kafka: EmbeddedKafka, uri: Callable[[str], str]
+) -> None:
     topic = uri("source_checkpoint")
     ticdc_producer.run("seed_t1", sink_uri=topic)
     stream = MicroBatches(**{"sink-uri": topic}, duplicates="drop")
     stream.read()
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    descriptions = admin.describe_topics(TopicCollection(["source_checkpoint"]))
+    topic_id = str(descriptions["source_checkpoint"].result().topic_id)
     assert stream.offset == {
         "source_checkpoint": {
-            "0": {"offset": 5, "resolvedTs": 415508881418485761},
-            "1": {"offset": 10, "resolvedTs": 415508881418485761},
+            "0": {"offset": 5, "resolvedTs": 415508881418485761, "topicId": topic_id},
+            "1": {"offset": 10, "resolvedTs": 415508881418485761, "topicId": topic_id},
         }
     }
 
@@ -173,6 +184,33 @@ def test_a_stream_starts_at_offsets(uri: Callable[[str], str]) -> None:
     assert [(row["partition"], row["offset"]) for row in batch] == [(0, 3), (0, 4)]
 
 
+def test_a_stream_starts_at_the_end(uri: Callable[[str], str]) -> None:
+    topic = uri("source_latest")
+    ticdc_producer.run("seed_t1", sink_uri=topic)
+    stream = MicroBatches(**{"sink-uri": topic}, startingOffsets="latest")
+    stream.start()
+    ticdc_producer.run("seed_t1", sink_uri=topic, append=True, verify_output=False)
+    (batch,) = stream.read()
+    offsets = sorted({(row["partition"], row["offset"]) for row in batch})
+    assert offsets == [*((0, number) for number in range(5, 10)), *((1, number) for number in range(10, 20))]
+
+
+def test_a_message_that_does_not_decode_is_a_row_of_a_stream(
+    kafka: EmbeddedKafka, uri: Callable[[str], str]
+) -> None:
+    topic = uri("source_damaged")
+    ticdc_producer.run("seed_t1", sink_uri=topic)
+    producer = Producer({"bootstrap.servers": kafka.bootstrap})
+    producer.produce("source_damaged", b"no message", partition=0)
+    assert producer.flush(60) == 0
+    with pytest.raises(ProducerError, match="source_damaged"):
+        MicroBatches(**{"sink-uri": topic}).read()
+    (batch,) = MicroBatches(**{"sink-uri": topic, "on-error": "rows"}).read()
+    (damaged,) = (row for row in batch if row["error"] is not None)
+    assert (damaged["partition"], damaged["offset"]) == (0, 5)
+    assert len(batch) == 16
+
+
 def test_a_topic_that_was_written_again_is_refused(uri: Callable[[str], str]) -> None:
     topic = uri("source_again")
     ticdc_producer.run("bank", sink_uri=topic)
@@ -181,6 +219,37 @@ def test_a_topic_that_was_written_again_is_refused(uri: Callable[[str], str]) ->
     ticdc_producer.run("seed_t1", sink_uri=topic, replace=True)
     with pytest.raises(TopicError, match="the topic was deleted or written again"):
         stream.read()
+
+
+def test_a_topic_that_was_written_again_and_is_longer_is_refused(uri: Callable[[str], str]) -> None:
+    topic = uri("source_longer")
+    ticdc_producer.run("seed_t1", sink_uri=topic)
+    stream = MicroBatches(**{"sink-uri": topic})
+    stream.read()
+    start = stream.offset
+    ticdc_producer.run("bank", sink_uri=topic, replace=True)
+    with pytest.raises(TopicError, match="the topic was deleted or written again"):
+        stream.read()
+    assert start is not None
+    with pytest.raises(TopicError, match="the topic was deleted or written again"):
+        stream.between(start, start)
+
+
+def test_a_checkpoint_without_ids_of_topics_continues(uri: Callable[[str], str]) -> None:
+    topic = uri("source_older")
+    ticdc_producer.run("seed_t1", sink_uri=topic)
+    stream = MicroBatches(**{"sink-uri": topic})
+    stream.offset = {
+        "source_older": {"0": {"offset": 3, "resolvedTs": 0}, "1": {"offset": 10, "resolvedTs": 0}}
+    }
+    (batch,) = stream.read()
+    assert [(row["partition"], row["offset"]) for row in batch] == [(0, 3), (0, 4)]
+
+
+def test_a_limit_that_spark_does_not_pass_on_is_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"option 'maxOffsetsPerTrigger' requires Spark 4\.2"):
+        check_limit(1, supported=False)
+    check_limit(None, supported=False)
 
 
 @pytest.mark.parametrize(

@@ -127,13 +127,14 @@ def micro_batches(
     A micro-batch ends when the next one is taken. The query begins at the offsets, because the follower has a
     checkpoint of its own; the query's checkpoint is temporary.
 
-    :param most: messages of a micro-batch.
+    :param most: messages of a micro-batch, from Spark 4.2 on.
     :raises SparkError: if the query ends, and for a password in the sink URI, which Spark would show.
     """
     from ticdc_producer.spark.session import spark_session
 
     session = spark_session()
     from ticdc_producer.engine.spark import SparkEngine
+    from ticdc_producer.spark.read_limit import LIMITED
 
     engine, brokers = SparkEngine(session), brokers_of(changefeed)
     options = {
@@ -142,7 +143,7 @@ def micro_batches(
         else _with_protocol(sink_uri, changefeed.protocol),
         "rows": "ranges",
         "startingOffsets": _starting_offsets(offsets),
-        "maxOffsetsPerTrigger": str(most),
+        **({"maxOffsetsPerTrigger": str(most)} if LIMITED else {}),
         **dict(f"kafka.{setting}".split("=", 1) for setting in kafka_properties),
     }
     frame = session.readStream.format("ticdc").options(**options).load()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition, Uuid
 from confluent_kafka.admin import AdminClient, ClusterMetadata, NewTopic, OffsetSpec
 
 from ticdc_producer.config import Changefeed
@@ -33,6 +33,8 @@ from ticdc_producer.kafka.client_errors import (
 _PAUSE_SECONDS = 0.02
 _FIRST_SECONDS = 0.5
 """Timeout of the first request; a rejection arrives soon. The timeout doubles with each further request."""
+
+_NO_ID = Uuid(0, 0)
 
 Offsets = Mapping[tuple[str, int], int]
 """Offsets by (topic, partition)."""
@@ -135,6 +137,22 @@ class Topics:
         if absent and not changefeed.auto_create_topic:
             raise TopicError("the topic does not exist", topic=absent[0], hint="auto-create-topic is false")
         return ends, absent
+
+    def ids(self, topics: Iterable[str]) -> dict[str, str]:
+        """Return the ids that topics got when they were created (KIP-516); topics without one are left out.
+
+        :raises BrokerError: for a topic that does not exist, and as ``existing``.
+        """
+        admin, names = self._admin(), TopicCollection([*topics])
+
+        def ids() -> dict[str, Uuid]:
+            futures = admin.describe_topics(names, request_timeout=CONNECT_SECONDS)
+            return {topic: future.result().topic_id for topic, future in futures.items()}
+
+        try:
+            return {topic: str(number) for topic, number in until_answered(ids).items() if number != _NO_ID}
+        except KafkaException as error:
+            raise broker_error(self.brokers, error) from None
 
     def ends(self, topics: Mapping[str, int]) -> dict[tuple[str, int], int]:
         """Return the end offset of every partition of the topics."""
