@@ -283,6 +283,15 @@ def test_it_is_refused_by_name(case: str, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("large", [False, True])
+def test_a_table_with_its_database_is_an_error_with_a_hint(tmp_path: Path, large: bool) -> None:
+    table = records((5, T, None, None), (6, None, None, A), table=[None, "test.t"])
+    file = scenario(tmp_path, "s", table, large=large)
+    with pytest.raises(ProducerError) as caught:
+        ticdc_producer.run(file, dry_run=True, engine="local")
+    assert caught.value.hint == "give the database in the column 'schema': schema='test', table='t'"
+
+
 def test_a_truncated_table_is_the_sessions_again(tmp_path: Path) -> None:
     table = records((START, T, None, None), (START + 7, None, None, A))
     later = "TRUNCATE TABLE t; INSERT INTO t VALUES (2, 'z')"
