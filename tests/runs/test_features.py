@@ -188,7 +188,16 @@ def conversions(form: Form) -> None:
 
 
 def partitions(form: Form) -> None:
-    like_sql(form, replace(PLAIN, create=f"{CREATE} PARTITION BY HASH (id) PARTITIONS 3"))
+    kinds = [
+        "HASH (id) PARTITIONS 3", "KEY (id) PARTITIONS 3",
+        "RANGE (id) (PARTITION p VALUES LESS THAN (2), PARTITION q VALUES LESS THAN (9))",
+        "LIST (id) (PARTITION p VALUES IN (1, 3), PARTITION q VALUES IN (2))",
+    ]  # fmt: skip
+    folder = form.folder
+    for number, kind in enumerate(kinds):
+        form.folder = folder / str(number)
+        form.folder.mkdir()
+        like_sql(form, replace(PLAIN, create=f"{CREATE} PARTITION BY {kind}"))
 
 
 def hidden_ids(form: Form) -> None:
@@ -206,7 +215,9 @@ def large_transactions(form: Form) -> None:
     moved = [(1, row, {**row, "id": row["id"] + 100}) for row in rows]
     history = History(create=CREATE, changes=[*((0, None, row) for row in rows), *moved])
     if form.name in (LARGE, TABLE):
-        assert form.run(history).ok
+        report = form.run(history)
+        assert report.ok
+        assert report.counts.by_kind()["row"]["events"] == 3 * len(rows)
         return
     like_sql(form, history)
 
