@@ -162,7 +162,11 @@ def several_tables(form: Form) -> None:
         ticdc_producer.run(form.folder / "s.yaml", out=form.folder / "out", engine=form.engine)
         return
     create = f"{CREATE}; CREATE TABLE u (a INT PRIMARY KEY)"
-    frame = pa.table({"txn": [1, 1], "table": ["t", "u"], "after": ['{"id": 1, "v": "a"}', '{"a": 2}']})
+    ddl = "ALTER TABLE u ADD b INT"
+    frame = pa.table({
+        "txn": [1, 1, 2, 3], "statement": [None, None, ddl, None], "table": ["t", "u", None, "u"],
+        "after": ['{"id": 1, "v": "a"}', '{"a": 2}', None, '{"a": 3, "b": 4}'],
+    })  # fmt: skip
     if form.name == "DataFrame":
         scenario: Source = Scenario("s").sql(create).changes(frame)
     elif form.name == LARGE:
@@ -175,11 +179,14 @@ def several_tables(form: Form) -> None:
         scenario = form.source(History(create=create, changes=[], later=""))
         statements = "INSERT INTO t VALUES (1, 'a'); INSERT INTO u VALUES (2)"
         scenario = Scenario("s").sql(create).txn(statements)
+        scenario = scenario.sql(f"{ddl}; INSERT INTO u VALUES (3, 4)")
     report = ticdc_producer.run(scenario, sink_uri=URI, out=form.folder / "out", engine=form.engine)
     assert report.ok
     events = [event for event in ticdc_producer.decode(folder=form.folder / "out") if event["kind"] == "row"]
-    assert len({event["commit_ts"] for event in events}) == 1
-    assert {event["table"] for event in events} == {"t", "u"}
+    first, second, last = sorted(events, key=lambda event: (event["commit_ts"], event["table"]))
+    assert first["commit_ts"] == second["commit_ts"] < last["commit_ts"]
+    assert [event["table"] for event in (first, second, last)] == ["t", "u", "u"]
+    assert last["after"].keys() == {"a", "b"}
 
 
 def conversions(form: Form) -> None:
@@ -188,7 +195,16 @@ def conversions(form: Form) -> None:
 
 
 def partitions(form: Form) -> None:
-    like_sql(form, replace(PLAIN, create=f"{CREATE} PARTITION BY HASH (id) PARTITIONS 3"))
+    kinds = [
+        "HASH (id) PARTITIONS 3", "KEY (id) PARTITIONS 3",
+        "RANGE (id) (PARTITION p VALUES LESS THAN (2), PARTITION q VALUES LESS THAN (9))",
+        "LIST (id) (PARTITION p VALUES IN (1, 3), PARTITION q VALUES IN (2))",
+    ]  # fmt: skip
+    folder = form.folder
+    for number, kind in enumerate(kinds):
+        form.folder = folder / str(number)
+        form.folder.mkdir()
+        like_sql(form, replace(PLAIN, create=f"{CREATE} PARTITION BY {kind}"))
 
 
 def hidden_ids(form: Form) -> None:
@@ -206,7 +222,9 @@ def large_transactions(form: Form) -> None:
     moved = [(1, row, {**row, "id": row["id"] + 100}) for row in rows]
     history = History(create=CREATE, changes=[*((0, None, row) for row in rows), *moved])
     if form.name in (LARGE, TABLE):
-        assert form.run(history).ok
+        report = form.run(history)
+        assert report.ok
+        assert report.counts.by_kind()["row"]["events"] == 3 * len(rows)
         return
     like_sql(form, history)
 

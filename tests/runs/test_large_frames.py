@@ -244,6 +244,21 @@ REFUSALS: dict[str, tuple[pa.Table, str, str]] = {
                 (7, None, None, {**B, "id": 2, "d": "1.002"})), "ALTER TABLE t MODIFY d DECIMAL(6,2)",
         "Duplicate entry '1.00' for key 't.d': several rows have it when the DDL of a later step",
     ),
+    "a unique key of a virtual column": (
+        records((5, f"{T[:-1]}, w VARCHAR(9) AS (v) VIRTUAL, UNIQUE KEY k (w))", None, None),
+                (6, None, None, A), (7, None, None, {"id": 2, "v": "a"})), "",
+        "the unique key 't.k' of the virtual column 'w': not supported in a large DataFrame",
+    ),
+    "a unique key of an expression": (
+        records((5, f"{T[:-1]}, UNIQUE KEY k ((lower(v))))", None, None),
+                (6, None, None, A), (7, None, None, {"id": 2, "v": "A"})), "",
+        "the unique key 't.k' of an expression: not supported in a large DataFrame",
+    ),
+    "a later unique key of an expression": (
+        records((5, T, None, None), (6, None, None, A), (7, None, None, {"id": 2, "v": "A"})),
+        "ALTER TABLE t ADD UNIQUE KEY k ((lower(v)))",
+        "the unique key 't.k' of an expression: not supported in a large DataFrame",
+    ),
     "operations that are numbers": (
         records((5, T, None, None), (6, None, None, A), op=[None, 1]), "",
         "column 'op' must be a text column, not int64",
@@ -266,6 +281,15 @@ def test_it_is_refused_by_name(case: str, tmp_path: Path) -> None:
     with pytest.raises(ProducerError, match=words):
         ticdc_producer.run(file, out=tmp_path / "out", engine="local")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_table_with_its_database_is_an_error_with_a_hint(tmp_path: Path, large: bool) -> None:
+    table = records((5, T, None, None), (6, None, None, A), table=[None, "test.t"])
+    file = scenario(tmp_path, "s", table, large=large)
+    with pytest.raises(ProducerError) as caught:
+        ticdc_producer.run(file, dry_run=True, engine="local")
+    assert caught.value.hint == "give the database in the column 'schema': schema='test', table='t'"
 
 
 def test_a_truncated_table_is_the_sessions_again(tmp_path: Path) -> None:

@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -135,6 +137,25 @@ def test_other_rows_make_another_scenario() -> None:
         for rows in (ROWS, changed)
     }
     assert len(digests) == 2
+
+
+def test_scenarios_of_one_name_with_other_large_dataframes_share_no_file(tmp_path: Path) -> None:
+    tables = [
+        pa.table({"n": [0], "op": ["insert"], "id": [number], "v": ["x" * (65 << 20)]}) for number in (1, 2)
+    ]
+    for number, table in enumerate(tables):
+        scenario = Scenario("s").sql(CREATE).changes(table, table="t", order="n")
+        scenario.write(tmp_path / f"{number}.yaml")
+    assert [pq.read_table(file, columns=["id"])["id"].to_pylist() for file in files_of(tmp_path)] == [
+        [1],
+        [2],
+    ]
+
+
+def files_of(folder: Path) -> list[Path]:
+    """The files with the rows of 0.yaml and 1.yaml."""
+    texts = [yaml.safe_load((folder / f"{number}.yaml").read_text()) for number in range(2)]
+    return [folder / text["steps"][1]["changes"]["path"] for text in texts]
 
 
 def test_verify_takes_it_and_finds_a_difference(tmp_path: Path) -> None:

@@ -14,12 +14,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ticdc_producer import ProducerError
+from ticdc_producer.engine import SMALL_EVENTS
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.engine.spark import SparkEngine
 from ticdc_producer.scenario.frames.frame import Frame, ParquetFrame, SparkFrame, frame_of
 from ticdc_producer.scenario.frames.frame_rows import FrameColumnNames, frame_rows
 from ticdc_producer.scenario.frames.zones import SESSION_ZONE
 
+NULLS = pa.nulls(SMALL_EVENTS + 1)
 ROWS = pa.table({"n": [0, 1], "v": ["a", None]})
 
 
@@ -94,6 +96,25 @@ def test_equal_rows_have_equal_digests() -> None:
     digests = {frame_of(table).digest for table in (ROWS, chunks, with_metadata)}
     assert len(digests) == 1
     assert frame_of(ROWS.slice(1)).digest not in digests
+
+
+def large(first: int, **columns: pa.Array) -> pa.Table:
+    return pa.table({"n": [first, *range(SMALL_EVENTS)], **columns})
+
+
+def test_digests_of_large_dataframes_are_those_of_their_rows() -> None:
+    tables = [large(1), large(1), pa.concat_tables([large(1).slice(0, 7), large(1).slice(7)])]
+    assert frame_of(tables[0]).rows is None
+    assert len({frame_of(table).digest for table in tables}) == 1
+    others = (large(2), large(1).rename_columns(["m"]), large(1).slice(1), large(1).append_column("m", NULLS))
+    assert len({frame_of(table).digest for table in (tables[0], *others)}) == 5
+
+
+def test_a_large_dataframe_of_spark_has_a_digest_of_its_own(spark: SparkSession) -> None:
+    """Its rows are not read for it; the same plan may read other ones."""
+    frames = [frame_of(spark.range(SMALL_EVENTS + 1)) for _ in range(2)]
+    assert frames[0].rows is None
+    assert frames[0].digest == frames[0].digest != frames[1].digest
 
 
 def test_a_file_has_the_rows_that_were_written(tmp_path: Path) -> None:

@@ -17,7 +17,14 @@ from ticdc_producer.model.values.coerce import read
 from ticdc_producer.model.values.sql_value import SQLValue
 from ticdc_producer.scenario.data_steps import Changes
 from ticdc_producer.scenario.frames.image_values import frame_value
-from ticdc_producer.scenario.frames.rows import FrameRow, FrameTransaction, Values, text_of, transactions_of
+from ticdc_producer.scenario.frames.rows import (
+    FrameRow,
+    FrameTransaction,
+    Values,
+    qualified_hint,
+    text_of,
+    transactions_of,
+)
 from ticdc_producer.scenario.sql.dml.image_writer import ImageWriter
 from ticdc_producer.scenario.sql.dml.row_writer import DuplicateRow, Given, RowWriter, has_values
 from ticdc_producer.scenario.sql.session.session import Session
@@ -183,7 +190,10 @@ class _Step:
     def _table(self, row: FrameRow) -> Table:
         name = row.schema, row.table
         if name not in self._tables:
-            table = self._tables[name] = self.session.writable_table(*name)
+            try:
+                table = self._tables[name] = self.session.writable_table(*name)
+            except ScenarioError as error:
+                raise type(error)(error.what, hint=qualified_hint(row.table) or error.hint) from None
             if self.session.has_enforced_keys(table):
                 self._unchecked.add(table.info.qualified_name)
         return self._tables[name]

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Batches
+from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.column import IndexInfo
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.xx_hash import xx_hash
@@ -31,6 +32,20 @@ def unique_indexes(table: TableInfo) -> list[IndexInfo]:
     own = stored_key(table).index
     indexes = (index for index in table.unique_indexes if index is not own)
     return [index for index in indexes if all(offset in table.sent for offset in index.offsets)]
+
+
+def refuse_virtual_keys(table: TableInfo) -> None:
+    """Refuse a table with a unique index of a virtual column or of an expression, which images lack.
+
+    :raises UnsupportedSQL: for the first one.
+    """
+    for index in table.unique_indexes:
+        virtual = next((table.columns[i] for i in index.offsets if table.columns[i].is_virtual), None)
+        if virtual is not None:
+            kind = "an expression" if virtual.hidden else f"the virtual column {virtual.name!r}"
+            what = f"the unique key '{table.name}.{index.name}' of {kind}: not supported in a large DataFrame"
+            hint = "leave out the key, or make the column STORED"
+            raise UnsupportedSQL(what, column=virtual.name, hint=hint)
 
 
 @dataclass(frozen=True)

@@ -278,3 +278,13 @@ def _exact(cell: Any) -> Any:
 
 def _row_error(what: str, number: int, content: str) -> ScenarioError:
     return ScenarioError(f"{what}, in row {number}{': ' if content else ''}{content}")
+
+
+def qualified_hint(table: str) -> str:
+    """Return the hint for the name of a table that does not exist.
+
+    >>> qualified_hint("shop.items"), qualified_hint("items")
+    ("give the database in the column 'schema': schema='shop', table='items'", '')
+    """
+    schema, point, name = table.partition(".")
+    return f"give the database in the column 'schema': schema={schema!r}, table={name!r}" if point else ""

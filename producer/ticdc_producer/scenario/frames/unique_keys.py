@@ -35,6 +35,7 @@ from ticdc_producer.scenario.frames.index_keys import (
     index_number,
     indexes_of,
     keys_of,
+    refuse_virtual_keys,
     unique_indexes,
 )
 from ticdc_producer.scenario.frames.version_rows import rows_by_version
@@ -57,8 +58,11 @@ def check_unique_keys(rows: Dataset, before: Dataset, changes: Dataset, plan: Fr
     :param before: the rows that the tables had before (shape ``FRAME_CHANGES``).
     :param changes: all changes (shape ``FRAME_CHANGES``), in any order.
     :raises ScenarioError: for the first duplicate, with both rows.
+    :raises UnsupportedSQL: for a key that cannot be checked.
     """
     tables = [table for table in plan.versions.tables if table.table_id in plan.table_ids]
+    for table in () if plan.canonical else tables:  # the upstream has checked the keys of canonical rows
+        refuse_virtual_keys(table)
     if not any(unique_indexes(table) for table in tables):
         return
     added = {index.number: index for indexes in added_indexes(plan).values() for index in indexes}

@@ -16,7 +16,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.frames.frame_plan import NO_TABLE, FramePlan
 from ticdc_producer.scenario.frames.frame_rows import table_names, without_resolved
 from ticdc_producer.scenario.frames.plain_table import values_of_row
-from ticdc_producer.scenario.frames.rows import text_of
+from ticdc_producer.scenario.frames.rows import qualified_hint, text_of
 
 
 def _row_changes(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -104,7 +104,7 @@ def _versions(plan: FramePlan, batch: pa.RecordBatch) -> Numbers:
         row = int(np.flatnonzero(unknown)[0])
         schema, _, name = coded[row].as_py().partition("\0")
         what = f"Table '{f'{schema}.' if schema else ''}{name}' doesn't exist at this time"
-        raise _error(what, batch, pa.array(unknown))
+        raise _error(what, batch, pa.array(unknown), qualified_hint(name))
     return versions
 
 
@@ -134,8 +134,8 @@ def _operations(batch: pa.RecordBatch, existed: Flags, exists: Flags) -> Numbers
     return ops
 
 
-def _error(what: str, batch: pa.RecordBatch, rows: pa.Array | None) -> ScenarioError:
+def _error(what: str, batch: pa.RecordBatch, rows: pa.Array | None, hint: str = "") -> ScenarioError:
     """Return an error with the content of the first of some rows."""
     first = batch.slice(0, 1) if rows is None else batch.filter(rows).slice(0, 1)
     content = {name: value for name, value in values_of_row(first).items() if value is not None}
-    return ScenarioError(f"{what}: {text_of(content)}")
+    return ScenarioError(f"{what}: {text_of(content)}", hint=hint)
