@@ -35,7 +35,9 @@ def test_the_help_of_the_program_loads_no_command() -> None:
     assert {name for name in loaded if name.startswith("ticdc_producer.runs.")} <= {
         "ticdc_producer.runs.options",
         "ticdc_producer.runs.options.commands",
+        "ticdc_producer.runs.options.conformance",
         "ticdc_producer.runs.options.option",
+        "ticdc_producer.runs.options.rule",
     }
     assert not {"pydantic", "numpy", "sqlglot"} & loaded
 
