@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
 from inspect import Parameter
+from types import GenericAlias
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args, get_origin
 from urllib.parse import quote
 
@@ -83,7 +84,8 @@ def _parameter(option: Option) -> Parameter:
     kind, default = (Literal[option.value] | None, None) if option.value else (option.type, option.default)
     entry = next(iter(get_args(kind)), None)
     if get_origin(kind) is list and get_origin(entry) is Literal:
-        kind = list[StrEnum(option.name, {name: name for name in get_args(entry)})]  # type: ignore[misc]
+        # typer has no lists of literals
+        kind = GenericAlias(list, (StrEnum(option.name, {name: name for name in get_args(entry)}),))
     declared = typer_option(option, default)
     return Parameter(option.name, Parameter.KEYWORD_ONLY, default=declared, annotation=kind)
 

@@ -247,8 +247,8 @@ def distinct_rows(columns: Sequence[pa.Array]) -> tuple[Numbers, Numbers]:
     ([0, 1], [0, 1, 0])
     """
     codes = row_codes(columns)
-    first = np.zeros(int(codes.max(initial=-1)) + 1, np.int64)
-    first[codes[::-1]] = np.arange(len(codes))[::-1]  # the last assignment to each code counts
+    first = np.full(int(codes.max(initial=-1)) + 1, len(codes), np.int64)
+    np.minimum.at(first, codes, np.arange(len(codes)))
     return first, codes
 
 

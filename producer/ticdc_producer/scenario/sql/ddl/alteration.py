@@ -121,11 +121,11 @@ class Alteration:
         return self.error(f"Unsupported operate same column {name!r}", name, hint)
 
     def has_column(self, name: str) -> bool:
-        return any(c.name.lower() == name.lower() and not c.hidden for c in self.info.columns)
+        return _has_column(self.info, name)
 
     def had_column(self, name: str) -> bool:
         """Return whether the table has a column before the statement, which decides IF [NOT] EXISTS."""
-        return any(c.name.lower() == name.lower() and not c.hidden for c in self.table.info.columns)
+        return _has_column(self.table.info, name)
 
     def had_index(self, name: str) -> bool:
         """Return whether the table has an index before the statement."""
@@ -305,3 +305,7 @@ def _store(table: Table, row: Row) -> None:
     if conflict is not None:
         raise table.duplicate_error(conflict[0], row.values)
     table.put(row)
+
+
+def _has_column(table: TableInfo, name: str) -> bool:
+    return any(column.name.lower() == name.lower() and not column.hidden for column in table.columns)

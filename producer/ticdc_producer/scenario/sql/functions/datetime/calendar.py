@@ -23,7 +23,7 @@ CALENDAR_CYCLE = 400
 """Years after which the calendar repeats; the year 0 has the weekdays of this one."""
 _DAY = 24 * 3600 * 1_000_000
 _AFTER_LAST_YEAR = 3652500
-"""The first number of a day without a date."""
+"""From this number on TiDB has the zero date; those between the year 9999 and it have no date."""
 
 
 def is_complete(moment: DateTimeValue) -> bool:
