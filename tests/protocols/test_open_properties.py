@@ -176,6 +176,7 @@ def test_a_value_that_does_not_fit_its_type_has_a_code(column: bytes, code: str)
         (struct.pack(">Q", 1) + _framed(b'{"ts":-1,"t":3}'), bytes(8), "OPEN-KEY-JSON"),
         (struct.pack(">Q", 1) + _framed(b'{"t":3}'), bytes(8), "OPEN-KEY-JSON"),
         (struct.pack(">Q", 1) + _framed(b'{"ts":1,"ptn":9223372036854775808,"t":1}'), b"", "OPEN-KEY-JSON"),
+        (struct.pack(">Q", 1) + _framed(b'{"ts":1,"rid":9223372036854775808,"t":1}'), b"", "OPEN-KEY-JSON"),
         (struct.pack(">Q", 1) + _framed(b'{"ts":1,"t":3}'), _framed(b"x"), "OPEN-RESOLVED-VALUE"),
     ],
 )

@@ -154,6 +154,18 @@ def test_equal_rows_without_a_key_are_several_rows(tmp_path: Path) -> None:
     assert messages(again) == messages(tmp_path / "golden")
 
 
+@pytest.mark.parametrize("number", [3, 400])
+def test_hidden_row_ids_are_recorded(tmp_path: Path, number: int) -> None:
+    """Those of many rows, too, which are decoded as columns."""
+    inserted = "".join(f"INSERT INTO d.t VALUES ({value});\n" for value in range(number))
+    sql = f"CREATE DATABASE d; CREATE TABLE d.t (a INT);\n{inserted}"
+    protocol = "canal-json&enable-tidb-extension=true&output-row-key=true&profile=new"
+    folder = golden(tmp_path / "golden", protocol, sql, config={"force-replicate": True})
+    record(folder=folder, out=tmp_path / "recording")
+    row_ids = [row["row_id"] for row in rows(tmp_path / "recording") if row["op"] is not None]
+    assert row_ids == [*range(1, number + 1)]
+
+
 def test_some_tables_and_commits_are_recorded(tmp_path: Path) -> None:
     folder = golden(tmp_path / "golden")
     report = record(folder=folder, out=tmp_path / "notes", table=["shop.notes"])

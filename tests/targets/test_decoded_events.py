@@ -46,19 +46,21 @@ def _values(file: Path) -> list[bytes]:
     return [b64decode(text) for text in texts if text]
 
 
-def _both_ways(messages: list[tuple[bytes | None, bytes | None]]) -> tuple[DecodedEvents, pa.RecordBatch]:
+def _both_ways(messages: list[tuple[bytes | None, bytes | None]]) -> tuple[DecodedEvents, DecodedEvents]:
     """The events with as many columns as possible, and as the decoder returns them."""
     records = [
         Record(topic="t", partition=1, offset=7 + number, key=key, value=value)
         for number, (key, value) in enumerate(messages)
     ]
     (batch,) = record_batches(records)
-    columns = decoded_events(batch, DECODER, CanalJSONBatchDecoder(least=1))
-    return columns, decoded_events(batch, DECODER, None).batch
+    columns = decoded_events(batch, DECODER, CanalJSONBatchDecoder(least=1), row_ids=True)
+    return columns, decoded_events(batch, DECODER, None, row_ids=True)
 
 
-def _check(columns: DecodedEvents, events: pa.RecordBatch) -> None:
+def _check(columns: DecodedEvents, decoded: DecodedEvents) -> None:
+    events = decoded.batch
     assert columns.batch.equals(events)
+    assert columns.all_row_ids.tolist() == decoded.all_row_ids.tolist()
     columns.batch.validate(full=True)
     rows = events.filter(pc.equal(events.column("kind"), "row"))
     names = {(row["schema"], row["table"]) for row in rows.select(["schema", "table"]).to_pylist()}
@@ -101,9 +103,9 @@ _PLAIN = re.compile(r"\.(new-)?canal-json(\.tidb-extension)?\.jsonl$")
     ],
 )
 def test_golden_rows_are_those_of_the_decoder(file: Path, compared: Compared) -> None:
-    columns, events = _both_ways([(None, value) for value in _values(file)])
-    _check(columns, events)
-    rows = pc.sum(pc.equal(events.column("kind"), "row")).as_py() or 0
+    columns, decoded = _both_ways([(None, value) for value in _values(file)])
+    _check(columns, decoded)
+    rows = pc.sum(pc.equal(decoded.batch.column("kind"), "row")).as_py() or 0
     assert sum(map(len, columns.rows)) == rows or "claim-check" in file.name
     compared("rows as columns", sum(map(len, columns.rows)))
 
@@ -146,7 +148,7 @@ def test_the_first_value_that_its_type_cannot_hold_is_named(as_columns: bool) ->
     """Also if the columns of a later value come first."""
     right, wrong = "2020-01-01", "0000-00-00"
     rows = [("INSERT", right), ("UPDATE", right), ("UPDATE", wrong), ("INSERT", wrong)]
-    columns, events = _both_ways([(None, _row(kind, moment)) for kind, moment in rows])
+    columns, decoded = _both_ways([(None, _row(kind, moment)) for kind, moment in rows])
     reader = ChangeReader(
         schema="test",
         table="t",
@@ -155,7 +157,7 @@ def test_the_first_value_that_its_type_cannot_hold_is_named(as_columns: bool) ->
         on_error="fail",
     )
     with pytest.raises(UnreadableValue) as raised:
-        list(reader.changes(iter([columns])) if as_columns else reader(iter([events])))
+        list(reader.changes(iter([columns])) if as_columns else reader(iter([decoded.batch])))
     assert raised.value.offset == 7 + 2
 
 

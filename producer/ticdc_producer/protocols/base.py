@@ -200,6 +200,7 @@ class DecodedRows:
     :param before: old images: by name, in the order of the messages, an array of canonical texts (binary);
         None without old images.
     :param after: new images, in the same form.
+    :param row_ids: ids of the rows, 0 where the message has none (int64); None: no message has one.
     """
 
     schema: str
@@ -212,6 +213,7 @@ class DecodedRows:
     table_id: pa.Array
     before: Mapping[str, pa.Array] | None
     after: Mapping[str, pa.Array] | None
+    row_ids: pa.Array | None = None
 
     def __len__(self) -> int:
         return len(self.messages)

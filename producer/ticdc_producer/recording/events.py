@@ -24,7 +24,6 @@ from ticdc_producer.recording.selection import Selection
 from ticdc_producer.recording.summary import Summary
 from ticdc_producer.rows.columns import damage_error, rejected_value
 from ticdc_producer.targets.decode import EventsFunction
-from ticdc_producer.targets.decoded_events import DecodedEvents
 from ticdc_producer.verifier.event_layouts import LayoutBatch
 from ticdc_producer.verifier.events import EventKind
 
@@ -98,7 +97,7 @@ class EventReader:
             is_recorded = self._recorded(received, highest, summary)
             numbers = np.repeat(np.arange(len(events.counts)), events.counts)[is_recorded]
             recorded = filtered(received.decoded, is_recorded)
-            batch, row_ids = self._masked(recorded, _row_ids(events)[is_recorded])
+            batch, row_ids = self._masked(recorded, events.all_row_ids[is_recorded])
             if not batch.num_rows:
                 continue
             summary.see_recorded(batch)
@@ -168,14 +167,6 @@ class EventReader:
             )
             raise rejected_value(batch, first, what, hint).about("skip_damaged")
         return damaged, error
-
-
-def _row_ids(events: DecodedEvents) -> Numbers:
-    """Return the id of the row of each event; 0: it is not known."""
-    row_ids = np.zeros(events.batch.num_rows, np.int64)
-    if events.row_ids is not None:
-        row_ids[events.numbers[-1]] = events.row_ids.to_numpy()
-    return row_ids
 
 
 def _with_times(batch: DecodedBatch, last: dict[tuple[str, int], int]) -> DecodedBatch:

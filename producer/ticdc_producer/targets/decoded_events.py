@@ -125,6 +125,16 @@ class DecodedEvents:
         events = np.flatnonzero(np.repeat(~single, self.counts))
         return [*(starts[messages] for messages in of_rows), events]
 
+    @cached_property
+    def all_row_ids(self) -> Numbers:
+        """The id of the row of each event in ``batch``; 0: it is not known."""
+        row_ids = np.zeros(int(self.counts.sum()), np.int64)
+        ids = [*(group.row_ids for group in self.rows), self.row_ids]
+        for numbers, of_numbers in zip(self.numbers, ids, strict=True):
+            if of_numbers is not None:
+                row_ids[numbers] = of_numbers.to_numpy()
+        return row_ids
+
 
 def _joined(events: DecodedEvents) -> DecodedBatch:
     """Return all events as a batch."""

@@ -85,13 +85,13 @@ _Key: TypeAlias = tuple[str, str, Op, tuple[str, ...], tuple[str, ...] | None, o
 class _Group:
     """Rows of one table with the same columns.
 
-    :param heads: number of the message, commit-ts and table id of each row.
+    :param heads: number of the message, commit-ts, table id and row id of each row.
     :param values: of all rows, one row after the other; the documents themselves would stay in memory.
     :param old: of all old rows.
     """
 
     columns: tuple[EventColumn, ...]
-    heads: list[tuple[int, int, int]] = field(default_factory=list)
+    heads: list[tuple[int, int, int, int]] = field(default_factory=list)
     values: list[str | None] = field(default_factory=list)
     old: list[str | None] = field(default_factory=list)
 
@@ -152,7 +152,7 @@ def _add(
     tidb = message.tidb
     if tidb is not None and tidb.claim_check_location:
         return
-    op, commit_ts, table_id, _, (old,) = row_head(message, columns, extended=extended)
+    op, commit_ts, table_id, row_id, (old,) = row_head(message, columns, extended=extended)
     (row,) = message.data or []
     old_names = None if old is None else tuple(old)
     only_key = tidb is not None and tidb.only_handle_key
@@ -163,7 +163,7 @@ def _add(
         if old is not None and not old.keys() <= columns.parsers.keys():
             return
         groups[key] = group
-    group.heads.append((number, commit_ts, table_id))
+    group.heads.append((number, commit_ts, table_id, row_id))
     group.values += row.values()
     if old is not None:
         group.old += old.values()
@@ -173,7 +173,7 @@ def _decoded(key: _Key, group: _Group) -> DecodedRows | None:
     """Return the rows of a group; None if one of them has an invalid value."""
     schema, table, op, names, old_names, _, handle_key_only = key
     types = {column.name: column.type for column in group.columns}
-    messages, commit_ts, table_id = zip(*group.heads, strict=True)
+    messages, commit_ts, table_id, row_ids = zip(*group.heads, strict=True)
     try:
         image = _image(names, group.values, types)
         before = None if old_names is None else _image(old_names, group.old, types)
@@ -190,6 +190,7 @@ def _decoded(key: _Key, group: _Group) -> DecodedRows | None:
         table_id=pa.array(table_id, pa.int64()),
         before=image if op is Op.DELETE else before,
         after=None if op is Op.DELETE else image,
+        row_ids=pa.array(row_ids, pa.int64()) if any(row_ids) else None,
     )
 
 

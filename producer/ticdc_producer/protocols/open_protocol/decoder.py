@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from struct import Struct
-from typing import Annotated, TypeVar
+from typing import Annotated, TypeAlias, TypeVar
 
 import msgspec
 
@@ -125,6 +125,7 @@ def _quoted(json: bytes) -> str:
 
 
 _MAX_TS = (1 << 63) - 1
+_Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-_MAX_TS - 1, le=_MAX_TS)]
 
 
 class _KeyJSON(msgspec.Struct, gc=False):
@@ -132,8 +133,8 @@ class _KeyJSON(msgspec.Struct, gc=False):
     t: int
     scm: str = ""
     tbl: str = ""
-    rid: int = 0
-    ptn: Annotated[int, msgspec.Meta(ge=-_MAX_TS - 1, le=_MAX_TS)] | None = None
+    rid: _Int64 = 0
+    ptn: _Int64 | None = None
     ohk: bool = False
     ccl: str = ""
 
