@@ -159,7 +159,7 @@ def read_load_data(statement: Statement) -> LoadData:
 def _check_charset(cursor: Cursor) -> None:
     if not (cursor.accept("CHARACTER", "SET") or cursor.accept("CHARSET")):
         return
-    charset = cursor.string() if cursor.is_string() else cursor.identifier("a charset")
+    charset = cursor.string() if cursor.is_string() else cursor.word_or_name("a charset")
     if charset.upper() not in _CHARSETS:
         raise UnsupportedSQL(
             f"the charset {charset} is not supported in LOAD DATA", hint="write the file in UTF-8"

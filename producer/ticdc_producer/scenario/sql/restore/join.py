@@ -192,9 +192,14 @@ def _index_hint(cursor: Cursor) -> str:
     if cursor.accept("FOR"):
         scope = " FOR JOIN" if cursor.accept("JOIN") else f" FOR {_order_or_group_by(cursor)}"
     cursor.expect("(")
-    names = [] if cursor.word() == ")" else read_list(cursor, read_name)
+    names = [] if cursor.word() == ")" else read_list(cursor, _index_name)
     cursor.expect(")")
     return f"INDEX{scope} ({', '.join(names)})"
+
+
+def _index_name(cursor: Cursor) -> str:
+    """Read the name of an index, which may be PRIMARY."""
+    return quoted_name(cursor.word_or_name("an index name"))
 
 
 def _order_or_group_by(cursor: Cursor) -> str:

@@ -252,7 +252,7 @@ _READERS: dict[str, Callable[[Cursor], Attribute]] = {
 _VALUES: dict[str, Callable[[Cursor], str]] = {
     "COMMENT": Cursor.string,
     "COLLATE": read_collation,
-    "COLUMN_FORMAT": lambda cursor: cursor.identifier().upper(),
-    "STORAGE": lambda cursor: cursor.identifier().upper(),
+    "COLUMN_FORMAT": lambda cursor: cursor.word_or_name().upper(),
+    "STORAGE": lambda cursor: cursor.word_or_name().upper(),
     "SECONDARY_ENGINE_ATTRIBUTE": Cursor.string,
 }

@@ -82,7 +82,7 @@ def read_names(cursor: Cursor, what: str) -> tuple[str, ...]:
 
 def read_word_or_string(cursor: Cursor, what: str = "a name") -> str:
     """Read a value that may be quoted or not, such as a charset or an engine."""
-    return cursor.string() if cursor.is_string() else cursor.identifier(what)
+    return cursor.string() if cursor.is_string() else cursor.word_or_name(what)
 
 
 def read_charset(cursor: Cursor) -> str:
@@ -109,7 +109,7 @@ _CHOICES = {
 
 def read_choice(cursor: Cursor, kind: str) -> str:
     """Read the value of ALGORITHM or LOCK."""
-    value = cursor.identifier().upper()
+    value = cursor.word_or_name().upper()
     if value not in _CHOICES[kind]:
         raise ScenarioError(f"Unknown {kind} {value!r}", line=cursor.line, value=value)
     return value

@@ -158,7 +158,7 @@ def _number(cursor: Cursor) -> str:
 
 
 def _word(cursor: Cursor) -> str:
-    return cursor.identifier("DEFAULT or a number")
+    return cursor.word_or_name("DEFAULT or a number")
 
 
 def _union(cursor: Cursor) -> tuple[TableName, ...]:
@@ -171,7 +171,7 @@ def _ttl(cursor: Cursor) -> SourceText:
     cursor.identifier("a column name")
     cursor.expect("+", "INTERVAL")
     cursor.position += 1
-    cursor.identifier("a unit of time")
+    cursor.word_or_name("a unit of time")
     return cursor.since(start)
 
 
@@ -181,7 +181,7 @@ def _soft_delete(cursor: Cursor) -> str:
         return cursor.string()
     cursor.expect("RETENTION")
     amount = cursor.integer()
-    return f"RETENTION {amount} {cursor.identifier('a unit of time').upper()}"
+    return f"RETENTION {amount} {cursor.word_or_name('a unit of time').upper()}"
 
 
 def _sample_rate(cursor: Cursor) -> SourceText:

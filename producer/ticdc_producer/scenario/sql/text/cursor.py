@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.scenario.sql.text.dialect import Token, TokenType
 from ticdc_producer.scenario.sql.text.parse import missing_semicolon
+from ticdc_producer.scenario.sql.text.reserved_words import is_reserved, quoting_hint
 from ticdc_producer.scenario.sql.text.statements import Statement
 
 _LONGEST_NAME = 64
@@ -73,6 +74,16 @@ class Cursor:
 
         :param what: what the message calls it.
         :raises ScenarioError: if the next word is not a name.
+        """
+        if is_reserved(self.word()) and not (self.position and self.word(-1) in (".", "@")):
+            raise self.error(f"expected {what}", hint=quoting_hint(str(self._tokens[self.position].text)))
+        return self.word_or_name(what)
+
+    def word_or_name(self, what: str = "a name") -> str:
+        """Read a word, reserved or not, or a quoted name.
+
+        :param what: what the message calls it.
+        :raises ScenarioError: if neither comes next.
         """
         token = self.token
         if token is None or token.token_type == TokenType.STRING or not _could_be_name(token):
@@ -158,10 +169,10 @@ class Cursor:
         token = self.token
         return self.statement.line if token is None else self.statement.line_of(token)
 
-    def error(self, what: str) -> ScenarioError:
+    def error(self, what: str, *, hint: str = "") -> ScenarioError:
         """Return an error at the current word."""
         near = "the end of the statement" if self.token is None else repr(str(self.token.text)[:60])
-        hint = missing_semicolon(self.word())
+        hint = missing_semicolon(self.word()) or hint
         return ScenarioError(f"SQL does not parse: {what} near {near}", line=self.line, hint=hint)
 
     def unsupported(self, what: str) -> UnsupportedSQL:
