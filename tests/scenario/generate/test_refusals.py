@@ -18,7 +18,7 @@ steps:
       CREATE TABLE full (id INT PRIMARY KEY, n INT); INSERT INTO full VALUES (1, 1);
       CREATE TABLE loose (n INT);
       CREATE TABLE parts (id INT KEY, n INT) PARTITION BY RANGE (id) (PARTITION p VALUES LESS THAN (7));
-      CREATE TABLE stored (id INT PRIMARY KEY, twice INT AS (id * 2) STORED);
+      CREATE TABLE halves (id INT PRIMARY KEY, twice INT AS (id * 2) STORED);
       CREATE TABLE keys_only (id INT PRIMARY KEY);
       CREATE TABLE vectors (id INT PRIMARY KEY, v VECTOR(3));
       CREATE TABLE tiny (id TINYINT PRIMARY KEY);
@@ -73,7 +73,7 @@ def rejected(folder: Path, step: str, behind: str = "") -> str:
             "table: parts\ntransactions: 5\nrows: 7",
             "s.yaml:14: a generated row of test.parts has id = 8: Table has no partition for value 8 (",
         ),
-        ("table: stored\ntransactions: 5", "s.yaml:15: column 'twice' is generated and stored"),
+        ("table: halves\ntransactions: 5", "s.yaml:15: column 'twice' is generated and stored"),
         ("table: vectors\ntransactions: 5", "s.yaml:15: values of type vector cannot be generated"),
         ("table: child\ntransactions: 5", "s.yaml:15: table test.child has a foreign key"),
         (
