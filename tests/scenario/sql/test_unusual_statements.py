@@ -185,3 +185,26 @@ def test_a_vector_is_no_time(kind: str) -> None:
 def test_values_of_a_new_row_are_not_in_generated_columns() -> None:
     with pytest.raises(ScenarioError, match="contains a disallowed function"):
         Session().run("create table t (a int, b int as (values(a)))")
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("update t set b = json_object('a', 1)->'$.a'", "expected a column before ->"),
+        ("update t set b = (j)->>'$.a'", "expected a column before ->"),
+        ("insert into t select 2, null, 0 from t x natural inner join t y", "INNER after NATURAL"),
+        ("insert into t values (0X11, null, 0)", "near '0X11'"),
+        ("update t set a = 0B01", "near '0B01'"),
+        ("create table v (a int default 0X11)", "near '0X11'"),
+    ],
+)
+def test_what_the_grammar_of_tidb_does_not_have(statement: str, message: str) -> None:
+    table = "create table t (a int primary key, j json, b varchar(20)); insert into t values (1, '{}', '');"
+    with pytest.raises(ScenarioError, match=message):
+        rows_of(f"{table} {statement}")
+
+
+@pytest.mark.parametrize("column", ["j", "t.j", "test.t.j"])
+def test_a_path_may_follow_a_column(column: str) -> None:
+    table = """create table t (a int, j json); insert into t values (1, '{"a": 7}');"""
+    assert rows_of(f"{table} update t set a = {column}->'$.a'")[0][0] == b"7"

@@ -13,11 +13,11 @@ from ticdc_producer.scenario.sql.text.dialect import TiDB, Token, TokenType, tok
 def dml_tokens(text: str, line: int) -> list[Token]:
     """Return the tokens of a statement as sqlglot's parser reads them.
 
-    :raises ScenarioError: where a quote or a comment is not closed.
+    :raises ScenarioError: where a quote or a comment is not closed, and for ``0X1F`` and ``0B1``.
     :raises UnsupportedSQL: for a hint that changes the result.
     """
     try:
-        tokens = _tokens_of_sums(text)
+        tokens = _tokens_of_sums(text, line)
     except TokenError as error:
         raise token_error(error, text, line) from error
     for comment in (comment for token in tokens for comment in token.comments):
@@ -37,8 +37,11 @@ _SUM = re.compile(r"[0-9.]+[eE][+-]?[0-9]+(?=[+-])")
 """A number with an exponent before a sign, which sqlglot reads as a part of the number, or of a word."""
 
 
-def _tokens_of_sums(text: str) -> list[Token]:
-    """Return the tokens of a text, with a blank after each number that sqlglot does not end at a sign."""
+def _tokens_of_sums(text: str, line: int) -> list[Token]:
+    """Return the tokens of a text, with a blank after each number that sqlglot does not end at a sign.
+
+    :raises ScenarioError: for a hexadecimal or binary literal with a prefix in upper case.
+    """
     while True:
         tokens = list(TiDB().tokenize(text))
         ends = [
@@ -47,12 +50,28 @@ def _tokens_of_sums(text: str) -> list[Token]:
             if token.token_type in _NUMBER_OR_WORD and (match := _SUM.match(token.text))
         ]
         if not ends:
+            _check_prefixes(tokens, text, line)
             return tokens
         parts = (text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True))
         text = " ".join(parts)
 
 
 _NUMBER_OR_WORD = (TokenType.NUMBER, TokenType.VAR)
+
+
+def _check_prefixes(tokens: list[Token], text: str, line: int) -> None:
+    """Check that hexadecimal and binary literals begin with ``0x`` and ``0b``; sqlglot accepts others.
+
+    :raises ScenarioError: for the first one that does not.
+    """
+    for token in tokens:
+        if token.token_type in _PREFIXED and text[token.start : token.start + 2] in ("0X", "0B"):
+            literal = text[token.start : token.end + 1]
+            hint = "write the prefix in lower case"
+            raise ScenarioError(f"SQL does not parse near {literal!r}", line=line + token.line - 1, hint=hint)
+
+
+_PREFIXED = (TokenType.HEX_STRING, TokenType.BIT_STRING)
 
 
 _ODBC_WORDS = {"D": "DATE", "T": "TIME", "TS": "TIMESTAMP"}

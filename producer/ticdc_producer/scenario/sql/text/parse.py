@@ -97,19 +97,26 @@ def _tree(tokens: list[Token], text: str, line: int) -> exp.Expr:
         raise ScenarioError("SQL is nested too deeply", line=line) from None
     if len(trees) != 1 or trees[0] is None:
         raise ScenarioError("SQL does not parse: one statement was expected", line=line)
-    _check_names(trees[0], line)
+    _check_nodes(trees[0], line)
     return trees[0]
 
 
-def _check_names(tree: exp.Expr, line: int) -> None:
-    """Check that names are no reserved words, which sqlglot accepts.
+def _check_nodes(tree: exp.Expr, line: int) -> None:
+    """Check what sqlglot accepts, and TiDB's grammar does not.
 
-    :raises ScenarioError: for the first one that is neither quoted nor after a dot.
+    :raises ScenarioError: for a reserved word as a name, ``->`` after a value, and NATURAL INNER JOIN.
     """
-    for name in tree.find_all(exp.Identifier):
-        if not name.quoted and is_reserved(name.name) and not _may_be_reserved(name):
-            what = f"SQL does not parse: expected a name near {name.name!r}"
-            raise ScenarioError(what, line=line, hint=quoting_hint(name.name))
+    for node in tree.find_all(exp.Identifier, exp.JSONExtract, exp.JSONExtractScalar, exp.Join):
+        if isinstance(node, exp.Identifier):
+            if not node.quoted and is_reserved(node.name) and not _may_be_reserved(node):
+                what = f"SQL does not parse: expected a name near {node.name!r}"
+                raise ScenarioError(what, line=line, hint=quoting_hint(node.name))
+        elif isinstance(node, exp.Join):
+            if node.method == "NATURAL" and node.kind in ("INNER", "CROSS"):
+                raise ScenarioError(f"SQL does not parse: {node.kind} after NATURAL", line=line)
+        elif not isinstance(node.this, exp.Column):
+            hint = "call JSON_EXTRACT for other values"
+            raise ScenarioError("SQL does not parse: expected a column before ->", line=line, hint=hint)
 
 
 def _may_be_reserved(name: exp.Identifier) -> bool:
