@@ -64,7 +64,7 @@ class Parser:
 
 VALUES = (
     "1", "-1", "+7", "1.50", ".5", "5.", "1e3", "1.5E-3", "'a'", "'it''s'", "'a\\n\\'b\\%'", '"dq""x"', "''",
-    "0x4aB", "x'41'", "X'4'", "b'101'", "0b11", "B''", "N'abc'", "_utf8mb4'x'", "_binary x'00ff'", "'a' 'b'",
+    "0x4aB", "x'41'", "X'4a'", "b'101'", "0b11", "B''", "N'abc'", "_utf8mb4'x'", "_binary x'00ff'", "'a' 'b'",
     "'x' collate utf8mb4_bin", "date '2020-01-01'", "timestamp'2020-01-01 00:00:00'", "d + interval 5 day",
     "interval '1:1' minute_second + d", "date_sub(d, interval '2' hour)", "j->'$.a'", "j->>'$[0].b'",
     "json_extract(j, '$.c')", "cast(3 as decimal(10,2))", "cast('5' as char(3))", "convert(5, signed)",

@@ -44,6 +44,14 @@ ROW = "ROW"
 """Mark of a row of several values that is written with this word."""
 
 
+_FOREIGN_FUNCTIONS = (
+    "ARGMAX", "ARGMIN", "ARG_MAX", "ARG_MIN", "CHR", "GAP_FILL", "INITCAP", "JSON_TABLE", "JSON_VALUE",
+    "MAX_BY", "MIN_BY", "NORMALIZE", "OPENJSON", "OVERLAY", "SAFE_CAST", "STRING_AGG", "TRY_CAST",
+    "TRY_CONVERT", "XMLELEMENT", "XMLTABLE",
+)  # fmt: skip
+"""Functions of other dialects, whose arguments sqlglot reads in a way of their own."""
+
+
 def _call_without_brackets(parser: Any) -> exp.Expr:
     """Read the rest of a call that may have no brackets; sqlglot has other nodes for it."""
     name = parser._prev.text
@@ -94,7 +102,7 @@ class TiDB(MySQL):
         FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., exp.Expr | None]]] = {
             name: parse
             for name, parse in MySQLParser.FUNCTION_PARSERS.items()
-            if name not in ("CEIL", "FLOOR", "JSON_OBJECT")
+            if name not in ("CEIL", "FLOOR", "JSON_OBJECT", *_FOREIGN_FUNCTIONS)
         }
 
         NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., exp.Expr | None]]] = {

@@ -8,12 +8,14 @@ from sqlglot.errors import TokenError
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.scenario.sql.text.dialect import TiDB, Token, TokenType, token_error
+from ticdc_producer.scenario.sql.text.tidb_grammar import check_tokens
 
 
 def dml_tokens(text: str, line: int) -> list[Token]:
     """Return the tokens of a statement as sqlglot's parser reads them.
 
-    :raises ScenarioError: where a quote or a comment is not closed, and for ``0X1F`` and ``0B1``.
+    :raises ScenarioError: where a quote or a comment is not closed, and for a word that TiDB's
+        grammar does not have.
     :raises UnsupportedSQL: for a hint that changes the result.
     """
     try:
@@ -40,7 +42,7 @@ _SUM = re.compile(r"[0-9.]+[eE][+-]?[0-9]+(?=[+-])")
 def _tokens_of_sums(text: str, line: int) -> list[Token]:
     """Return the tokens of a text, with a blank after each number that sqlglot does not end at a sign.
 
-    :raises ScenarioError: for a hexadecimal or binary literal with a prefix in upper case.
+    :raises ScenarioError: for a word that TiDB's grammar does not have.
     """
     while True:
         tokens = list(TiDB().tokenize(text))
@@ -50,28 +52,13 @@ def _tokens_of_sums(text: str, line: int) -> list[Token]:
             if token.token_type in _NUMBER_OR_WORD and (match := _SUM.match(token.text))
         ]
         if not ends:
-            _check_prefixes(tokens, text, line)
+            check_tokens(tokens, text, line)
             return tokens
         parts = (text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True))
         text = " ".join(parts)
 
 
 _NUMBER_OR_WORD = (TokenType.NUMBER, TokenType.VAR)
-
-
-def _check_prefixes(tokens: list[Token], text: str, line: int) -> None:
-    """Check that hexadecimal and binary literals begin with ``0x`` and ``0b``; sqlglot accepts others.
-
-    :raises ScenarioError: for the first one that does not.
-    """
-    for token in tokens:
-        if token.token_type in _PREFIXED and text[token.start : token.start + 2] in ("0X", "0B"):
-            literal = text[token.start : token.end + 1]
-            hint = "write the prefix in lower case"
-            raise ScenarioError(f"SQL does not parse near {literal!r}", line=line + token.line - 1, hint=hint)
-
-
-_PREFIXED = (TokenType.HEX_STRING, TokenType.BIT_STRING)
 
 
 _ODBC_WORDS = {"D": "DATE", "T": "TIME", "TS": "TIMESTAMP"}

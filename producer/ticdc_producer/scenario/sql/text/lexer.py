@@ -25,7 +25,7 @@ PLACEHOLDERS = {"number": "0", "string": "''", "hex": "x''", "bits": "b''"}
 _AFTER = r"(?=[\s,;()=<>+*/%&|^\#-]|\Z)"
 """The characters that may follow a number; digits followed by anything else are part of a name."""
 _NUMBER = rf"\d++(?:\.\d*+)?(?:[eE][+-]?\d++)?{_AFTER}"
-_HEX = rf"(?:[xX]'[0-9a-fA-F]*+'|0x[0-9a-fA-F]++{_AFTER})"
+_HEX = rf"(?:[xX]'(?:[0-9a-fA-F]{{2}})*+'|0x[0-9a-fA-F]++{_AFTER})"
 _BITS = rf"(?:[bB]'[01]*+'|0b[01]++{_AFTER})"
 _DASH_COMMENT = r"--(?=[\s\x00-\x1f\x7f]|\Z)[^\n]*+"
 _WORD_CHARACTERS = r"^\s'\"`;,()=<>+!%&|^~{}\[\]:?.\#/*\\-"
@@ -39,7 +39,7 @@ _LEXEME = re.compile(
     rf"""
       (?P<number>{_NUMBER})
     | (?P<string>{_STRING})
-    | (?P<plain>(?: {_SIGN}++ | {_LETTERS} | (?!{_NUMBER}|{_HEX}|{_BITS}){_WORD} | \.[\w$]*+ | `[^`]*+`
+    | (?P<plain>(?: {_SIGN}++ | {_LETTERS} | (?!{_NUMBER}|{_HEX}|{_BITS}|[xX]'){_WORD} | \.[\w$]*+ | `[^`]*+`
           | (?!{_DASH_COMMENT})- | \*(?!/(?!\*)) | /(?!\*) | /\*\+.*?\*/ )++)
     | (?P<hex>{_HEX})
     | (?P<bits>{_BITS})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from sqlglot import exp
 from sqlglot.errors import ParseError
@@ -11,7 +10,7 @@ from sqlglot.errors import ParseError
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.text.dialect import TiDB, Token, TokenType
 from ticdc_producer.scenario.sql.text.dml_tokens import as_insert, check_commas, dml_tokens
-from ticdc_producer.scenario.sql.text.reserved_words import is_reserved, quoting_hint
+from ticdc_producer.scenario.sql.text.tidb_grammar import check_nodes
 
 _SQLGLOT_INTERNALS = re.compile(r" (?:but got <Token|for <class) .*>", re.DOTALL)
 """The part of sqlglot's messages that names its own objects."""
@@ -97,45 +96,8 @@ def _tree(tokens: list[Token], text: str, line: int) -> exp.Expr:
         raise ScenarioError("SQL is nested too deeply", line=line) from None
     if len(trees) != 1 or trees[0] is None:
         raise ScenarioError("SQL does not parse: one statement was expected", line=line)
-    _check_nodes(trees[0], line)
+    check_nodes(trees[0], line)
     return trees[0]
-
-
-def _check_nodes(tree: exp.Expr, line: int) -> None:
-    """Check what sqlglot accepts, and TiDB's grammar does not.
-
-    :raises ScenarioError: for a reserved word as a name, ``->`` after a value, and NATURAL INNER JOIN.
-    """
-    for node in tree.find_all(exp.Identifier, exp.JSONExtract, exp.JSONExtractScalar, exp.Join):
-        if isinstance(node, exp.Identifier):
-            if not node.quoted and is_reserved(node.name) and not _may_be_reserved(node):
-                what = f"SQL does not parse: expected a name near {node.name!r}"
-                raise ScenarioError(what, line=line, hint=quoting_hint(node.name))
-        elif isinstance(node, exp.Join):
-            if node.method == "NATURAL" and node.kind in ("INNER", "CROSS"):
-                raise ScenarioError(f"SQL does not parse: {node.kind} after NATURAL", line=line)
-        elif not isinstance(node.this, exp.Column):
-            hint = "call JSON_EXTRACT for other values"
-            raise ScenarioError("SQL does not parse: expected a column before ->", line=line, hint=hint)
-
-
-def _may_be_reserved(name: exp.Identifier) -> bool:
-    """Return whether a name comes after that of its table or database, or sqlglot makes a word one."""
-    node = name.parent
-    if node is None or name.name.upper() in _READ_AS_NAMES.get(type(node), ()):
-        return True
-    qualifier = _QUALIFIERS.get(type(node))
-    return qualifier is not None and name.arg_key != qualifier and bool(node.args.get(qualifier))
-
-
-_QUALIFIERS: Mapping[type, str] = {exp.Column: "table", exp.Table: "db", exp.Dot: "this"}
-_READ_AS_NAMES: Mapping[type, tuple[str, ...]] = {
-    exp.Column: ("DEFAULT",),
-    exp.Table: ("DUAL",),
-    exp.Collate: ("BINARY",),
-    exp.IndexTableHint: ("PRIMARY",),
-}
-"""Reserved words that sqlglot reads as names, by the node of the name."""
 
 
 _STATEMENT_STARTS = frozenset({"ALTER", "CREATE", "DELETE", "DROP", "INSERT", "TRUNCATE", "UPDATE", "USE"})
