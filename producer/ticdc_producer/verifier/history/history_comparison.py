@@ -304,9 +304,8 @@ def _whole_updates(
     TiCDC sends an update of a unique column so, unless ``output-raw-change-event`` is set.
 
     >>> zeros, no = np.zeros(3, np.int64), np.zeros(3, bool)
-    >>> op, old, new = np.array([Op.DELETE, Op.INSERT, Op.DELETE]), np.array([7, 0, 8]), np.array([0, 8, 0])
-    >>> columns = dict.fromkeys(HistoryRows.arrow_schema().names, zeros)
-    >>> rows = HistoryRows(**columns | {"keyed": ~no, "op": op, "old": old, "new": new})
+    >>> columns = {"op": [Op.DELETE, Op.INSERT, Op.DELETE], "old": [7, 0, 8], "new": [0, 8, 0]}
+    >>> rows = HistoryRows.with_columns(3, keyed=True, **columns)
     >>> joined, *_ = _whole_updates(rows, zeros, zeros, np.array([4, 4, 5]), no, no)
     >>> [Op(op).label for op in joined.op], joined.old.tolist(), joined.new.tolist()
     (['update', 'delete'], [7, 8], [8, 0])
@@ -329,8 +328,7 @@ def _kinds(rows: HistoryRows, side: Numbers, late: Flags, first: Numbers, other:
 
     A change with other content at another time counts as missing on the other side.
 
-    >>> columns = dict.fromkeys(HistoryRows.arrow_schema().names, np.zeros(4, np.int64))
-    >>> rows = HistoryRows(**columns | {"time": np.array([4, 4, 5, 6]), "new": np.array([7, 7, 8, 8])})
+    >>> rows = HistoryRows.with_columns(4, time=[4, 4, 5, 6], new=[7, 7, 8, 8])
     >>> first, other = np.array([0, 0, 2, 2]), np.array([1, 2, 3, 2])
     >>> kinds = _kinds(rows, np.array([0, 1, 1, 1]), np.zeros(4, bool), first, other)
     >>> [str(_KINDS[kind]) if kind >= 0 else "" for kind in kinds]
