@@ -203,6 +203,13 @@ def table_history(versions: Sequence[Version], *, exact: bool) -> TableHistory:
 def families_of(history: TableHistory, rows: pa.RecordBatch) -> tuple[Numbers, Numbers]:
     """Return a number for the table of each row, whatever its name, and the number of its version.
 
+    >>> table, op = {"schema": "s", "table": "t", "definition": None}, pa.array(["insert", "update"])
+    >>> versions = [Version(number=0, since=5, until=9, **table), Version(number=1, since=9, **table)]
+    >>> columns = {"schema": ["s"] * 2, "table": ["t"] * 2, "op": op, "commit_ts": [6, 10]}
+    >>> families, versions = families_of(table_history(versions, exact=True), pa.record_batch(columns))
+    >>> families.tolist(), versions.tolist()
+    ([0, 1], [0, 1])
+
     :param rows: with the columns ``schema``, ``table``, ``op`` and ``commit_ts``.
     """
     schemas, tables = rows.column("schema"), rows.column("table")

@@ -208,10 +208,8 @@ class EventKeys:
     def _tables_at(self, name: str, ts: Numbers) -> Iterator[tuple[Numbers, TableInfo]]:
         """Yield the versions of a table at some times, each with the numbers of these times."""
         versions = self._versions.get(name, [])
-        since = np.array([since for since, _ in versions], np.int64)
-        numbers = np.maximum(np.searchsorted(since, ts) - 1, 0)
-        for number in np.unique(numbers).tolist() if versions else ():
-            yield np.flatnonzero(numbers == number), versions[number][1]
+        for number, numbers in _versions_at([since for since, _ in versions], ts):
+            yield numbers, versions[number][1]
 
     @cached_property
     def _versions(self) -> Mapping[str, list[tuple[int, TableInfo]]]:
@@ -222,6 +220,19 @@ class EventKeys:
                 table = self.catalog.tables[job.version_after]
                 versions.setdefault(table.qualified_name, []).append((self.clock.ts(job.commit_seq), table))
         return versions
+
+
+def _versions_at(since: Sequence[int], ts: Numbers) -> Iterator[tuple[int, Numbers]]:
+    """Yield the versions that hold at some times, each with the numbers of these times.
+
+    The first one also holds before it.
+
+    >>> [(version, numbers.tolist()) for version, numbers in _versions_at([5, 9], np.array([3, 9, 10]))]
+    [(0, [0, 1]), (1, [2])]
+    """
+    versions = np.maximum(np.searchsorted(np.array(since, np.int64), ts) - 1, 0)
+    for version in np.unique(versions).tolist() if since else ():
+        yield version, np.flatnonzero(versions == version)
 
 
 def _key(table: TableInfo) -> Mapping[str, int]:

@@ -297,6 +297,10 @@ class DeliveryOrder:
     def add(self, matched: pa.RecordBatch) -> Differences:
         """Find the events that were delivered before one that they were expected after.
 
+        >>> zero, expected, delivered = np.zeros(3, np.int64), np.array([0, 1, 2]), np.array([0, 2, 1])
+        >>> DeliveryOrder().add(_windows(["t"], zero, zero, expected, delivered)).out_of_order
+        1
+
         :param matched: :data:`MATCHED` in the order of :data:`WINDOW`, whole windows.
         """
         differences = Differences()

@@ -129,6 +129,14 @@ class HistoryComparison:
         return counts
 
     def _counts(self, rows: HistoryRows, side: Numbers) -> dict[TableName, KeyCounts]:
+        """Return the counts of each table.
+
+        >>> comparison = HistoryComparison(True, exact=(True, True), ordered=(True, True), limit=1)
+        >>> rows = HistoryRows.with_columns(3, table="t", op=Op.INSERT, key=[5, 6, 6], time=4, new=8)
+        >>> counts = comparison._counts(rows, np.array([0, 0, 1]))["", "t"]
+        >>> counts.equal, counts.only_a, counts.only_b
+        (1, 1, 0)
+        """
         rows, side, key, late = self._sequences(rows, side)
         turn = _numbers_in_groups(key, side)
         order, starts = sorted_groups((key, turn), side)
@@ -140,7 +148,15 @@ class HistoryComparison:
         return self._by_table(_Pairs(rows, side, key, turn, first, other, kind))
 
     def _sequences(self, rows: HistoryRows, side: Numbers) -> tuple[HistoryRows, Numbers, Numbers, Flags]:
-        """Return the changes by key and side in their order, each once, with the number of their key."""
+        """Return the changes by key and side in their order, each once, with the number of their key.
+
+        >>> comparison = HistoryComparison(True, exact=(True, True), ordered=(True, True), limit=1)
+        >>> columns = {"op": Op.INSERT, "time": [6, 5, 5, 5], "new": [8, 7, 7, 7], "position": [2, 0, 1, 0]}
+        >>> rows = HistoryRows.with_columns(4, **columns)
+        >>> rows, side, *_ = comparison._sequences(rows, np.array([0, 0, 0, 1]))
+        >>> rows.time.tolist(), rows.new.tolist(), side.tolist()
+        ([5, 6, 5], [7, 8, 7], [0, 0, 1])
+        """
         key = _codes(rows.key, rows.key_check)
         moment = rows.time if self.in_order_of_time else np.zeros_like(rows.time)
         content = combined(rows.op, rows.old, rows.new, rows.time).view(np.int64)
@@ -158,7 +174,13 @@ class HistoryComparison:
         return _whole_updates(rows, side, key, moment, unordered[chosen], late)
 
     def _unordered(self, key: Numbers, moment: Numbers, spot: Numbers, side: Numbers) -> Flags:
-        """Return the changes of one key and time that no position orders: they are in several partitions."""
+        """Return the changes of one key and time that no position orders: they are in several partitions.
+
+        >>> comparison = HistoryComparison(True, exact=(False, True), ordered=(True, True), limit=1)
+        >>> key, spot, zeros = np.array([1, 1, 2]), np.array([0, 1, 1]), np.zeros(3, np.int64)
+        >>> comparison._unordered(key, zeros, spot, zeros).tolist()
+        [True, True, False]
+        """
         slot = _codes(key, moment)
         flags = np.zeros(int(slot.max()) + 1, bool)
         for number in (0, 1):

@@ -183,6 +183,14 @@ class KeyChecks:
     def incomplete(self, kind: EventKind, *, to_all: bool) -> list[Occurrences]:
         """Return the events of a kind that some partition lacks, or has although it should not.
 
+        >>> from ticdc_producer.verifier.options import VerifyOptions
+        >>> from ticdc_producer.verifier.stream_stats import StreamStats
+        >>> events = Events.with_columns(2, topic="t", kind=EventKind.DDL, commit_ts=5, partition=[0, 1])
+        >>> options = VerifyOptions(partitions={"t": 3})
+        >>> checks = KeyChecks(KeyGroups(events, options, StreamStats(options)))
+        >>> [(event.partitions, event.missing) for event in checks.incomplete(EventKind.DDL, to_all=True)]
+        [((0, 1), (2,))]
+
         :param to_all: the events belong in all partitions of their topic; otherwise in partition 0.
         """
         events = self.groups.events
