@@ -152,9 +152,9 @@ def _positions(times: Numbers, digests: Numbers, frontier: _Frontier) -> tuple[N
     return positions
 
 
-def _first_of_time(highest: Numbers, digests: Numbers, chosen: Flags, frontier: _Frontier) -> Flags:
+def _first_of_time(highest: Numbers, digests: Numbers, is_highest: Flags, frontier: _Frontier) -> Flags:
     """Return which of the chosen events are the first with their digest among those of their time."""
-    at = np.flatnonzero(chosen)
+    at = np.flatnonzero(is_highest)
     first = np.zeros(len(highest), np.bool_)
     if not len(at):
         return first

@@ -140,7 +140,7 @@ class PossibleVersions(NamedTuple):
     first: Numbers
     last: Numbers
 
-    def chosen(self, rows: Positions) -> Numbers:
+    def of_rows(self, rows: Positions) -> Numbers:
         """Return the number of the version of each row; ``NO_VERSION``: none, ``UNDECIDED``: one of several.
 
         In a partition, rows before a DDL come before it, and later rows after it (docs/stream-semantics.md
@@ -149,7 +149,7 @@ class PossibleVersions(NamedTuple):
         >>> table, copies = {"schema": "s", "table": "t", "definition": None}, {("topic", 0): (40, 50)}
         >>> versions = [Version(number=n, since=n, ended_at=copies, **table) for n in (0, 1)]
         >>> rows = Positions([("topic", 0)], np.zeros(3, np.int64), np.array([30, 45, 60]))
-        >>> PossibleVersions(versions, np.zeros(3, np.int64), np.ones(3, np.int64)).chosen(rows).tolist()
+        >>> PossibleVersions(versions, np.zeros(3, np.int64), np.ones(3, np.int64)).of_rows(rows).tolist()
         [0, -2, 1]
         """
         numbers = np.array([*(version.number for version in self.versions), NO_VERSION], np.int64)

@@ -197,10 +197,10 @@ class EventKeys:
             for name in pc.unique(names).to_pylist():
                 own = pc.equal(names, name).to_numpy(zero_copy_only=False)
                 for number, table in self._tables_at(name, ts[own]):
-                    chosen = np.flatnonzero(own)[number]
-                    yield from _rows_of(rows, chosen[~deleted[chosen]], table, required=True)
-                    yield from _rows_of(rows, chosen[deleted[chosen]], table, is_delete=True, required=True)
-                    yield from _rows_of(rows, chosen[updated[chosen]], table, is_delete=True)
+                    indexes = np.flatnonzero(own)[number]
+                    yield from _rows_of(rows, indexes[~deleted[indexes]], table, required=True)
+                    yield from _rows_of(rows, indexes[deleted[indexes]], table, is_delete=True, required=True)
+                    yield from _rows_of(rows, indexes[updated[indexes]], table, is_delete=True)
                 if name not in self._versions:
                     unknown = rows.filter(pa.array(own))
                     yield _with_ids(unknown, np.zeros(unknown.num_rows, np.int64), required=True)
@@ -261,21 +261,21 @@ def _with_ids(faults: pa.RecordBatch, ids: Numbers, *, required: bool) -> pa.Rec
 
 def _rows_of(
     rows: pa.RecordBatch,
-    chosen: Numbers,
+    indexes: Numbers,
     table: TableInfo,
     *,
     is_delete: bool = False,
     required: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """Yield some recorded rows of a table version with their event key."""
-    if not len(chosen):
+    if not len(indexes):
         return
-    own = rows.take(pa.array(chosen))
+    own = rows.take(pa.array(indexes))
     columns = {
         name: values.cast(pa.binary())
         for name, values, _ in map_columns(own.column("before" if is_delete else "after"))
     }
-    absent = pa.nulls(len(chosen), pa.binary())
+    absent = pa.nulls(len(indexes), pa.binary())
     values = [columns.get(name, absent) for name in _key(table)]
     ids = _row_ids(table.qualified_name, own.column("commit_ts"), values, is_delete=is_delete)
     yield _with_ids(own, ids, required=required)

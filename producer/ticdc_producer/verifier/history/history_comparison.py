@@ -166,12 +166,12 @@ class HistoryComparison:
         by_content = np.where(unordered, content, np.where(exact, rows.commit_ts, 0))
         rank = np.where(exact & ~unordered, op_rank(rows.op), 0)
         order = np.lexsort((rows.position, rank, by_content, moment, side, key))
-        chosen = order[_first_of_each(key[order], side[order], moment[order], content[order])]
-        late = self._late(rows, side, key, spot, chosen)
-        rows, side, key, moment = rows.take(chosen), side[chosen], key[chosen], moment[chosen]
+        distinct = order[_first_of_each(key[order], side[order], moment[order], content[order])]
+        late = self._late(rows, side, key, spot, distinct)
+        rows, side, key, moment = rows.take(distinct), side[distinct], key[distinct], moment[distinct]
         if not self.in_order_of_time:
             return rows, side, key, late
-        return _whole_updates(rows, side, key, moment, unordered[chosen], late)
+        return _whole_updates(rows, side, key, moment, unordered[distinct], late)
 
     def _unordered(self, key: Numbers, moment: Numbers, spot: Numbers, side: Numbers) -> Flags:
         """Return the changes of one key and time that no position orders: they are in several partitions.
@@ -194,15 +194,17 @@ class HistoryComparison:
                 flags[slot[order][1:][same_slot]] = True
         return flags[slot]
 
-    def _late(self, rows: HistoryRows, side: Numbers, key: Numbers, spot: Numbers, chosen: Numbers) -> Flags:
+    def _late(
+        self, rows: HistoryRows, side: Numbers, key: Numbers, spot: Numbers, distinct: Numbers
+    ) -> Flags:
         """Return which changes come after a newer one of their key in their partition."""
         late = np.zeros(len(rows), bool)
-        timed = rows.keyed[chosen] & (rows.commit_ts[chosen] > 0) & np.array(self.ordered)[side[chosen]]
-        own = chosen[timed]
+        timed = rows.keyed[distinct] & (rows.commit_ts[distinct] > 0) & np.array(self.ordered)[side[distinct]]
+        own = distinct[timed]
         order, starts = sorted_groups((side[own], key[own], spot[own]), rows.position[own])
         commit_ts = rows.commit_ts[own[order]]
         late[own[order]] = commit_ts < highest_before(commit_ts, starts)[0]
-        return late[chosen]
+        return late[distinct]
 
     def _by_table(self, pairs: _Pairs) -> dict[TableName, KeyCounts]:
         """Return the counts of each table."""
@@ -339,10 +341,10 @@ def _whole_updates(
         return rows, side, key, late
     op, old = rows.op.copy(), rows.old.copy()
     op[joined], old[joined] = int(Op.UPDATE), rows.old[joined - 1]
-    chosen = np.ones(len(rows), bool)
-    chosen[joined - 1] = False
+    is_change = np.ones(len(rows), bool)
+    is_change[joined - 1] = False
     columns = {name: getattr(rows, name) for name in rows.arrow_schema().names} | {"op": op, "old": old}
-    return HistoryRows(**columns).take(chosen), side[chosen], key[chosen], late[chosen]
+    return HistoryRows(**columns).take(is_change), side[is_change], key[is_change], late[is_change]
 
 
 def _kinds(rows: HistoryRows, side: Numbers, late: Flags, first: Numbers, other: Numbers) -> Numbers:
@@ -361,7 +363,7 @@ def _kinds(rows: HistoryRows, side: Numbers, late: Flags, first: Numbers, other:
     alone = first == other
     shifted = time & (operation | values) & (rows.time[first] > 0) & (rows.time[other] > 0)
     a_is_earlier = rows.time[first] < rows.time[other]
-    chosen = {
+    pairs = {
         DifferenceKind.ORDER: late[first] != late[other],
         DifferenceKind.COMMIT_TS: time,
         DifferenceKind.VALUES: values,
@@ -370,7 +372,7 @@ def _kinds(rows: HistoryRows, side: Numbers, late: Flags, first: Numbers, other:
         DifferenceKind.ONLY_B: np.where(alone, side[first] == 1, shifted & ~a_is_earlier),
     }
     kind = np.full(len(first), -1)
-    for name, rows_of_kind in chosen.items():
+    for name, rows_of_kind in pairs.items():
         kind[rows_of_kind] = _KINDS.index(name)
     return kind
 
