@@ -127,7 +127,7 @@ def check_rows(options: GivenOptions) -> None:
     """
     check_combinations(ROWS, options)
     if options.values["rows"] not in _SHAPES:
-        table_name(_text(options, "table"))
+        table_name(str(options.values["table"]))
 
 
 def columns_of(options: GivenOptions, origin: OriginOf) -> StructType:
@@ -141,7 +141,7 @@ def columns_of(options: GivenOptions, origin: OriginOf) -> StructType:
     if kind in _SHAPES:
         shape: StructType = from_arrow_schema(_SHAPES[kind])
         return shape
-    columns = [*table_schema(origin(options), *table_name(_text(options, "table"))).columns]
+    columns = [*table_schema(origin(options), *table_name(str(options.values["table"]))).columns]
     if kind != "state":
         columns += [*OF_CHANGES, *(OF_ERRORS if on_error(options) == "rows" else ())]
     of_table: StructType = from_arrow_schema(pa.schema(columns))
@@ -195,7 +195,7 @@ def _state(options: GivenOptions, read: Origin, changes: ChangeReader) -> StateR
 
 def _changes(options: GivenOptions, read: Origin, columns: StructType) -> ChangeReader:
     schema = arrow_schema(columns)
-    return ChangeReader.of(read, table_name(_text(options, "table")), schema, on_error(options), _HINT)
+    return ChangeReader.of(read, table_name(str(options.values["table"])), schema, on_error(options), _HINT)
 
 
 def _check_resolved(read: Origin) -> None:
@@ -207,11 +207,6 @@ def _check_resolved(read: Origin) -> None:
 def on_error(options: GivenOptions) -> OnError:
     """Return the option ``on-error``."""
     return "rows" if options.values["on-error"] == "rows" else "fail"
-
-
-def _text(options: GivenOptions, name: str) -> str | None:
-    value = options.values[name]
-    return None if value is None else str(value)
 
 
 def selected(columns: StructType, available: pa.Schema) -> BatchFunction:

@@ -35,6 +35,8 @@ SOURCE = (
 )
 ROWS = (
     *_without_effect("table", ("messages", "events", "ranges"), "set rows=changes"),
+    *(OptionRule("the option 'rows' requires the option 'table'", (f"rows={kind}",), ("table",),
+        "SCHEMA.TABLE", argument="table") for kind in ("changes", "state")),
     *_without_effect("state-at", ("messages", "events", "changes", "ranges"), "set rows=state"),
     OptionRule("rows=state cannot be combined with on-error=rows", ("rows=state", "on-error=rows"),
         hint="a row needs all of its changes", argument="on-error"),
