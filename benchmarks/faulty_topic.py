@@ -90,11 +90,11 @@ def measured(changes: int, rate: float, work: Path) -> dict[str, Any]:
         "ratio": round(seconds_to_verify / decoding[0], 2),
         "driver_peak_mb": peaks.driver >> 20,
         "workers_peak_mb": peaks.workers >> 20,
-        **_found(verdict),
+        **_violations(verdict),
     }
 
 
-def _found(verdict: Verdict) -> dict[str, Any]:
+def _violations(verdict: Verdict) -> dict[str, Any]:
     allowed = {invariant for name in ILLEGAL for invariant in (*trap(name).violates, *trap(name).may_report)}
     errors = {finding.id: finding.count for finding in verdict.of_severity("error")}
     return {

@@ -123,17 +123,17 @@ def test_another_missing_module_is_not_explained() -> None:
     assert missing_part(ModuleNotFoundError("no", name="acme.codec")) is None
 
 
-@pytest.mark.parametrize("chosen", [None, "system"])
+@pytest.mark.parametrize("pool", [None, "system"])
 def test_arrow_allocates_by_jemalloc_unless_the_environment_names_another(
-    chosen: str | None, monkeypatch: pytest.MonkeyPatch
+    pool: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("ARROW_DEFAULT_MEMORY_POOL", raising=False)
-    if chosen is not None:
-        monkeypatch.setenv("ARROW_DEFAULT_MEMORY_POOL", chosen)
+    if pool is not None:
+        monkeypatch.setenv("ARROW_DEFAULT_MEMORY_POOL", pool)
     code = (
         "import pyarrow as pa; from ticdc_producer.installation import allocate_by_jemalloc; "
         "allocate_by_jemalloc(); print(pa.default_memory_pool().backend_name)"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     by_default = "jemalloc" if "jemalloc" in pa.supported_memory_backends() else "mimalloc"
-    assert result.stdout.strip() == (chosen or by_default)
+    assert result.stdout.strip() == (pool or by_default)

@@ -33,7 +33,7 @@ SENTENCES = re.compile(
 )
 """The worst of our old English, in docstrings, comments, messages and pages."""
 
-RESULTS = frozenset({"found", "made", "one"})
+RESULTS = frozenset({"data2", "found", "got", "made", "one", "stuff", "thing"})
 """Names of nothing: a result is named after what it is."""
 
 NO_VERB = re.compile(r"(?:A|All|An|As|Each|Every|How|Its|No|The|What|Where|Whether|Which|Who)\b|[a-z`*]")

@@ -14,7 +14,8 @@ from pyspark.sql.types import StructType
 
 from pyspark_ticdc.offsets import Partitions, bounds, ranges_of
 from pyspark_ticdc.options import BOOTSTRAP, READS, GivenOptions, given_options
-from pyspark_ticdc.rows import check_batch, columns_of, row_function
+from pyspark_ticdc.rows import columns_of, row_function
+from pyspark_ticdc.rules import ROWS_OF_BATCH, SOURCE, SOURCES, check_combinations
 from ticdc_producer.config import Changefeed, SinkKind, changefeed_content
 from ticdc_producer.config.resolve import changefeed_of
 from ticdc_producer.engine.local import Source, local
@@ -30,9 +31,6 @@ from ticdc_producer.spark.worker_daemon import rare_collections
 from ticdc_producer.targets.decode import protocol_of
 from ticdc_producer.targets.kafka.read import OffsetRange, read, slices
 from ticdc_producer.targets.kafka.topics import Topics
-
-SOURCES = (BOOTSTRAP, "sink-uri", "path", "scenario")
-"""The options that name a source."""
 
 
 def origin(options: GivenOptions) -> Origin:
@@ -52,13 +50,10 @@ def origin(options: GivenOptions) -> Origin:
 def source_of(options: GivenOptions) -> str:
     """Return the option that names the source.
 
-    :raises ArgumentError: if none or several do.
+    :raises ArgumentError: if none or several do, and for brokers without a topic.
     """
-    names = [name for name in SOURCES if options.values.get(name) is not None]
-    if len(names) != 1:
-        what = f"give exactly one source: one of the options {', '.join(map(repr, SOURCES))}"
-        raise ArgumentError(what, argument=names[-1] if names else BOOTSTRAP)
-    return names[0]
+    check_combinations(SOURCE, options)
+    return next(name for name in SOURCES if options.values.get(name) is not None)
 
 
 def topics_of(options: GivenOptions) -> TopicOptions:
@@ -90,15 +85,8 @@ def _folder(folder: Path, options: GivenOptions) -> Origin:
 
 
 def _sink_uri(options: GivenOptions) -> str:
-    """Return the sink URI that the options for Kafka are equal to.
-
-    :raises ArgumentError: if no topic is named.
-    """
-    topics = options.values.get("subscribe")
-    if topics is None:
-        what = f"option {BOOTSTRAP!r} requires the option 'subscribe'"
-        raise ArgumentError(what, argument="subscribe", hint="it names the topics")
-    topic = quote(str(topics).partition(",")[0].strip())
+    """Return the sink URI that the options for Kafka are equal to."""
+    topic = quote(str(options.values["subscribe"]).partition(",")[0].strip())
     return options.with_parameters(f"kafka://{options.values[BOOTSTRAP]}/{topic}")
 
 
@@ -207,7 +195,7 @@ class TicdcReader(DataSourceReader):
 
     def __init__(self, given: Mapping[str, str], columns: StructType) -> None:
         options = given_options(given, "read")
-        check_batch(options)
+        check_combinations(ROWS_OF_BATCH, options)
         read = _given_origin(options)
         shape = arrow_schema(columns)
         messages = one_part(read.messages) if options.values["rows"] == "state" else read.messages

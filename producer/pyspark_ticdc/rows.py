@@ -13,6 +13,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from pyspark_ticdc.options import GivenOptions
+from pyspark_ticdc.rules import ROWS, check_combinations
 from ticdc_producer.errors import ArgumentError, TopicError
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.column_functions import Flags, of_partitions
@@ -117,7 +118,6 @@ RANGES = pa.schema(
 )
 """The fields of an ``OffsetRange``."""
 _SHAPES = {"messages": MESSAGES, "events": DECODED, "ranges": RANGES}
-_UNDECODED = ("messages", "ranges")
 
 
 def check_rows(options: GivenOptions) -> None:
@@ -125,43 +125,9 @@ def check_rows(options: GivenOptions) -> None:
 
     :raises ArgumentError: for options that have no effect, or that lack another one.
     """
-    kind = str(options.values["rows"])
-    if kind in _SHAPES:
-        if options.values["table"] is not None:
-            what = f"the option 'table' has no effect with rows={kind}"
-            raise ArgumentError(what, argument="table", hint="set rows=changes")
-    else:
-        table_name(_text(options, "table"))
-    if kind != "state" and options.values.get("state-at") is not None:
-        what = f"the option 'state-at' has no effect with rows={kind}"
-        raise ArgumentError(what, argument="state-at", hint="set rows=state")
-    if kind == "state" and on_error(options) == "rows":
-        what = "rows=state cannot be combined with on-error=rows"
-        raise ArgumentError(what, argument="on-error", hint="a row needs all of its changes")
-    if kind in _UNDECODED and options.values["duplicates"] == "drop":
-        what = f"the option 'duplicates' has no effect with rows={kind}"
-        raise ArgumentError(what, argument="duplicates", hint="messages are not decoded")
-
-
-def check_stream(options: GivenOptions) -> None:
-    """Check the rows of a streaming query.
-
-    :raises ArgumentError: for rows that only a batch query has.
-    """
-    check_rows(options)
-    if options.values["rows"] == "state":
-        what = "a stream has no rows=state"
-        raise ArgumentError(what, argument="rows", hint="read rows=changes, and merge them into a table")
-
-
-def check_batch(options: GivenOptions) -> None:
-    """Check the rows of a batch query.
-
-    :raises ArgumentError: for rows that only a streaming query has.
-    """
-    if options.values["rows"] == "ranges":
-        what = "only a stream has rows=ranges"
-        raise ArgumentError(what, argument="rows", hint="read rows=messages, or use readStream")
+    check_combinations(ROWS, options)
+    if options.values["rows"] not in _SHAPES:
+        table_name(str(options.values["table"]))
 
 
 def columns_of(options: GivenOptions, origin: OriginOf) -> StructType:
@@ -175,7 +141,7 @@ def columns_of(options: GivenOptions, origin: OriginOf) -> StructType:
     if kind in _SHAPES:
         shape: StructType = from_arrow_schema(_SHAPES[kind])
         return shape
-    columns = [*table_schema(origin(options), *table_name(_text(options, "table"))).columns]
+    columns = [*table_schema(origin(options), *table_name(str(options.values["table"]))).columns]
     if kind != "state":
         columns += [*OF_CHANGES, *(OF_ERRORS if on_error(options) == "rows" else ())]
     of_table: StructType = from_arrow_schema(pa.schema(columns))
@@ -229,7 +195,7 @@ def _state(options: GivenOptions, read: Origin, changes: ChangeReader) -> StateR
 
 def _changes(options: GivenOptions, read: Origin, columns: StructType) -> ChangeReader:
     schema = arrow_schema(columns)
-    return ChangeReader.of(read, table_name(_text(options, "table")), schema, on_error(options), _HINT)
+    return ChangeReader.of(read, table_name(str(options.values["table"])), schema, on_error(options), _HINT)
 
 
 def _check_resolved(read: Origin) -> None:
@@ -241,11 +207,6 @@ def _check_resolved(read: Origin) -> None:
 def on_error(options: GivenOptions) -> OnError:
     """Return the option ``on-error``."""
     return "rows" if options.values["on-error"] == "rows" else "fail"
-
-
-def _text(options: GivenOptions, name: str) -> str | None:
-    value = options.values[name]
-    return None if value is None else str(value)
 
 
 def selected(columns: StructType, available: pa.Schema) -> BatchFunction:

@@ -19,7 +19,8 @@ from pyspark.sql.types import StructType
 from pyspark_ticdc.offsets import Partitions, ResolvedSearch, limited
 from pyspark_ticdc.options import given_options
 from pyspark_ticdc.reader import TaskPartition, rows_of, source_of, topics_of
-from pyspark_ticdc.rows import RANGES, check_stream, row_function, selected
+from pyspark_ticdc.rows import RANGES, check_rows, row_function, selected
+from pyspark_ticdc.rules import ROWS_OF_STREAM, check_combinations
 from pyspark_ticdc.scenario_messages import ScenarioTopics
 from ticdc_producer.config import Changefeed
 from ticdc_producer.engine.local import local
@@ -75,7 +76,8 @@ class TicdcStreamReader(DataSourceStreamReader, TriggerAvailableNow):
 
     def __init__(self, given: Mapping[str, str], columns: StructType) -> None:
         self._options, self._columns = given_options(given, "readStream"), columns
-        check_stream(self._options)
+        check_rows(self._options)
+        check_combinations(ROWS_OF_STREAM, self._options)
         check_limit(self._options.values["maxOffsetsPerTrigger"])
         scenario = source_of(self._options) == "scenario"
         self._topics: StreamSource = (ScenarioTopics.of if scenario else topics_of)(self._options)

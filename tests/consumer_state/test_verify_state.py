@@ -90,8 +90,8 @@ def test_a_missing_table_is_a_difference(
     spark: SparkSession, golden: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = sqlite_file(tmp_path / "filled.db")
-    chosen = ["--table", "shop.st*", "--table", "shop.items"]
-    assert main(["verify", "state", "--expected", str(golden), "--actual", f"sqlite:///{path}", *chosen]) == 1
+    tables = ["--table", "shop.st*", "--table", "shop.items"]
+    assert main(["verify", "state", "--expected", str(golden), "--actual", f"sqlite:///{path}", *tables]) == 1
     output = capsys.readouterr().out.splitlines()
     assert output == [
         "ok     shop.items  3 rows expected, 3 found in items",

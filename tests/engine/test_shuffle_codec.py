@@ -65,9 +65,9 @@ def test_all_events_arrive_in_whole_parts(
         for start in range(parts)
         for packed_row in packed_rows(events.take(np.arange(len(rows))[start::parts]))
     ]
-    got = [*unpacked(shuffled(sent, size), SIDES)]
-    arrived = [ComparedEvents.of(sides["right"]) for sides in got]
-    assert not any(sides["left"].num_rows for sides in got)
+    received = [*unpacked(shuffled(sent, size), SIDES)]
+    arrived = [ComparedEvents.of(sides["right"]) for sides in received]
+    assert not any(sides["left"].num_rows for sides in received)
     assert contents([*arrived, compared([])]) == contents([events])
 
 
@@ -75,10 +75,10 @@ def test_a_task_has_whole_parts_of_a_few_mebibytes_at_once() -> None:
     """Three rows of each part, from three tasks, with 600 KiB of names each."""
     events = compared([("s" * (200 << 10), f"t{key}", key, 1) for key in range(40)])
     sent = [packed_row for _ in range(3) for packed_row in packed_rows(events)]
-    got = [ComparedEvents.of(sides["right"]) for sides in unpacked(shuffled(sent, 7), SIDES)]
-    parts = [{*(part.key % PARTS).tolist()} for part in got]
+    received = [ComparedEvents.of(sides["right"]) for sides in unpacked(shuffled(sent, 7), SIDES)]
+    parts = [{*(part.key % PARTS).tolist()} for part in received]
     assert 1 < len(parts) < len(set().union(*parts)) == sum(map(len, parts)) == 40
-    assert contents(got) == contents([events] * 3)
+    assert contents(received) == contents([events] * 3)
 
 
 SIDES = {"left": pa.schema([("key", pa.int64())]), "right": ComparedEvents.arrow_schema()}

@@ -65,8 +65,8 @@ def row(before: Image, after: Image, *, version: int = 0, large: bool = False) -
 def expected(
     events: Sequence[Mapping[str, Any]], fidelity: Fidelity, catalog: Catalog = CATALOG
 ) -> list[dict[str, Any]]:
-    carried = pa.RecordBatch.from_pylist([row((b"before",), None), *events], schema=CARRIED)
-    batch = ExpectedEvents(catalog, fidelity).expected(carried.slice(1))  # as partitions are slices
+    rows = pa.RecordBatch.from_pylist([row((b"before",), None), *events], schema=CARRIED)
+    batch = ExpectedEvents(catalog, fidelity).expected(rows.slice(1))  # as partitions are slices
     assert batch.schema == EXPECTED_EVENTS
     return [
         {

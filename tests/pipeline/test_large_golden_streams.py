@@ -51,10 +51,10 @@ def test_messages_are_ticdcs(
 ) -> None:
     job, events = stream
     stem = Path(job.scenario.file).stem
-    chosen = [file for file in files(protocol) if file.path.name.startswith(f"{stem}.")]
-    chosen = [file for file in chosen if file.profile == "classic"]
-    assert len(chosen) == {"open": 15, "canal-json": 21, "debezium": 2}[protocol]
-    for file in chosen:
+    golden = [file for file in files(protocol) if file.path.name.startswith(f"{stem}.")]
+    golden = [file for file in golden if file.profile == "classic"]
+    assert len(golden) == {"open": 15, "canal-json": 21, "debezium": 2}[protocol]
+    for file in golden:
         count = check_file(file, job, events, monkeypatch)
         compared(f"{PROTOCOLS[protocol]}, large, from SQL", count)
 

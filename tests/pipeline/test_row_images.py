@@ -78,14 +78,14 @@ def test_columns_are_selected_by_table_version(
 def test_values_are_replaced_in_their_images_alone(values: list[Image], data: st.DataObject) -> None:
     column = sliced(values)
     cells = [(row, index) for row, image in enumerate(values) for index in range(len(image or ()))]
-    chosen = data.draw(st.lists(st.sampled_from(cells), unique=True)) if cells else []
-    new = data.draw(st.lists(VALUES, min_size=len(chosen), max_size=len(chosen)))
+    replaced = data.draw(st.lists(st.sampled_from(cells), unique=True)) if cells else []
+    new = data.draw(st.lists(VALUES, min_size=len(replaced), max_size=len(replaced)))
     wanted = [None if image is None else list(image) for image in values]
-    for (row, index), value in zip(chosen, new, strict=True):
+    for (row, index), value in zip(replaced, new, strict=True):
         image = wanted[row]
         assert image is not None
         image[index] = value
-    positions = np.array([starts(column)[row] + index for row, index in chosen], np.int64)
+    positions = np.array([starts(column)[row] + index for row, index in replaced], np.int64)
     assert replaced_values(column, positions, pa.array(new, pa.binary())).to_pylist() == wanted
 
 

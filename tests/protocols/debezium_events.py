@@ -186,6 +186,6 @@ def _canonical(code: int, elements: list[str] | None, stored: bytes | None) -> b
     if code == T.ENUM:
         return b"%d" % (members.index(stored.decode()) + 1)
     if code == T.SET:
-        chosen = stored.decode().split(",") if stored else []
-        return b"%d" % sum(1 << members.index(member) for member in chosen)
+        names = stored.decode().split(",") if stored else []
+        return b"%d" % sum(1 << members.index(member) for member in names)
     return stored

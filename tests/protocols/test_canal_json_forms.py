@@ -160,8 +160,8 @@ def test_a_storage_file_is_read_row_by_row(name: str) -> None:
     stored = load_messages(GOLDEN / "visible" / f"{name}.canal-json.storage.jsonl")
     options = CanalJSONOptions(row_end="\r\n")
     rows = [row for m in stored for row in file_format("canal-json").rows(m.value or b"", options)]
-    got = [event for row in rows for event in CanalJSONDecoder().events(None, row)]
-    assert got == [event for event in expected if isinstance(event, RowEvent)]
+    decoded = [event for row in rows for event in CanalJSONDecoder().events(None, row)]
+    assert decoded == [event for event in expected if isinstance(event, RowEvent)]
 
 
 def test_alibaba_canal_sends_several_rows_and_its_own_type_names() -> None:

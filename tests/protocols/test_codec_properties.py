@@ -170,8 +170,8 @@ def _messages(draw: st.DrawFn, codec: Codec) -> tuple[Message, Decoder]:
     messages = [*framed(encoder, alone(encoded)), ddl, encoder.resolved(draw(STAMPS))]
     sent = [message for message in messages if message is not None]
     assume(sent)  # Avro rejects some tables, and then there is no message
-    chosen = draw(st.sampled_from(sent))
-    return chosen, codec.decoder(options, history.table)
+    drawn = draw(st.sampled_from(sent))
+    return drawn, codec.decoder(options, history.table)
 
 
 _DAMAGES = 10

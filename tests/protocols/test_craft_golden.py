@@ -57,15 +57,15 @@ def test_golden_events_give_golden_bytes(path: Path, variant: str, compared: Com
     assert messages
     encoder = CraftEncoder(VARIANTS[variant])
     for unit in units(messages, events):
-        got = encoded(encoder, unit, events)
+        sent = encoded(encoder, unit, events)
         offsets: list[list[int]] = [[]] * len(unit)
         if not _floats_are_correct(path, variant):
             offsets = damaged_offsets(encoder, unit, events)
             # Only a few bytes, of floats, are not compared.
             assert [bool(ignored) for ignored in offsets] == [_holds_float(m, events, variant) for m in unit]
-        assert [m.key for m in got] == [m.key for m in unit]
-        assert [m.events for m in got] == [len(m.events) for m in unit]
-        assert [without(m.value, p) for m, p in zip(got, offsets, strict=True)] == [
+        assert [m.key for m in sent] == [m.key for m in unit]
+        assert [m.events for m in sent] == [len(m.events) for m in unit]
+        assert [without(m.value, p) for m, p in zip(sent, offsets, strict=True)] == [
             without(m.value, p) for m, p in zip(unit, offsets, strict=True)
         ]
     compared("craft, encoded", len(messages))

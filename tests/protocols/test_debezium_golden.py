@@ -78,9 +78,9 @@ def test_golden_events_give_golden_bytes(path: Path, variant: str, compared: Com
     assert expected
     for message in expected:
         (seq,) = message.events
-        got = encoded(encoder, events[seq])
-        assert got is not None
-        assert (got.key, got.value) == (message.key, message.value)
+        sent = encoded(encoder, events[seq])
+        assert sent is not None
+        assert (sent.key, sent.value) == (message.key, message.value)
     compared("debezium, encoded", len(expected))
 
 

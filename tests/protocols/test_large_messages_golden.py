@@ -85,8 +85,8 @@ def test_canal_json_gives_golden_bytes(file: LargeFile) -> None:
     expected = load_messages(file.path)
     differ = {
         message.events[0]
-        for message, got in zip(expected, messages, strict=True)
-        if (message.key, text_of(message.value or b"")) != (got.key, text_of(got.value or b""))
+        for message, sent in zip(expected, messages, strict=True)
+        if (message.key, text_of(message.value or b"")) != (sent.key, text_of(sent.value or b""))
     }
     assert differ == NEAR_THE_LIMIT.get(file.id, set())
     assert [(name, content_of(content)) for name, content in _claims(messages)] == [
@@ -105,9 +105,9 @@ def test_debezium_gives_golden_bytes(file: LargeFile) -> None:
     for message in load_messages(file.path):
         if not message.error:
             (seq,) = message.events
-            got = debezium_encoded(encoder, events[seq])
-            assert got is not None
-            assert (got.key, got.value) == (message.key, message.value)
+            sent = debezium_encoded(encoder, events[seq])
+            assert sent is not None
+            assert (sent.key, sent.value) == (message.key, message.value)
 
 
 PLAIN = {"open": OpenDecoder, "canal-json": CanalJSONDecoder, "debezium": DebeziumDecoder}

@@ -96,15 +96,15 @@ def test_golden_events_give_golden_bytes(path: Path, variant: str, compared: Com
         expected = [message for message in unit if not message.error and not nameless(path, message)]
         rows = [event for event in _flat(expected, events) if isinstance(event, GoldenRow)]
         if rows:
-            got = [(m.key, m.value) for m in row_messages(encoder, rows)]
+            sent = [(m.key, m.value) for m in row_messages(encoder, rows)]
         else:
             others = [
                 encode_other(encoder, event)
                 for event in _flat(expected, events)
                 if isinstance(event, GoldenDDL | GoldenResolved)
             ]
-            got = [(m.key, m.value) for m in others if m]
-        assert got == [(m.key, m.value) for m in expected]
+            sent = [(m.key, m.value) for m in others if m]
+        assert sent == [(m.key, m.value) for m in expected]
         count += len(expected)
     compared("open-protocol, encoded", count)
 

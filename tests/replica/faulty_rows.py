@@ -31,13 +31,13 @@ class Fault:
 
     def applied(self, events: list[Event]) -> list[Event]:
         """The events with the fault; without the row or DDL if nothing of it is to be changed."""
-        chosen = [number for number, event in enumerate(events) if self._is_meant(event)]
-        assert chosen, self.name
+        meant = [number for number, event in enumerate(events) if self._is_meant(event)]
+        assert meant, self.name
         if self.op != "ddl":
-            chosen = [max(chosen, key=lambda number: (events[number]["commit_ts"], number))]
+            meant = [max(meant, key=lambda number: (events[number]["commit_ts"], number))]
         if not self.values and not self.other_table:
-            return [event for number, event in enumerate(events) if number not in chosen]
-        return [self._changed(event) if number in chosen else event for number, event in enumerate(events)]
+            return [event for number, event in enumerate(events) if number not in meant]
+        return [self._changed(event) if number in meant else event for number, event in enumerate(events)]
 
     def _is_meant(self, event: Event) -> bool:
         if self.op == "ddl":

@@ -44,23 +44,23 @@ def in_one_protocol() -> set[str]:
 
 def of_local_engine() -> list[str]:
     """The cases that the fast tests do not have; those that take long in one protocol each."""
-    chosen = in_one_protocol()
+    selected = in_one_protocol()
     return [
         name
         for name in cases()
         if name not in FAST
-        and (EXHAUSTIVE or name in chosen or name.rpartition("/")[0] not in IN_ONE_PROTOCOL)
+        and (EXHAUSTIVE or name in selected or name.rpartition("/")[0] not in IN_ONE_PROTOCOL)
     ]
 
 
 def of_spark() -> list[str]:
     """All scenarios and options, most in one protocol each; a trap is there with others."""
     alone = {f"faults/{setting.partition(':')[0]}/open-protocol" for setting in ALONE}
-    chosen = in_one_protocol() - alone
+    selected = in_one_protocol() - alone
     return [
         name
         for name in cases()
-        if EXHAUSTIVE or name in chosen or name.rpartition("/")[0] in IN_EACH_PROTOCOL_ON_SPARK
+        if EXHAUSTIVE or name in selected or name.rpartition("/")[0] in IN_EACH_PROTOCOL_ON_SPARK
     ]
 
 

@@ -59,8 +59,8 @@ def test_seed_t1_into_the_users_kafka_and_into_a_folder(
     uri = _uri(kafka, "seed") + "&batch-by=partition"
     report = ticdc_producer.run("seed_t1", sink_uri=uri, out=tmp_path / "seed")
     assert report.ok
-    got = _read(kafka, "seed")
-    assert [len(messages) for messages in got.values()] == [
+    delivered = _read(kafka, "seed")
+    assert [len(messages) for messages in delivered.values()] == [
         report.counts.by_partition()[f"seed/{n}"]["messages"] for n in (0, 1)
     ]
     lines = list(ticdc_producer.decode(folder=tmp_path / "seed"))
@@ -69,7 +69,7 @@ def test_seed_t1_into_the_users_kafka_and_into_a_folder(
     assert ticdc_producer.verify(sink_uri=bare, scenario="seed_t1").ok
     keys = ("partition", "offset", "index", "kind", "commit_ts", "op")
     assert [[e.get(k) for k in keys] for e in events] == [[e.get(k) for k in keys] for e in lines]
-    for partition, messages in got.items():
+    for partition, messages in delivered.items():
         assert messages[0][1].endswith(b'"t":3}'), partition  # CREATE TABLE comes first everywhere
         assert messages[-1][1] == bytes(8)
 

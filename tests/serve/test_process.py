@@ -140,7 +140,9 @@ def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         assert main(["serve", "--port", str(taken.getsockname()[1])]) == 3
-    assert "cannot listen on 127.0.0.1" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "cannot listen on 127.0.0.1" in error
+    assert "(choose another --port)" in error
 
 
 def test_another_address_requires_a_token(
@@ -210,4 +212,5 @@ def test_a_taken_port_of_kafka_is_refused_before_the_start(capsys: pytest.Captur
         other.listen()
         address = f"localhost:{other.getsockname()[1]}"
         assert main(["serve", "--kafka-address", address]) == 3
-    assert f"Kafka cannot listen on the port of {address}: Address already in use" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert f"{address}: Address already in use (choose another --kafka-address)" in error

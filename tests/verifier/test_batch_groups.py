@@ -54,12 +54,12 @@ def test_a_mark_finds_its_row(seed: int) -> None:
         BatchGroups(events, random.random(len(events)) < 0.5, random.random(len(events)) < 0.5, OPTIONS)
         for events in groups
     ]
-    got = moved([batch.events for batch in batches], [duplicate_flags(batch) for batch in batches])
+    merged = moved([batch.events for batch in batches], [duplicate_flags(batch) for batch in batches])
     for batch in batches:
-        own = np.flatnonzero(np.array(got.events.table.to_pylist()) == batch.events.table[0].as_py())
-        assert got.first_delivery[own].tolist() == batch.first_delivery.tolist()
-        assert got.late_in_key[own].tolist() == batch.late_in_key.tolist()
-        taken = got.events.take(own)
+        own = np.flatnonzero(np.array(merged.events.table.to_pylist()) == batch.events.table[0].as_py())
+        assert merged.first_delivery[own].tolist() == batch.first_delivery.tolist()
+        assert merged.late_in_key[own].tolist() == batch.late_in_key.tolist()
+        taken = merged.events.take(own)
         assert taken.tables[1] == batch.events.tables[1]
         for name in ("partition", "position", "commit_ts", "table_id", "op", "rule", "batch_value", "group"):
             assert getattr(taken, name).tolist() == getattr(batch.events, name).tolist()
@@ -70,11 +70,11 @@ def test_a_mark_without_its_row_marks_no_other_row(alone: bool) -> None:
     """A row that is late in its key need not be late in its batching group, which is then not suspected."""
     marked = duplicate_flags(BatchGroups(rows(4), np.zeros(4, bool), np.ones(4, bool), OPTIONS))
     others = [] if alone else [rows(3, table=table) for table in ("a", "b", "c", "d")]
-    got = moved([rows(0), *others], [marked])
-    assert len(got.events) == 3 * len(others)
-    assert got.first_delivery.all()
-    assert not got.late_in_key.any()
-    assert not any(len(invariant.by_batch(got)) for invariant in INVARIANTS if invariant.by_batch)
+    merged = moved([rows(0), *others], [marked])
+    assert len(merged.events) == 3 * len(others)
+    assert merged.first_delivery.all()
+    assert not merged.late_in_key.any()
+    assert not any(len(invariant.by_batch(merged)) for invariant in INVARIANTS if invariant.by_batch)
 
 
 def test_suspected_groups_are_those_of_all_tasks() -> None:

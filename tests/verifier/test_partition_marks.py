@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from ticdc_producer.model.event import Op
@@ -31,20 +30,17 @@ def random_events(rows: int, seed: int) -> Events:
     kinds = random.choice([EventKind.ROW, EventKind.DDL, EventKind.RESOLVED], rows, p=[0.6, 0.25, 0.15])
     names = random.integers(0, len(NAMES), rows)
     names = np.where(kinds == EventKind.ROW, names % TABLES, names)
-    columns: dict[str, Any] = {}
-    for column in Events.arrow_schema():
-        columns[column.name] = pa.repeat("", rows) if column.type == pa.string() else np.zeros(rows, np.int64)
-    columns |= {
-        "topic": pa.repeat("topic", rows),
-        "schema": pa.array([NAMES[name][0] for name in names], pa.string()),
-        "table": pa.array([NAMES[name][1] for name in names], pa.string()),
-        "position": np.arange(rows) * 10,
-        "commit_ts": random.integers(0, 9, rows),
-        "table_id": random.integers(0, 2, rows),
-        "kind": kinds,
-        "op": np.where(kinds == EventKind.ROW, random.integers(1, 4, rows), 0),
-    }
-    return Events(**columns)
+    return Events.with_columns(
+        rows,
+        topic="topic",
+        schema=[NAMES[name][0] for name in names],
+        table=[NAMES[name][1] for name in names],
+        position=np.arange(rows) * 10,
+        commit_ts=random.integers(0, 9, rows),
+        table_id=random.integers(0, 2, rows),
+        kind=kinds,
+        op=np.where(kinds == EventKind.ROW, random.integers(1, 4, rows), 0),
+    )
 
 
 def newest(events: Events, number: int, member: Callable[[int], bool]) -> tuple[int, int]:

@@ -102,7 +102,7 @@ class Topic:
         only: Iterable[int] | None = None,
     ) -> Topic:
         """A DDL, in all partitions or some only."""
-        for partition in self._chosen(only):
+        for partition in self._partitions(only):
             self.add(
                 partition,
                 "ddl",
@@ -116,7 +116,7 @@ class Topic:
 
     def resolved(self, commit_ts: int, *, only: Iterable[int] | None = None) -> Topic:
         """A resolved event, in all partitions or some only."""
-        for partition in self._chosen(only):
+        for partition in self._partitions(only):
             self.add(partition, "resolved", commit_ts=commit_ts)
         return self
 
@@ -140,7 +140,7 @@ class Topic:
         rows = [tuple(event.get(name) for name in FIELDS) for event in self.events]
         return spark.createDataFrame(rows, SCHEMA)
 
-    def _chosen(self, only: Iterable[int] | None) -> Iterable[int]:
+    def _partitions(self, only: Iterable[int] | None) -> Iterable[int]:
         return range(self.partitions) if only is None else only
 
 

@@ -12,6 +12,7 @@ from uuid import uuid4
 from pyspark.sql.types import StructType
 
 from pyspark_ticdc.options import BOOTSTRAP, GivenOptions, SourceOption, Use, given_options
+from pyspark_ticdc.rules import TARGET, check_combinations
 from pyspark_ticdc.write.staging import StagingFolder
 from ticdc_producer.config import Changefeed
 from ticdc_producer.config.resolve import changefeed_of
@@ -107,19 +108,7 @@ def write_options(given: Mapping[str, str], use: Use) -> GivenOptions:
     :raises ArgumentError: as ``given_options``, and for a query without a target or table.
     """
     options = given_options(given, use, declared=WRITE_OPTIONS)
-    values = options.values
-    targets = [name for name in ("sink-uri", "path", BOOTSTRAP) if values.get(name) is not None]
-    if len(targets) != 1:
-        what = f"give exactly one target: the options {BOOTSTRAP!r} and 'topic', or 'sink-uri', or 'path'"
-        raise ArgumentError(what, argument=targets[-1] if targets else BOOTSTRAP)
-    if targets == [BOOTSTRAP] and values["topic"] is None:
-        raise ArgumentError(f"option {BOOTSTRAP!r} requires the option 'topic'", argument="topic")
-    if (values["ddl"] is None) == (values["ddl-file"] is None):
-        what = "give the table's definition: the option 'ddl' with CREATE TABLE, or 'ddl-file'"
-        raise ArgumentError(what, argument="ddl")
-    if use == "writeStream" and values["checkpointLocation"] is None:
-        what = "a stream requires the option 'checkpointLocation': it is what makes a batch known again"
-        raise ArgumentError(what, argument="checkpointLocation")
+    check_combinations(TARGET, options, use)
     return options
 
 

@@ -51,7 +51,11 @@ class CipherKey:
         return cls(hashlib.blake2b(purpose.encode(), key=key, digest_size=16).digest())
 
     def hashes(self, *words: Words) -> Words:
-        """Return a keyed hash of each row of words: SipHash-1-3 without the length, which is always equal."""
+        """Return a keyed hash of each row of words: SipHash-1-3 without the length, which is always equal.
+
+        >>> CipherKey(bytes(range(16))).hashes(np.array([1, 2], np.uint64)).tolist()
+        [7874536210974321699, 10026990797890853194]
+        """
         first, second = (int.from_bytes(part, "little") for part in (self.secret[:8], self.secret[8:]))
         shape = np.broadcast_shapes(*(word.shape for word in words))
         state = [
@@ -119,7 +123,11 @@ def permuted_in(key: CipherKey, numbers: Words, bounds: Sequence[int], tweak: in
 
 
 def _walked(key: CipherKey, numbers: Words, size: int, salt: int) -> Words:
-    """Permute numbers below ``size``."""
+    """Permute numbers below ``size``.
+
+    >>> _walked(CipherKey(bytes(16)), np.arange(10, dtype=np.uint64), 10, 7).tolist()
+    [5, 7, 2, 8, 4, 6, 9, 0, 3, 1]
+    """
     half = max((size - 1).bit_length() + 1, 2) // 2
     results, inside = numbers.copy(), np.zeros(len(numbers), np.bool_)
     while not inside.all():
@@ -130,12 +138,17 @@ def _walked(key: CipherKey, numbers: Words, size: int, salt: int) -> Words:
 
 
 def _feistel(key: CipherKey, numbers: Words, half: int, salt: int) -> Words:
+    """Permute numbers of two halves of bits.
+
+    >>> _feistel(CipherKey(bytes(16)), np.arange(4, dtype=np.uint64), 1, 7).tolist()
+    [1, 3, 0, 2]
+    """
     mask = np.uint64((1 << half) - 1)
-    left, right = numbers >> np.uint64(half), numbers & mask
+    high, low = numbers >> np.uint64(half), numbers & mask
     for number in range(_ROUNDS):
         constant = np.array([(salt << 8 | number) & (1 << 64) - 1], np.uint64)
-        left, right = right, left ^ key.hashes(right, constant) & mask
-    return left << np.uint64(half) | right
+        high, low = low, high ^ key.hashes(low, constant) & mask
+    return high << np.uint64(half) | low
 
 
 def permuted_integers(

@@ -116,7 +116,7 @@ class StatementMasks:
     def text(self, text: str) -> str:
         """Return a masked comment."""
         mask = self.tables.rules.text_mask
-        return _one(mask, _TEXT, text.encode()).decode() if text else text
+        return _masked_value(mask, _TEXT, text.encode()).decode() if text else text
 
 
 def _unreadable(where: str) -> RecordingError:
@@ -124,7 +124,7 @@ def _unreadable(where: str) -> RecordingError:
     return RecordingError(what, where=where, hint="leave its table out with `table`").about("table")
 
 
-def _one(mask: ColumnMask, column: ColumnInfo, value: bytes | None) -> bytes:
+def _masked_value(mask: ColumnMask, column: ColumnInfo, value: bytes | None) -> bytes:
     masked: bytes = masked_values(mask, column, pa.array([value], pa.binary())).values[0].as_py()
     return masked
 
@@ -220,7 +220,7 @@ class _OfTable:
             return default
         if info.elements:
             info = replace(info, elements=self.masks.members(mask, info.elements))
-        text = value_text(info, _one(mask, info, info.default))
+        text = value_text(info, _masked_value(mask, info, info.default))
         return Default(value=_source(text))
 
     def _new_default(self, name: str, default: Default) -> Default:

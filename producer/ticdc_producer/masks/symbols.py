@@ -45,7 +45,12 @@ class Symbols:
         return self.values + self.bases
 
     def permuted(self, key: CipherKey) -> Symbols:
-        """Permute the symbols of each text."""
+        """Permute the symbols of each text.
+
+        >>> symbols, _ = text_symbols(pa.array(["Ann-12"]))
+        >>> symbol_texts(symbols.permuted(CipherKey(bytes(16)))).to_pylist()
+        ['Gbd-53']
+        """
         rows = np.repeat(np.arange(len(self.lengths)), self.lengths)
         positions = (np.arange(len(rows)) - np.repeat(_starts(self.lengths), self.lengths)).astype(np.uint64)
         # To the form belong code points of characters that stay, and alphabets of others, without case.
@@ -164,6 +169,9 @@ def masked_decimals(key: CipherKey, texts: pa.StringArray) -> pa.StringArray:
     """Permute DECIMALs among those with the same sign and as many digits before and after the point.
 
     A zero with a sign stays, and nothing becomes one.
+
+    >>> masked_decimals(CipherKey(bytes(16)), pa.array(["-12.50", "907", "-0.0"])).to_pylist()
+    ['-24.60', '198', '-0.0']
     """
     codes, lengths = _code_points(texts)
     rows = np.repeat(np.arange(len(lengths)), lengths)
@@ -193,6 +201,9 @@ def _are_zero(symbols: Symbols) -> Flags:
 
 def masked_bytes(key: CipherKey, values: pa.BinaryArray) -> pa.BinaryArray:
     """Permute byte strings of the same length.
+
+    >>> masked_bytes(CipherKey(bytes(16)), pa.array([b"ab", b"", b"ab"])).to_pylist()
+    [b'\\x98x', b'', b'\\x98x']
 
     :param values: without NULLs.
     """

@@ -34,6 +34,10 @@ def masked_times(key: CipherKey, texts: pa.StringArray, kind: MySQLType, *, shif
     The zero date stays, and days that do not exist become the zero date. Days that TIMESTAMP holds become
     such days.
 
+    >>> texts = pa.array(["2024-02-29", "0000-00-00", "2024-02-30"])
+    >>> masked_times(CipherKey(bytes(16)), texts, MySQLType.DATE).to_pylist()
+    ['2007-10-18', '0000-00-00', '0000-00-00']
+
     :param texts: canonical, without NULLs.
     :param shift: number of days that are added, in the range of the type; 0: all parts are permuted.
     """

@@ -74,10 +74,10 @@ def message_sample(
     """
     named = {position[:3]: None for position in _named(findings)}
     few = dict.fromkeys(islice(named, _MOST_NAMED))
-    chosen = sorted({**few, **dict.fromkeys(_first(partitions, MOST_MESSAGES - len(few)))})
-    if not chosen:
+    positions = sorted({**few, **dict.fromkeys(_first(partitions, MOST_MESSAGES - len(few)))})
+    if not positions:
         return Sample()
-    of_parts = messages.at(chosen).select(*MESSAGES.names).results(_head)
+    of_parts = messages.at(positions).select(*MESSAGES.names).results(_head)
     few_rows = pa.concat_tables([MESSAGES.empty_table(), *of_parts])
     order = [(name, "ascending") for name in ("topic", "partition", "offset")]
     rows = few_rows.sort_by(order).slice(0, MOST_MESSAGES)
@@ -95,11 +95,11 @@ def message_sample(
 def _head(_part: Part, batches: Batches) -> pa.Table:
     """Return the first rows of a part: a file may have a position several times."""
     rows: list[pa.RecordBatch] = []
-    left = MOST_MESSAGES
+    room = MOST_MESSAGES
     for batch in batches:
-        rows.append(batch.slice(0, left))
-        left -= rows[-1].num_rows
-        if not left:
+        rows.append(batch.slice(0, room))
+        room -= rows[-1].num_rows
+        if not room:
             break
     return pa.Table.from_batches(rows, MESSAGES)
 

@@ -43,7 +43,7 @@ def tables_content(
     pool = _Pool()
     at: dict[str, list[list[object]]] = {}
     for count, (name, of_times) in enumerate(tables.items()):
-        pool.left = (MOST_BYTES - pool.size) // (len(tables) - count)
+        pool.room = (MOST_BYTES - pool.size) // (len(tables) - count)
         newest_first = [[table.total, table.error, [*pool.numbers(table.rows)]] for table in of_times[::-1]]
         at[name] = newest_first[::-1]
     return {
@@ -59,20 +59,20 @@ class _Pool:
     """Distinct rows as JSON, with their numbers.
 
     :ivar size: characters of all of them.
-    :ivar left: characters of further ones, at most.
+    :ivar room: characters of further ones, at most.
     """
 
     def __init__(self) -> None:
         self.texts: dict[str, int] = {}
-        self.size = self.left = 0
+        self.size = self.room = 0
 
     def numbers(self, rows: Sequence[Sequence[tuple[str, bytes | None]]]) -> Iterator[int]:
         """Yield the numbers of the first rows, as many as there is room for."""
         for row in rows:
             text = json.dumps(row_object(row))
             if text not in self.texts:
-                if len(text) > self.left:
+                if len(text) > self.room:
                     return
-                self.left -= len(text)
+                self.room -= len(text)
                 self.size += len(text)
             yield self.texts.setdefault(text, len(self.texts))

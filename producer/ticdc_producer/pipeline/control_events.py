@@ -107,7 +107,12 @@ class ResolvedPlan:
         return tso.physical(self.clock.start) + ticks * self.every_ms << tso.LOGICAL_BITS
 
     def _commits_of(self, numbers: Numbers) -> Numbers:
-        """Return the numbers of the commits of regular resolved events."""
+        """Return the numbers of the commits of regular resolved events.
+
+        >>> plan = ResolvedPlan(clock=CommitClock(), commits=7, uncounted=((1, 3), (5, 6)))
+        >>> plan._commits_of(np.arange(4)).tolist()
+        [0, 3, 4, 6]
+        """
         if not self.uncounted:
             return numbers
         first, stop = (np.array(column, np.int64) for column in zip(*self.uncounted, strict=True))

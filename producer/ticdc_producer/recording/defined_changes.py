@@ -203,6 +203,13 @@ def table_history(versions: Sequence[Version], *, exact: bool) -> TableHistory:
 def families_of(history: TableHistory, rows: pa.RecordBatch) -> tuple[Numbers, Numbers]:
     """Return a number for the table of each row, whatever its name, and the number of its version.
 
+    >>> table, op = {"schema": "s", "table": "t", "definition": None}, pa.array(["insert", "update"])
+    >>> versions = [Version(number=0, since=5, until=9, **table), Version(number=1, since=9, **table)]
+    >>> columns = {"schema": ["s"] * 2, "table": ["t"] * 2, "op": op, "commit_ts": [6, 10]}
+    >>> families, versions = families_of(table_history(versions, exact=True), pa.record_batch(columns))
+    >>> families.tolist(), versions.tolist()
+    ([0, 1], [0, 1])
+
     :param rows: with the columns ``schema``, ``table``, ``op`` and ``commit_ts``.
     """
     schemas, tables = rows.column("schema"), rows.column("table")
@@ -214,15 +221,15 @@ def families_of(history: TableHistory, rows: pa.RecordBatch) -> tuple[Numbers, N
         name = str(schemas[int(own[0])].as_py() or ""), str(tables[int(own[0])].as_py())
         possible = history.versions_of(*name, rows.column("commit_ts").to_numpy()[own])
         # With rounded time stamps a row at the time of a DDL counts as later.
-        chosen = np.where(possible.first > possible.last, len(possible.versions), possible.last)
+        index = np.where(possible.first > possible.last, len(possible.versions), possible.last)
         numbers = np.array([*(version.number for version in possible.versions), NO_VERSION])
         family = np.array([*(history.family_of(version.number) for version in possible.versions), 0])
-        versions[own] = numbers[chosen]
-        families[own] = np.where(versions[own] == NO_VERSION, families[own], family[chosen])
+        versions[own] = numbers[index]
+        families[own] = np.where(versions[own] == NO_VERSION, families[own], family[index])
     return families, versions
 
 
-def _groups(codes: Numbers, chosen: Flags) -> Iterator[Numbers]:
+def _groups(codes: Numbers, members: Flags) -> Iterator[Numbers]:
     """Yield the numbers of the chosen rows with each code."""
-    for code in np.unique(codes[chosen]).tolist():
-        yield np.flatnonzero(chosen & (codes == code))
+    for code in np.unique(codes[members]).tolist():
+        yield np.flatnonzero(members & (codes == code))

@@ -42,7 +42,11 @@ class _Frontier:
     runs: list[Numbers] = field(default_factory=list)
 
     def has(self, digests: Numbers) -> Flags:
-        """Return whether each digest is that of an event of this time."""
+        """Return whether each digest is that of an event of this time.
+
+        >>> _Frontier(runs=[np.array([4, 7, 9]), np.array([2])]).has(np.array([2, 4, 5])).tolist()
+        [True, True, False]
+        """
         known = np.zeros(len(digests), np.bool_)
         for run in self.runs:
             at = np.minimum(np.searchsorted(run, digests), len(run) - 1)
@@ -50,7 +54,15 @@ class _Frontier:
         return known
 
     def add(self, digests: Numbers) -> None:
-        """Add the digests of events of this time."""
+        """Add the digests of events of this time.
+
+        >>> frontier = _Frontier(runs=[np.array([4, 7, 9])])
+        >>> for digest in (8, 1):
+        ...     frontier.add(np.array([digest]))
+        ...     print([run.tolist() for run in frontier.runs])
+        [[4, 7, 9], [8]]
+        [[1, 4, 7, 8, 9]]
+        """
         run = np.sort(digests)
         while self.runs and len(self.runs[-1]) <= 2 * len(run):
             run = np.sort(np.concatenate([self.runs.pop(), run]), kind="stable")  # which merges sorted runs
@@ -71,6 +83,15 @@ class Marks:
         self, batch: DecodedBatch, is_resolved: Flags, is_damage: Flags, digests: Numbers, has_key: Flags
     ) -> Marked:
         """Return the marks before each event.
+
+        >>> import pyarrow as pa
+        >>> batch = pa.record_batch({"topic": ["t"] * 4, "partition": [0] * 4, "commit_ts": [5, 5, 6, 6]})
+        >>> is_resolved, no = np.array([False, False, True, False]), np.zeros(4, bool)
+        >>> marked = Marks().advance(batch, is_resolved, no, np.array([70, 71, 72, 73]), ~no)
+        >>> marked.highest.tolist(), marked.is_late.tolist()
+        ([0, 5, 5, 5], [False, False, False, True])
+        >>> marked.position_ts.tolist(), marked.position_count.tolist()
+        ([0, 5, 5, 6], [0, 1, 2, 1])
 
         :param is_damage: which are messages that do not decode; no position counts them.
         :param digests: equal for equal events.
@@ -131,9 +152,9 @@ def _positions(times: Numbers, digests: Numbers, frontier: _Frontier) -> tuple[N
     return positions
 
 
-def _first_of_time(highest: Numbers, digests: Numbers, chosen: Flags, frontier: _Frontier) -> Flags:
+def _first_of_time(highest: Numbers, digests: Numbers, is_highest: Flags, frontier: _Frontier) -> Flags:
     """Return which of the chosen events are the first with their digest among those of their time."""
-    at = np.flatnonzero(chosen)
+    at = np.flatnonzero(is_highest)
     first = np.zeros(len(highest), np.bool_)
     if not len(at):
         return first

@@ -55,10 +55,10 @@ class Selection:
         def before_ends(batches: Batches) -> Batches:
             for batch in batches:
                 partitions, offsets = (batch.column(name).to_numpy() for name in ("partition", "offset"))
-                chosen = np.zeros(batch.num_rows, np.bool_)
+                is_before = np.zeros(batch.num_rows, np.bool_)
                 for partition, end in self.ends.items():
-                    chosen |= (partitions == partition) & (offsets < end)
-                yield batch.filter(pa.array(chosen))
+                    is_before |= (partitions == partition) & (offsets < end)
+                yield batch.filter(pa.array(is_before))
 
         until = 0
         for batch in decode(messages.map(before_ends, messages.schema).batches()):
@@ -71,21 +71,21 @@ class Selection:
         names = [pc.fill_null(batch.column(name), "") for name in ("kind", "schema", "table")]
         first, positions = distinct_rows(names)
         distinct = zip(*(column.take(pa.array(first)).to_pylist() for column in names), strict=True)
-        chosen: Flags = np.array([self._accepts(*name) for name in distinct], np.bool_)[positions]
+        is_recorded: Flags = np.array([self._accepts(*name) for name in distinct], np.bool_)[positions]
         after = np.where(layouts.kind == EventKind.DDL, self.ddls_after, self.after)
-        chosen &= (ts <= self.until) & (ts > after)
-        if self.keys and chosen.any():
-            chosen &= self._rows(layouts, chosen)
-        return chosen
+        is_recorded &= (ts <= self.until) & (ts > after)
+        if self.keys and is_recorded.any():
+            is_recorded &= self._rows(layouts, is_recorded)
+        return is_recorded
 
     def _accepts(self, kind: str, schema: str, table: str) -> bool:
         return kind == "resolved" or (kind in ("row", "ddl") and self.accepts(schema, table))
 
-    def _rows(self, layouts: LayoutBatch, chosen: Flags) -> Flags:
+    def _rows(self, layouts: LayoutBatch, candidates: Flags) -> Flags:
         """Return which events are no rows, or rows with one of the keys."""
         wanted: Flags = layouts.kind != EventKind.ROW
         for layout in layouts.layouts():
-            if chosen[layout.rows].any():
+            if candidates[layout.rows].any():
                 wanted[layout.rows] = self._has_key(layout)
         return wanted
 

@@ -128,7 +128,13 @@ def _renamed(names: Mapping[str, str], migration: RowMigration) -> Mapping[str, 
 
 
 def _needed(
-    rows: pa.RecordBatch, families: Numbers, versions: Numbers, keys: Numbers, chosen: Flags, *, exists: bool
+    rows: pa.RecordBatch,
+    families: Numbers,
+    versions: Numbers,
+    keys: Numbers,
+    needed: Flags,
+    *,
+    exists: bool,
 ) -> pa.RecordBatch:
     given = {
         "family": pa.array(families),
@@ -139,7 +145,7 @@ def _needed(
     images = {} if exists else {name: pa.nulls(len(keys), EVENT_IMAGE) for name in ("before", "after")}
     columns = {name: rows.column(name) for name in rows.schema.names} | given | images
     batch = pa.RecordBatch.from_arrays([columns[name] for name in NEEDS.names], schema=NEEDS)
-    return batch.filter(pa.array(chosen))
+    return batch.filter(pa.array(needed))
 
 
 def _images(rows: pa.RecordBatch, names: Mapping[str, str]) -> pa.MapArray:

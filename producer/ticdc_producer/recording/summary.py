@@ -127,8 +127,8 @@ class Summary:
 
     def see_keyless(self, batch: DecodedBatch, rows: Flags) -> None:
         """Note the tables of rows without a handle key."""
-        chosen = pa.Table.from_batches([batch.filter(pa.array(rows))])
-        tables = chosen.group_by(["schema", "table"]).aggregate([("commit_ts", "max")])
+        keyless = pa.Table.from_batches([batch.filter(pa.array(rows))])
+        tables = keyless.group_by(["schema", "table"]).aggregate([("commit_ts", "max")])
         for row in tables.to_pylist():
             name = row["schema"] or "", row["table"]
             self.without_key[name] = max(row["commit_ts_max"], self.without_key.get(name, 0))

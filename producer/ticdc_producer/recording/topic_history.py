@@ -6,7 +6,7 @@ messages ──▶ events ──┬─▶ tables and rows before the start-ts �
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from pathlib import Path
@@ -141,20 +141,14 @@ class TopicHistory:
         row_tables = RowTables.of(summary.first_rows, known, ddls, created, fidelity, begin)
         of_rows, unknown = row_tables.tables(changes)
         if begin is not None:
-            named = {table.name for table in (*tables, *of_rows)} | {
-                name for name, row in summary.first_rows.items() if row.last_ts > begin
-            }
-            unknown |= {name for name in created.altered - named if name[0].lower() not in created.databases}
+            unknown |= _undefined(created, (*tables, *of_rows), summary, begin)
         if unknown:  # none of their rows is recorded
             changes = changes.map(partial(_without_ddls, unknown), changes.schema)
             ddls = [ddl for ddl in ddls if (ddl.schema, ddl.table) not in unknown]
         if begin is None and (tables or of_rows):
             begin = max(summary.lowest - 1, len(tables) + len(of_rows) + 1)
-        definitions = (
-            []
-            if begin is None
-            else _definitions([_masked(table, mask) for table in (*tables, *of_rows)], ddls, begin)
-        )
+        masked = [] if begin is None else [_masked(table, mask) for table in (*tables, *of_rows)]
+        definitions = [] if begin is None else _definitions(masked, ddls, begin)
         versions = tuple(apply_ddls([*definitions, *ddls], fidelity, profile))
         _check_deletes(summary, versions)
         exact = is_exact(fidelity)
@@ -221,6 +215,15 @@ def is_exact(fidelity: Fidelity) -> bool:
     A delete of Avro has none; it gets one after the event before it.
     """
     return fidelity.commit_ts in ("exact", "not deletes")
+
+
+def _undefined(
+    created: CreatedNames, tables: Iterable[EarlierTable], summary: Summary, begin: int
+) -> set[TableName]:
+    """Return the tables that DDLs alter, and whose rows and definitions are all before the beginning."""
+    named = {table.name for table in tables}
+    named |= {name for name, row in summary.first_rows.items() if row.last_ts > begin}
+    return {name for name in created.altered - named if name[0].lower() not in created.databases}
 
 
 def _without_ddls(tables: frozenset[TableName], batches: Batches) -> Batches:

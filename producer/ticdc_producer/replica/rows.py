@@ -249,7 +249,7 @@ def row_versions(
         same = (pc.equal(column, text) for column, text in zip((schema, table), name, strict=True))
         own = np.flatnonzero(pc.fill_null(reduce(pc.and_, same), False))
         possible = replica.history.versions_of(*name, commit_ts[own])
-        numbers[own] = possible.chosen(Positions(at.partitions, at.codes[own], at.positions[own]))
+        numbers[own] = possible.of_rows(Positions(at.partitions, at.codes[own], at.positions[own]))
         several[own] = possible.first < possible.last
     return numbers, several
 

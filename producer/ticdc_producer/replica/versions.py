@@ -140,11 +140,17 @@ class PossibleVersions(NamedTuple):
     first: Numbers
     last: Numbers
 
-    def chosen(self, rows: Positions) -> Numbers:
+    def of_rows(self, rows: Positions) -> Numbers:
         """Return the number of the version of each row; ``NO_VERSION``: none, ``UNDECIDED``: one of several.
 
         In a partition, rows before a DDL come before it, and later rows after it (docs/stream-semantics.md
         §7.2). A row between two copies of the DDL may be a repeated one.
+
+        >>> table, copies = {"schema": "s", "table": "t", "definition": None}, {("topic", 0): (40, 50)}
+        >>> versions = [Version(number=n, since=n, ended_at=copies, **table) for n in (0, 1)]
+        >>> rows = Positions([("topic", 0)], np.zeros(3, np.int64), np.array([30, 45, 60]))
+        >>> PossibleVersions(versions, np.zeros(3, np.int64), np.ones(3, np.int64)).of_rows(rows).tolist()
+        [0, -2, 1]
         """
         numbers = np.array([*(version.number for version in self.versions), NO_VERSION], np.int64)
         index, unknown = self.first.copy(), np.zeros(len(self.first), bool)
@@ -268,6 +274,14 @@ class TableHistory:
 
         With versions since 5 until 9, and since 9, a row at 9 is in the first one if time stamps are exact: a
         row with the ts of a DDL belongs before it. If they are rounded, it may be in either.
+
+        >>> table = {"schema": "s", "table": "t", "definition": None}
+        >>> versions = [Version(number=0, since=5, until=9, **table), Version(number=1, since=9, **table)]
+        >>> for exact in (True, False):
+        ...     possible = TableHistory(versions, exact=exact).versions_of("s", "t", np.array([6, 9, 10]))
+        ...     print(possible.first, possible.last)
+        [0 0 1] [0 0 1]
+        [0 0 1] [0 1 1]
         """
         versions = self._of_name.get((schema, table), [])
         since = np.array([version.since for version in versions], np.int64)

@@ -194,8 +194,7 @@ class _Changes:
         """Return some changes in the order of the events."""
         if len(changes) < 2:
             return changes
-        chosen = np.isin(self._order, [*changes])
-        ordered: list[int] = self._order[chosen].tolist()
+        ordered: list[int] = self._order[np.isin(self._order, [*changes])].tolist()
         return ordered
 
     def _reject_keys(self, errors: dict[int, str]) -> None:

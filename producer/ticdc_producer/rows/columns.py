@@ -153,15 +153,14 @@ class DescribedTable:
     key: tuple[pa.Field, ...]
 
 
-def table_name(text: str | None) -> tuple[str, str]:
+def table_name(text: str) -> tuple[str, str]:
     """Return schema and table of ``SCHEMA.TABLE``.
 
-    :raises ArgumentError: if it is missing or malformed.
+    :raises ArgumentError: for another text.
     """
-    schema, _, table = (text or "").partition(".")
+    schema, _, table = text.partition(".")
     if not schema or not table:
-        what = "the option 'rows' requires the option 'table'" if text is None else f"{text!r} is no table"
-        raise ArgumentError(what, argument="table", hint=_FORM)
+        raise ArgumentError(f"{text!r} is no table", argument="table", hint=_FORM)
     return schema, table
 
 

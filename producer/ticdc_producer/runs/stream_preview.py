@@ -191,11 +191,11 @@ def tables_at(job: Job, ts: int | None) -> dict[str, list[StateRow]]:
     return dict(tables)
 
 
-def _causes(job: Job, carried: pa.Table) -> dict[EventPosition, Cause]:
+def _causes(job: Job, events: pa.Table) -> dict[EventPosition, Cause]:
     """Return the causes of the row and DDL events (shape ``CARRIED``)."""
     causes, changes = dict[EventPosition, Cause](), _Changes(job)
     columns = ("topic", "partition", "offset", "index", "kind", "commit_ts", "table_version", "op", "ddl")
-    for row in carried.select([*columns, "before", "after"]).to_pylist():
+    for row in events.select([*columns, "before", "after"]).to_pylist():
         position = row["topic"], row["partition"], row["offset"], row["index"]
         if row["kind"] == Kind.DDL:
             ddl = job.history.catalog.ddls[row["ddl"]]

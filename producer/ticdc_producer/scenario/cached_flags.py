@@ -85,11 +85,11 @@ def _halves(change: Change) -> list[Change]:
     """Return a change; one that moves its row to another partition as a delete and an insert."""
     if change.old_row_key is None or change.old_table_id in (None, change.table_id):
         return [change]
-    arrived = msgspec.structs.replace(
+    insert = msgspec.structs.replace(
         change, op=Op.INSERT, before=None, old_table_id=None, old_row_key=None, old_row_id=None
     )
-    left = msgspec.structs.replace(
-        arrived,
+    delete = msgspec.structs.replace(
+        insert,
         op=Op.DELETE,
         table_id=change.old_table_id or 0,
         row_key=change.old_row_key,
@@ -97,7 +97,7 @@ def _halves(change: Change) -> list[Change]:
         before=change.before,
         after=None,
     )
-    return [left, arrived]
+    return [delete, insert]
 
 
 _ChangeKey: TypeAlias = tuple[int, int, bytes]

@@ -195,7 +195,9 @@ def check_kafka_ports(settings: ServeSettings) -> None:
                 listener.bind(("", _port(address)))
             except OSError as error:
                 what = f"Kafka cannot listen on the port of {address}: {error.strerror}"
-                raise EnvironmentFailure(what, hint="choose another --kafka-address") from None
+                raise EnvironmentFailure(what, hint="choose another `kafka_address`").about(
+                    "kafka_address"
+                ) from None
 
 
 def listen(settings: ServeSettings) -> socket.socket:
@@ -212,7 +214,7 @@ def listen(settings: ServeSettings) -> socket.socket:
     except OSError as error:
         listener.close()
         what = f"cannot listen on {settings.host}:{settings.port}: {error.strerror}"
-        raise EnvironmentFailure(what, hint="choose another --port") from None
+        raise EnvironmentFailure(what, hint="choose another `port`").about("port") from None
     listener.set_inheritable(False)
     return listener
 

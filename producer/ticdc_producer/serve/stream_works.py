@@ -164,12 +164,12 @@ class ReadMessages:
         first = self.first if self.at is None else int(np.searchsorted(numbers, copy.next_number(*self.at)))
         first = max(0, min(first, len(numbers) - 1))
         first -= first % PAGE_MESSAGES
-        chosen = numbers[first : first + PAGE_MESSAGES]
-        events = copy.events_of(chosen, 1)
+        page = numbers[first : first + PAGE_MESSAGES]
+        events = copy.events_of(page, 1)
         content = {
             "first": first,
             "total": len(numbers),
-            "messages": [*brief_objects(cast("list[ListedMessage]", copy.rows(chosen)), events)],
+            "messages": [*brief_objects(cast("list[ListedMessage]", copy.rows(page)), events)],
         }
         return Result(True, exact(content), _NO_TEXTS)
 

@@ -110,9 +110,9 @@ class PartitionFaults:
         """
         for events in faulted_events:
             kinds = integers(events, "kind")
-            in_stream, carried = kinds != DROPPED, ~np.isin(kinds, [DROPPED, ROW_ELSEWHERE, DAMAGE])
-            ordinals = self._sent + np.cumsum(carried) - carried
-            self._sent += int(carried.sum())
+            in_stream, in_messages = kinds != DROPPED, ~np.isin(kinds, [DROPPED, ROW_ELSEWHERE, DAMAGE])
+            ordinals = self._sent + np.cumsum(in_messages) - in_messages
+            self._sent += int(in_messages.sum())
             has_fault = events.column("fault").is_valid().to_numpy(zero_copy_only=False)
             faulty = np.flatnonzero(has_fault & (kinds != DAMAGE))  # which messages note
             rows = events.select(["fault", "restart_epoch", "commit_ts"]).take(pa.array(faulty)).to_pylist()

@@ -197,10 +197,10 @@ class EventKeys:
             for name in pc.unique(names).to_pylist():
                 own = pc.equal(names, name).to_numpy(zero_copy_only=False)
                 for number, table in self._tables_at(name, ts[own]):
-                    chosen = np.flatnonzero(own)[number]
-                    yield from _rows_of(rows, chosen[~deleted[chosen]], table, required=True)
-                    yield from _rows_of(rows, chosen[deleted[chosen]], table, is_delete=True, required=True)
-                    yield from _rows_of(rows, chosen[updated[chosen]], table, is_delete=True)
+                    indexes = np.flatnonzero(own)[number]
+                    yield from _rows_of(rows, indexes[~deleted[indexes]], table, required=True)
+                    yield from _rows_of(rows, indexes[deleted[indexes]], table, is_delete=True, required=True)
+                    yield from _rows_of(rows, indexes[updated[indexes]], table, is_delete=True)
                 if name not in self._versions:
                     unknown = rows.filter(pa.array(own))
                     yield _with_ids(unknown, np.zeros(unknown.num_rows, np.int64), required=True)
@@ -208,10 +208,8 @@ class EventKeys:
     def _tables_at(self, name: str, ts: Numbers) -> Iterator[tuple[Numbers, TableInfo]]:
         """Yield the versions of a table at some times, each with the numbers of these times."""
         versions = self._versions.get(name, [])
-        since = np.array([since for since, _ in versions], np.int64)
-        numbers = np.maximum(np.searchsorted(since, ts) - 1, 0)
-        for number in np.unique(numbers).tolist() if versions else ():
-            yield np.flatnonzero(numbers == number), versions[number][1]
+        for number, numbers in _versions_at([since for since, _ in versions], ts):
+            yield numbers, versions[number][1]
 
     @cached_property
     def _versions(self) -> Mapping[str, list[tuple[int, TableInfo]]]:
@@ -222,6 +220,19 @@ class EventKeys:
                 table = self.catalog.tables[job.version_after]
                 versions.setdefault(table.qualified_name, []).append((self.clock.ts(job.commit_seq), table))
         return versions
+
+
+def _versions_at(since: Sequence[int], ts: Numbers) -> Iterator[tuple[int, Numbers]]:
+    """Yield the versions that hold at some times, each with the numbers of these times.
+
+    The first one also holds before it.
+
+    >>> [(version, numbers.tolist()) for version, numbers in _versions_at([5, 9], np.array([3, 9, 10]))]
+    [(0, [0, 1]), (1, [2])]
+    """
+    versions = np.maximum(np.searchsorted(np.array(since, np.int64), ts) - 1, 0)
+    for version in np.unique(versions).tolist() if since else ():
+        yield version, np.flatnonzero(versions == version)
 
 
 def _key(table: TableInfo) -> Mapping[str, int]:
@@ -250,21 +261,21 @@ def _with_ids(faults: pa.RecordBatch, ids: Numbers, *, required: bool) -> pa.Rec
 
 def _rows_of(
     rows: pa.RecordBatch,
-    chosen: Numbers,
+    indexes: Numbers,
     table: TableInfo,
     *,
     is_delete: bool = False,
     required: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """Yield some recorded rows of a table version with their event key."""
-    if not len(chosen):
+    if not len(indexes):
         return
-    own = rows.take(pa.array(chosen))
+    own = rows.take(pa.array(indexes))
     columns = {
         name: values.cast(pa.binary())
         for name, values, _ in map_columns(own.column("before" if is_delete else "after"))
     }
-    absent = pa.nulls(len(chosen), pa.binary())
+    absent = pa.nulls(len(indexes), pa.binary())
     values = [columns.get(name, absent) for name in _key(table)]
     ids = _row_ids(table.qualified_name, own.column("commit_ts"), values, is_delete=is_delete)
     yield _with_ids(own, ids, required=required)

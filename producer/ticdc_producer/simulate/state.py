@@ -267,12 +267,12 @@ def _events(job: Job, table: TableInfo, number: int, part: Part, batches: Batche
             "wire": pa.array(np.zeros(len(numbers), np.int64)),
         }
         arrays = [columns.get(field.name) for field in CARRIED]
-        carried = [
+        filled = [
             events.column(field.name) if array is None else array
             for field, array in zip(CARRIED, arrays, strict=True)
         ]
         if events.num_rows:
-            yield reader.expected(pa.record_batch(carried, schema=CARRIED))
+            yield reader.expected(pa.record_batch(filled, schema=CARRIED))
 
 
 def _inserts(table: TableInfo, rows: pa.RecordBatch, ts: int) -> ChangeBatch:

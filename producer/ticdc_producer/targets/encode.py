@@ -206,7 +206,8 @@ class PartitionEventOffsets:
         counts = as_int64(batch.events).astype(np.int64)
         first = self._first_of_each(counts)
         index = flat_positions(np.zeros_like(counts), counts)
-        event = self._with_rejected(flat_positions(first, counts))
+        rejected = np.fromiter(self._encoder.rejected, np.int64)
+        event = _among_all(flat_positions(first, counts), rejected)
         offset = np.repeat(np.arange(self._offset, self._offset + len(counts)), counts)
         self._offset += len(counts)
         self._sent = int(first[-1] + counts[-1]) if len(counts) else self._sent
@@ -238,10 +239,11 @@ class PartitionEventOffsets:
         notes, self._notes_read = self._encoder.faults[self._notes_read :], len(self._encoder.faults)
         return (note for note in notes if "event_ordinal" in note)
 
-    def _with_rejected(self, sent: Numbers) -> Numbers:
-        """Convert ordinals among the sent events to ordinals among all events.
 
-        With the rejected events 1 and 2, the sent events 0, 1 and 2 are the events 0, 3 and 4.
-        """
-        rejected = np.fromiter(self._encoder.rejected, np.int64)
-        return sent + np.searchsorted(rejected - np.arange(len(rejected)), sent, side="right")
+def _among_all(sent: Numbers, rejected: Numbers) -> Numbers:
+    """Convert ordinals among the sent events to ordinals among all events.
+
+    >>> _among_all(np.array([0, 1, 2]), rejected=np.array([1, 2])).tolist()
+    [0, 3, 4]
+    """
+    return sent + np.searchsorted(rejected - np.arange(len(rejected)), sent, side="right")

@@ -134,8 +134,8 @@ def at_positions(events: EventBatch, offsets: EventOffsetBatch, first_ordinal: i
     events = _rows(events.select(_OF_EVENT), rows)
     columns = {name: events.column(name) for name in _OF_EVENT}
     columns |= {name: offsets.column(name) for name in _OF_POSITION}
-    carried: CarriedBatch = pa.record_batch([columns[name] for name in CARRIED.names], schema=CARRIED)
-    return carried
+    batch: CarriedBatch = pa.record_batch([columns[name] for name in CARRIED.names], schema=CARRIED)
+    return batch
 
 
 def _rows(events: EventBatch, rows: Numbers) -> pa.RecordBatch:
@@ -167,9 +167,9 @@ class PendingEvents:
         :param batches: with at least the columns of events in ``CARRIED``.
         """
         for batch in batches:
-            if (carried := _carried(batch)).num_rows:
-                self._held.append((self._read, carried))
-                self._read += carried.num_rows
+            if (own := _of_partition(batch)).num_rows:
+                self._held.append((self._read, own))
+                self._read += own.num_rows
             yield batch
 
     def at_offsets(self, offsets: EventOffsetBatch) -> Iterator[CarriedBatch]:
@@ -206,7 +206,7 @@ class PendingEvents:
             self._held.popleft()
 
 
-def _carried(events: EventBatch) -> pa.RecordBatch:
+def _of_partition(events: EventBatch) -> pa.RecordBatch:
     """Return the events without the places of rows of other partitions and without damaged messages."""
     elsewhere = pc.is_in(events.column("kind"), pa.array([ROW_ELSEWHERE, DAMAGE], pa.int8()))
     return events.filter(pc.invert(elsewhere)) if pc.any(elsewhere).as_py() else events

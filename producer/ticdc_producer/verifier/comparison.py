@@ -190,10 +190,8 @@ class ComparedEvents(KeyedEvents):
 def match(events: ComparedEvents) -> tuple[Differences, pa.RecordBatch]:
     """Match expected and delivered events.
 
-    >>> columns = dict.fromkeys(ComparedEvents.arrow_schema().names, np.zeros(3, np.int64))
-    >>> columns |= dict.fromkeys(("topic", "schema", "table"), pa.repeat("t", 3))
-    >>> columns |= {"position": np.arange(3) << INDEX_BITS, "expected": np.array([True, False, False])}
-    >>> differences, matched = match(ComparedEvents(**columns))
+    >>> columns = {"position": np.arange(3) << INDEX_BITS, "expected": [True, False, False]}
+    >>> differences, matched = match(ComparedEvents.with_columns(3, **columns))
     >>> positions = np.frombuffer(matched.column("positions")[0].as_py(), np.int64) >> INDEX_BITS
     >>> positions.tolist(), differences.duplicates
     ([0, 1], 1)
@@ -298,6 +296,10 @@ class DeliveryOrder:
 
     def add(self, matched: pa.RecordBatch) -> Differences:
         """Find the events that were delivered before one that they were expected after.
+
+        >>> zero, expected, delivered = np.zeros(3, np.int64), np.array([0, 1, 2]), np.array([0, 2, 1])
+        >>> DeliveryOrder().add(_windows(["t"], zero, zero, expected, delivered)).out_of_order
+        1
 
         :param matched: :data:`MATCHED` in the order of :data:`WINDOW`, whole windows.
         """

@@ -70,6 +70,25 @@ class EventColumns:
         return numbered_pairs(self.schema, self.table)
 
     @classmethod
+    def with_columns(cls, rows: int, **columns: object) -> Self:
+        """Return events of which some columns are given: a value per event, or one value for all events.
+
+        The other columns are 0, False and empty texts.
+
+        >>> events = KeyedEvents.with_columns(2, topic="t", key=[7, 8])
+        >>> events.topic.to_pylist(), events.key.tolist(), events.commit_ts.tolist()
+        (['t', 't'], [7, 8], [0, 0])
+        """
+        schema = cls.arrow_schema()
+        empty = {column.name: _EMPTY.get(column.type, 0) for column in schema}
+        return cls(
+            **{
+                name: _read(_filled(values, schema.field(name).type, rows), schema.field(name).type)
+                for name, values in (empty | columns).items()
+            }
+        )
+
+    @classmethod
     def part_of(cls, events: EventColumns, **others: Numbers | Flags) -> Self:
         """Return the columns of this class of events that have more columns.
 
@@ -116,6 +135,12 @@ class EventColumns:
 
 
 _SCHEMAS: dict[type[EventColumns], pa.Schema] = {}
+_EMPTY: dict[pa.DataType, object] = {pa.string(): "", pa.bool_(): False}
+
+
+def _filled(values: object, kind: pa.DataType, rows: int) -> pa.Array:
+    """Return a column of values, or of one value."""
+    return pa.array(values if isinstance(values, list | np.ndarray | pa.Array) else [values] * rows, kind)
 
 
 def _stored(values: pa.Array | Numbers | Flags, kind: pa.DataType) -> pa.Array:

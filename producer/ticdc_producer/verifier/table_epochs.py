@@ -52,6 +52,12 @@ class TableEpochs:
 
         The commit-ts is -1 before the first DDL. A row with the ts of a DDL belongs before it; if both are
         exact to the millisecond only, their order is unknown.
+
+        >>> ddl = TableDDL(topic="t", schema="s", table="a", commit_ts=7, effect=Effect.CLEARS, action=11)
+        >>> columns = {"topic": "t", "schema": "s", "table": ["a", "a", "b"], "commit_ts": [7, 8, 8]}
+        >>> ts, empty = TableEpochs([ddl], VerifyOptions()).before(Events.with_columns(3, **columns))
+        >>> ts.tolist(), empty.tolist()
+        ([-1, 7, -1], [False, True, False])
         """
         ts, empty = np.full(len(events), NOTHING), np.zeros(len(events), bool)
         if not self._ddls:

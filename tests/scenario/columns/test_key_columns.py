@@ -97,13 +97,13 @@ def test_keys_of_several_columns_and_prefixes() -> None:
         CREATE TABLE u (a VARCHAR(40), b VARBINARY(40), c INT, PRIMARY KEY (c) NONCLUSTERED);
         """
     )
-    chosen = [by_name[name] for name in "pnu"]
+    indexed = [by_name[name] for name in "pnu"]
 
     def row(table: TableInfo) -> list[bytes]:
         values = (_latin(30), _RANDOM.randbytes(_RANDOM.randrange(30)), _RANDOM.randrange(99))
         return [coerce(column, value) or b"" for column, value in zip(table.columns, values, strict=True)]
 
-    keys = [stored_key(table) for table in chosen]
+    keys = [stored_key(table) for table in indexed]
     assert [key.integer for key in keys] == [False, False, False]
     for key in keys:
         _compare(key, [row(key.table) for _ in range(_ROWS)])

@@ -92,7 +92,7 @@ def copy_stream(source: StreamLocation, folder: Path, limits: CopyLimits) -> Str
         messages = messages.append_column(field, column)
     with pa.OSFile(str(folder / "messages.arrow"), "wb") as file, pa.ipc.new_file(file, _COPIED) as writer:
         writer.write_table(messages)
-    content = {"protocol": protocol, "left": read.left, "named": source.protocol}
+    content = {"protocol": protocol, "left": read.omitted, "named": source.protocol}
     (folder / "stream.json").write_text(json.dumps(content), "utf-8")
     return StreamCopy(folder)
 
@@ -229,9 +229,9 @@ class StreamCopy:
 
         :param most: number of events of each message.
         """
-        chosen = np.asarray(numbers, np.int64)
-        firsts = self.messages.column(_FIRST.name).to_numpy()[chosen]
-        counts = np.minimum(self.messages.column(_COUNT.name).to_numpy()[chosen], most)
+        indexes = np.asarray(numbers, np.int64)
+        firsts = self.messages.column(_FIRST.name).to_numpy()[indexes]
+        counts = np.minimum(self.messages.column(_COUNT.name).to_numpy()[indexes], most)
         rows: list[DecodedRow] = self.events.take(pa.array(flat_positions(firsts, counts))).to_pylist()
         return rows
 

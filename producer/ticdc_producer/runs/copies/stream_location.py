@@ -120,11 +120,11 @@ class SourceMessages:
     """The messages of a source.
 
     :param rows: shape ``MESSAGES``.
-    :param left: number of older messages of a topic that are left out.
+    :param omitted: number of older messages of a topic that are left out.
     """
 
     rows: LocalDataset
-    left: int = 0
+    omitted: int = 0
 
 
 def messages_of(source: StreamLocation, most: int) -> SourceMessages:
@@ -144,8 +144,8 @@ def messages_of(source: StreamLocation, most: int) -> SourceMessages:
     brokers = brokers_of(changefeed)
     ranges = whole_topics(brokers, [changefeed.sink_uri.topic])
     newest = [*_newest(ranges, most)]
-    left = sum(part.size for part in ranges) - sum(part.size for part in newest)
-    return SourceMessages(rows=local(range_rows(LocalEngine(), brokers, newest)), left=left)
+    omitted = sum(part.size for part in ranges) - sum(part.size for part in newest)
+    return SourceMessages(rows=local(range_rows(LocalEngine(), brokers, newest)), omitted=omitted)
 
 
 def _file_messages(path: Path, topic: str) -> LocalDataset:
@@ -159,10 +159,10 @@ def _file_messages(path: Path, topic: str) -> LocalDataset:
 
 def _newest(ranges: Sequence[OffsetRange], most: int) -> Iterator[OffsetRange]:
     """Yield the ends of the ranges: all of short ones, and equal shares of the others."""
-    left = most
+    remaining = most
     for number, part in enumerate(sorted(ranges, key=lambda part: part.size)):
-        size = min(part.size, left // (len(ranges) - number))
-        left -= size
+        size = min(part.size, remaining // (len(ranges) - number))
+        remaining -= size
         yield replace(part, start=part.end - size)
 
 

@@ -137,15 +137,8 @@ def micro_batches(
     from ticdc_producer.spark.read_limit import LIMITED
 
     engine, brokers = SparkEngine(session), brokers_of(changefeed)
-    options = {
-        "sink-uri": sink_uri
-        if names_protocol(sink_uri, None)
-        else _with_protocol(sink_uri, changefeed.protocol),
-        "rows": "ranges",
-        "startingOffsets": _starting_offsets(offsets),
-        **({"maxOffsetsPerTrigger": str(most)} if LIMITED else {}),
-        **dict(f"kafka.{setting}".split("=", 1) for setting in kafka_properties),
-    }
+    uri = sink_uri if names_protocol(sink_uri, None) else _with_protocol(sink_uri, changefeed.protocol)
+    options = _query_options(uri, kafka_properties, offsets, most if LIMITED else None)
     frame = session.readStream.format("ticdc").options(**options).load()
     frames: Queue[DataFrame] = Queue()
     taken, ended = Semaphore(0), False
@@ -176,6 +169,22 @@ def micro_batches(
             ended = True
             taken.release()
             query.stop()
+
+
+def _query_options(
+    sink_uri: str, kafka_properties: Iterable[str], offsets: Offsets, most: int | None
+) -> dict[str, str]:
+    """Return the options of a query of the format ``ticdc`` for the offsets of its micro-batches.
+
+    :param most: messages of a micro-batch; None: Spark is too old to limit them.
+    """
+    return {
+        "sink-uri": sink_uri,
+        "rows": "ranges",
+        "startingOffsets": _starting_offsets(offsets),
+        **({} if most is None else {"maxOffsetsPerTrigger": str(most)}),
+        **dict(f"kafka.{setting}".split("=", 1) for setting in kafka_properties),
+    }
 
 
 def _with_protocol(sink_uri: str, protocol: str) -> str:

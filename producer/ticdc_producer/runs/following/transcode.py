@@ -117,11 +117,11 @@ def _check_source(changefeed: Changefeed) -> None:
     :raises ChangefeedError: for another sink than a topic, and for a protocol that lacks what steps need.
     """
     check_followable(changefeed)
-    carried = fidelity(changefeed.protocol, changefeed.codec_options())
+    form = fidelity(changefeed.protocol, changefeed.codec_options())
     lacks = {
-        "exact time stamps": not is_exact(carried) or carried.commit_ts != "exact",
-        "resolved events": not carried.resolved,
-        "whole old rows": carried.old_values != "all" or carried.deletes != "all",
+        "exact time stamps": not is_exact(form) or form.commit_ts != "exact",
+        "resolved events": not form.resolved,
+        "whole old rows": form.old_values != "all" or form.deletes != "all",
     }
     missing = [name for name, lacking in lacks.items() if lacking]
     if missing:

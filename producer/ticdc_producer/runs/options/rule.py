@@ -21,6 +21,7 @@ class OptionRule:
     :param given: what is given: options, and the kind of the sink or the source.
     :param absent: options of which none is given.
     :param parameter: the key of the changefeed that the error is about; empty: it is about options.
+    :param argument: the option that the error is about; empty: the first one that it has in backticks.
     """
 
     what: str
@@ -28,13 +29,15 @@ class OptionRule:
     absent: tuple[str, ...] = ()
     hint: str = ""
     parameter: str = ""
+    argument: str = ""
 
     def error(self) -> ProducerError:
         """Return the error, which speaks Python."""
         names = re.findall(r"`(\w+)`", f"{self.what} {self.hint}")
         if self.parameter:
             return ChangefeedError(self.what, parameter=self.parameter, hint=self.hint).about(*names)
-        return ArgumentError(self.what, argument=names[0], hint=self.hint).about(*names)
+        argument = self.argument or names[0]
+        return ArgumentError(self.what, argument=argument, hint=self.hint).about(*names)
 
 
 def apart(
@@ -50,3 +53,14 @@ def requires(options: Iterable[str], other: str, hint: str = "", key: str = "") 
     """Yield the rules that each option requires another one."""
     for option in options:
         yield OptionRule(f"`{option}` requires `{other}`", (option,), (other,), hint, key)
+
+
+def check_rules(rules: Iterable[OptionRule], given: set[str]) -> None:
+    """Reject a combination.
+
+    :param given: the options that are given, and what else the rules name.
+    :raises ProducerError: for the first rule that it breaks.
+    """
+    for rule in rules:
+        if given.issuperset(rule.given) and given.isdisjoint(rule.absent):
+            raise rule.error()

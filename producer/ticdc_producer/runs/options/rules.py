@@ -27,6 +27,7 @@ from ticdc_producer.runs.options.rule import (
     STORAGE,
     OptionRule,
     apart,
+    check_rules,
     requires,
 )
 
@@ -178,6 +179,4 @@ def check_options(command: str, values: Mapping[str, object], kind: str = "") ->
         for name, value in values.items()
         if (options[name].is_given(value) if name in options else value is not None)
     }
-    for rule in RULES[command]:
-        if given.issuperset(rule.given) and given.isdisjoint(rule.absent):
-            raise rule.error()
+    check_rules(RULES[command], given)

@@ -18,6 +18,7 @@ from ticdc_producer.errors import (
     ArgumentError,
     DecodeError,
     MessageError,
+    ProducerError,
     RecordingError,
     ScenarioError,
     UnsupportedSQL,
@@ -26,7 +27,7 @@ from ticdc_producer.hints import counted
 from ticdc_producer.local_path import local_path
 from ticdc_producer.masks.rules import read_rules
 from ticdc_producer.model.shapes import MESSAGES
-from ticdc_producer.recording.defined_changes import changes_columns
+from ticdc_producer.protocols.spec import Options
 from ticdc_producer.recording.definitions import SCHEMA_HINT, DatabaseSchema
 from ticdc_producer.recording.events import CHANGES, DAMAGES, RESOLVED, EventReader
 from ticdc_producer.recording.folder import FaultWriter, write_rows, write_scenario
@@ -35,12 +36,14 @@ from ticdc_producer.recording.masks import event_masks
 from ticdc_producer.recording.selection import Accepts, Selection
 from ticdc_producer.recording.summary import Summary, without_gaps
 from ticdc_producer.recording.topic_history import DefinitionSource, TopicHistory, is_exact
-from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS
+from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS, Origin
 from ticdc_producer.runs.options.rules import check_options
 from ticdc_producer.runs.recordings.binlog import record_binlog
 from ticdc_producer.runs.recordings.database_schema import database_schema
 from ticdc_producer.runs.recordings.record_source import (
     MessageSource,
+    check_mask,
+    check_offsets,
     check_protocol,
     message_source,
     selection_of,
@@ -123,26 +126,16 @@ def record(
     rules = None if mask is None else read_rules(local_path(mask))
     source = message_source(sink_uri, folder, messages, config, kafka_properties, on_status)
     origin, fidelity = source.origin, source.origin.fidelity
-    _check_offsets(selection, source)
+    check_offsets(selection, source)
     check_protocol(origin.changefeed, fidelity)
-    if rules is not None and (source.files is not None or changes_columns(fidelity)):
-        what = (
-            f"`mask` takes topics whose messages have the values of columns: not {origin.changefeed.protocol}"
-        )
-        raise ArgumentError(what, argument="mask", hint="record a topic of another protocol").about("mask")
+    if rules is not None:
+        check_mask(source)
     options = with_table_schemas(origin.messages, origin.changefeed.protocol, origin.options)
     if selection.ends:
         on_status("looking for the last commit")
         decode = event_decoder(origin.changefeed.protocol, options, origin.claims)
         selection = selection.with_end(local(origin.messages.merged()), decode)
-    reader = EventReader(
-        decode=events_decoder(origin.changefeed.protocol, options, origin.claims, row_ids=True),
-        selection=selection,
-        exact=is_exact(fidelity),
-        skip_damaged=skip_damaged,
-        times_deletes=fidelity.commit_ts == "not deletes",
-        in_files=source.files is not None,
-    )
+    reader = _event_reader(source, options, selection, skip_damaged=skip_damaged)
     tables = DefinitionSource(
         dump=None if schema is None else definitions_dump(schema, selection.accepts),
         describe=origin.changefeed.spec.described_tables,
@@ -159,11 +152,30 @@ def record(
             reader = replace(reader, mask=masks)
         return record_messages(path, source, reader, tables, on_status)
     except DecodeError as error:
-        likely = likely_protocol(origin.messages)
-        if likely in (None, origin.changefeed.protocol):
-            raise
-        what = f"{error.what}: {protocol_hint(likely, origin.changefeed.protocol)}"
-        raise MessageError(what, topic=error.topic, partition=error.partition, offset=error.offset) from None
+        raise _with_likely_protocol(error, origin) from None
+
+
+def _event_reader(
+    source: MessageSource, options: Options, selection: Selection, *, skip_damaged: bool
+) -> EventReader:
+    origin, fidelity = source.origin, source.origin.fidelity
+    return EventReader(
+        decode=events_decoder(origin.changefeed.protocol, options, origin.claims, row_ids=True),
+        selection=selection,
+        exact=is_exact(fidelity),
+        skip_damaged=skip_damaged,
+        times_deletes=fidelity.commit_ts == "not deletes",
+        in_files=source.files is not None,
+    )
+
+
+def _with_likely_protocol(error: DecodeError, origin: Origin) -> ProducerError:
+    """Return an error that also names the protocol of the messages, if it is likely another one."""
+    likely = likely_protocol(origin.messages)
+    if likely in (None, origin.changefeed.protocol):
+        return error
+    what = f"{error.what}: {protocol_hint(likely, origin.changefeed.protocol)}"
+    return MessageError(what, topic=error.topic, partition=error.partition, offset=error.offset)
 
 
 def definitions_dump(schema: str | Path, accepts: Accepts) -> Path | DatabaseSchema:
@@ -174,18 +186,6 @@ def definitions_dump(schema: str | Path, accepts: Accepts) -> Path | DatabaseSch
     if isinstance(schema, str) and "://" in schema:
         return database_schema(schema, accepts)
     return local_path(schema)
-
-
-def _check_offsets(selection: Selection, source: MessageSource) -> None:
-    number = max(source.partitions.values(), default=0)
-    for option, offsets in (("since", selection.offsets), ("until", selection.ends)):
-        if offsets and source.files is not None:
-            what = "the files of a storage have no offsets"
-            raise ArgumentError(what, argument=option, hint="name a TSO or a time").about(option)
-        for partition in offsets:
-            if partition >= number:
-                what = f"there is no partition {partition}: the topic has {number}"
-                raise ArgumentError(what, argument=option).about(option)
 
 
 def record_messages(
@@ -226,10 +226,8 @@ def record_messages(
             with FaultWriter(folder) as faults:
                 history.deliveries.write = faults.write
                 write_rows(folder, _counted(history.batches(), counts, history.start_ts or 0))
-        if not counts["row"] + counts["ddl"] and not may_be_empty:
-            what = "the messages have no row and no DDL to record"
-            hint = "`table`, `key`, `since` and `until` may leave out all of them"
-            raise RecordingError(what, hint=hint).about("table", "key", "since", "until")
+        if not may_be_empty:
+            _check_not_empty(counts)
         file = write_scenario(
             folder,
             out.absolute().name,
@@ -254,6 +252,13 @@ def record_messages(
         damages=history.deliveries.damages,
         notes=tuple(history_notes(changefeed, history)),
     )
+
+
+def _check_not_empty(counts: Counter[str]) -> None:
+    if not counts["row"] + counts["ddl"]:
+        what = "the messages have no row and no DDL to record"
+        hint = "`table`, `key`, `since` and `until` may leave out all of them"
+        raise RecordingError(what, hint=hint).about("table", "key", "since", "until")
 
 
 def _of_partitions(changefeed: Changefeed, source: MessageSource) -> Changefeed:

@@ -19,6 +19,7 @@ from ticdc_producer.local_path import local_path
 from ticdc_producer.model import tso
 from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
 from ticdc_producer.protocols.storage_files import SchemaFile
+from ticdc_producer.recording.defined_changes import changes_columns
 from ticdc_producer.recording.selection import Accepts, Selection
 from ticdc_producer.rows.origin import (
     Origin,
@@ -95,6 +96,33 @@ def message_source(
     ranges = file_ranges(path, topic, named)
     rows = local(file_messages(LocalEngine(), path, topic))
     return MessageSource(broker_messages(changefeed, rows), _partitions(ranges))
+
+
+def check_offsets(selection: Selection, source: MessageSource) -> None:
+    """Check that a source has the partitions whose offsets bound a selection.
+
+    :raises ArgumentError: if it lacks one, or has no offsets.
+    """
+    number = max(source.partitions.values(), default=0)
+    for option, offsets in (("since", selection.offsets), ("until", selection.ends)):
+        if offsets and source.files is not None:
+            what = "the files of a storage have no offsets"
+            raise ArgumentError(what, argument=option, hint="name a TSO or a time").about(option)
+        for partition in offsets:
+            if partition >= number:
+                what = f"there is no partition {partition}: the topic has {number}"
+                raise ArgumentError(what, argument=option).about(option)
+
+
+def check_mask(source: MessageSource) -> None:
+    """Refuse a source whose values cannot be masked.
+
+    :raises ArgumentError: for files, and a protocol whose messages do not have the values of the columns.
+    """
+    changefeed, fidelity = source.origin.changefeed, source.origin.fidelity
+    if source.files is not None or changes_columns(fidelity):
+        what = f"`mask` takes topics whose messages have the values of columns: not {changefeed.protocol}"
+        raise ArgumentError(what, argument="mask", hint="record a topic of another protocol").about("mask")
 
 
 def _storage(changefeed: Changefeed) -> MessageSource:

@@ -151,13 +151,13 @@ def data_rows(engine: SparkEngine, plan: SourcePlan, table: TableInfo, commits: 
     :param table: the table whose rows are returned.
     :param commits: number of commits of the whole history after which the rows are taken; None: all.
     """
-    left = data_changes(engine, plan).map(partial(_left_rows, table, commits), _ROWS_BY_POSITION)
+    by_key = data_changes(engine, plan).map(partial(_rows_after, table, commits), _ROWS_BY_POSITION)
     if not is_by_row(engine, plan):
-        left = left.shuffle(("row_key",), Order(("row_key", "commit_seq", "row_seq")))
-    return left.map_groups(_last_rows, ("row_key",), TABLE_ROWS)
+        by_key = by_key.shuffle(("row_key",), Order(("row_key", "commit_seq", "row_seq")))
+    return by_key.map_groups(_last_rows, ("row_key",), TABLE_ROWS)
 
 
-def _left_rows(table: TableInfo, commits: int | None, batches: Batches) -> Batches:
+def _rows_after(table: TableInfo, commits: int | None, batches: Batches) -> Batches:
     """Yield what each change leaves at its key, and NULL for the key that an update took its row from."""
     for batch in batches:
         counts = pc.equal(batch.column("table_version"), table.version)
@@ -171,9 +171,9 @@ def _left_rows(table: TableInfo, commits: int | None, batches: Batches) -> Batch
             yield pa.record_batch([*positions, pa.nulls(moved.num_rows, IMAGE)], schema=_ROWS_BY_POSITION)
 
 
-def _last_rows(left: pa.RecordBatch) -> pa.RecordBatch:
+def _last_rows(by_key: pa.RecordBatch) -> pa.RecordBatch:
     """Return the last row at each key, if there is one."""
-    last = left.filter(pa.array(np.roll(first_of_groups(left, ("row_key",)), -1)))
+    last = by_key.filter(pa.array(np.roll(first_of_groups(by_key, ("row_key",)), -1)))
     rows = last.filter(last.column("row").is_valid())
     return rows.select(TABLE_ROWS.names)
 

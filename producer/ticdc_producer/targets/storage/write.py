@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import IO
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from fsspec import AbstractFileSystem
 
@@ -20,7 +19,7 @@ from ticdc_producer.config.storage import failures, file_system, folder_exists, 
 from ticdc_producer.engine.dataset import Batches, Dataset, Part
 from ticdc_producer.errors import FolderError, StorageError
 from ticdc_producer.model import tso
-from ticdc_producer.model.column_functions import Numbers
+from ticdc_producer.model.column_functions import Flags, Numbers
 from ticdc_producer.protocols.arrow_text import as_int64, contents, lengths
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.protocols.registry import file_format, protocol_spec
@@ -124,7 +123,7 @@ class DataFiles:
 
         Transactions of 60, 60 and 10 bytes, with a file size of 100 bytes, end a file before the third one.
         """
-        by_flush = starts[self._ticks(starts, commit_ts)].tolist()
+        by_flush = starts[self._flushed(starts, commit_ts)].tolist()
         held, before, cuts, by_time = self._size, 0, list[int](), set(by_flush)
         could_fill = held + ends[-1] >= self._rules.size
         for start in starts.tolist() if could_fill else by_flush:
@@ -133,17 +132,12 @@ class DataFiles:
                 held, before = 0, start
         return cuts
 
-    def _ticks(self, starts: Numbers, commit_ts: Numbers) -> npt.NDArray[np.bool_]:
-        """Return a mask of the transactions that are the first after a multiple of the flush interval.
-
-        Transactions at 1 s, 6 s and 7 s, with an interval of 5 s, give ``[False, True, False]``.
-        """
+    def _flushed(self, starts: Numbers, commit_ts: Numbers) -> Flags:
+        """Return which transactions are the first after a multiple of the flush interval."""
         if self._rules.flush_ms is None or not len(starts):
             return np.zeros(len(starts), bool)
         before = np.concatenate([[self._last_ts], commit_ts])[starts]
-        old, new = ((ts >> tso.LOGICAL_BITS) // self._rules.flush_ms for ts in (before, commit_ts[starts]))
-        ticked: npt.NDArray[np.bool_] = np.logical_and(old != new, before >= 0)
-        return ticked
+        return _ticks_between(before, commit_ts[starts], self._rules.flush_ms)
 
     def _put(self, values: pa.Array) -> None:
         if not len(values):
@@ -164,6 +158,18 @@ class DataFiles:
         if self._file is not None:
             self._file.close()
         self._file, self._size = None, 0
+
+
+def _ticks_between(before: Numbers, after: Numbers, every_ms: int) -> Flags:
+    """Return whether a multiple of some milliseconds is between two TSOs; never after -1, which is no TSO.
+
+    >>> before, after = (np.array(seconds) * 1000 << tso.LOGICAL_BITS for seconds in ([1, 4, 6], [4, 6, 7]))
+    >>> _ticks_between(before, after, 5000).tolist()
+    [False, True, False]
+    """
+    old, new = ((ts >> tso.LOGICAL_BITS) // every_ms for ts in (before, after))
+    ticks: Flags = (old != new) & (before >= 0)
+    return ticks
 
 
 _PARAMETER = "sink-uri"

@@ -112,8 +112,8 @@ class FollowedStream:
                 if invariant.by_batch:
                     batch.add(invariant, invariant.by_batch(rows))
 
-    def _groups(self, events: Events, chosen: Flags) -> KeyGroups:
-        return KeyGroups(events.take(chosen), self.options, self.stats)
+    def _groups(self, events: Events, members: Flags) -> KeyGroups:
+        return KeyGroups(events.take(members), self.options, self.stats)
 
     def _evict(self, events: Events) -> None:
         """Keep the newest events; those of one commit-ts stay or leave together."""

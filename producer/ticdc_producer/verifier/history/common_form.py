@@ -123,12 +123,12 @@ class CommonForm:
             return None, None
         if column.type in _MEMBERS and not column.elements:
             return None
-        carried = _projection(first, column), _projection(second, column)
+        sent = _projection(first, column), _projection(second, column)
         values = [*_samples(column)]
         for second_too, first_too in product((False, True), repeat=2):
-            chosen = carried[1] if first_too else None, carried[0] if second_too else None
-            if _agree(values, carried, chosen):
-                return chosen
+            common = sent[1] if first_too else None, sent[0] if second_too else None
+            if _agree(values, sent, common):
+                return common
         return None
 
 
@@ -138,10 +138,10 @@ def _are_equal(first: Fidelity, second: Fidelity, column: ColumnInfo) -> bool:
     return unchanged and first.replaces_invalid_utf8(column) == second.replaces_invalid_utf8(column)
 
 
-def _agree(values: list[Value], carried: Projections, chosen: Projections) -> bool:
+def _agree(values: list[Value], sent: Projections, common: Projections) -> bool:
     try:
         return all(
-            applied(chosen[0], applied(carried[0], value)) == applied(chosen[1], applied(carried[1], value))
+            applied(common[0], applied(sent[0], value)) == applied(common[1], applied(sent[1], value))
             for value in values
         )
     except CONVERSION_ERRORS:

@@ -129,6 +129,14 @@ class HistoryComparison:
         return counts
 
     def _counts(self, rows: HistoryRows, side: Numbers) -> dict[TableName, KeyCounts]:
+        """Return the counts of each table.
+
+        >>> comparison = HistoryComparison(True, exact=(True, True), ordered=(True, True), limit=1)
+        >>> rows = HistoryRows.with_columns(3, table="t", op=Op.INSERT, key=[5, 6, 6], time=4, new=8)
+        >>> counts = comparison._counts(rows, np.array([0, 0, 1]))["", "t"]
+        >>> counts.equal, counts.only_a, counts.only_b
+        (1, 1, 0)
+        """
         rows, side, key, late = self._sequences(rows, side)
         turn = _numbers_in_groups(key, side)
         order, starts = sorted_groups((key, turn), side)
@@ -140,7 +148,15 @@ class HistoryComparison:
         return self._by_table(_Pairs(rows, side, key, turn, first, other, kind))
 
     def _sequences(self, rows: HistoryRows, side: Numbers) -> tuple[HistoryRows, Numbers, Numbers, Flags]:
-        """Return the changes by key and side in their order, each once, with the number of their key."""
+        """Return the changes by key and side in their order, each once, with the number of their key.
+
+        >>> comparison = HistoryComparison(True, exact=(True, True), ordered=(True, True), limit=1)
+        >>> columns = {"op": Op.INSERT, "time": [6, 5, 5, 5], "new": [8, 7, 7, 7], "position": [2, 0, 1, 0]}
+        >>> rows = HistoryRows.with_columns(4, **columns)
+        >>> rows, side, *_ = comparison._sequences(rows, np.array([0, 0, 0, 1]))
+        >>> rows.time.tolist(), rows.new.tolist(), side.tolist()
+        ([5, 6, 5], [7, 8, 7], [0, 0, 1])
+        """
         key = _codes(rows.key, rows.key_check)
         moment = rows.time if self.in_order_of_time else np.zeros_like(rows.time)
         content = combined(rows.op, rows.old, rows.new, rows.time).view(np.int64)
@@ -150,15 +166,21 @@ class HistoryComparison:
         by_content = np.where(unordered, content, np.where(exact, rows.commit_ts, 0))
         rank = np.where(exact & ~unordered, op_rank(rows.op), 0)
         order = np.lexsort((rows.position, rank, by_content, moment, side, key))
-        chosen = order[_first_of_each(key[order], side[order], moment[order], content[order])]
-        late = self._late(rows, side, key, spot, chosen)
-        rows, side, key, moment = rows.take(chosen), side[chosen], key[chosen], moment[chosen]
+        distinct = order[_first_of_each(key[order], side[order], moment[order], content[order])]
+        late = self._late(rows, side, key, spot, distinct)
+        rows, side, key, moment = rows.take(distinct), side[distinct], key[distinct], moment[distinct]
         if not self.in_order_of_time:
             return rows, side, key, late
-        return _whole_updates(rows, side, key, moment, unordered[chosen], late)
+        return _whole_updates(rows, side, key, moment, unordered[distinct], late)
 
     def _unordered(self, key: Numbers, moment: Numbers, spot: Numbers, side: Numbers) -> Flags:
-        """Return the changes of one key and time that no position orders: they are in several partitions."""
+        """Return the changes of one key and time that no position orders: they are in several partitions.
+
+        >>> comparison = HistoryComparison(True, exact=(False, True), ordered=(True, True), limit=1)
+        >>> key, spot, zeros = np.array([1, 1, 2]), np.array([0, 1, 1]), np.zeros(3, np.int64)
+        >>> comparison._unordered(key, zeros, spot, zeros).tolist()
+        [True, True, False]
+        """
         slot = _codes(key, moment)
         flags = np.zeros(int(slot.max()) + 1, bool)
         for number in (0, 1):
@@ -172,15 +194,17 @@ class HistoryComparison:
                 flags[slot[order][1:][same_slot]] = True
         return flags[slot]
 
-    def _late(self, rows: HistoryRows, side: Numbers, key: Numbers, spot: Numbers, chosen: Numbers) -> Flags:
+    def _late(
+        self, rows: HistoryRows, side: Numbers, key: Numbers, spot: Numbers, distinct: Numbers
+    ) -> Flags:
         """Return which changes come after a newer one of their key in their partition."""
         late = np.zeros(len(rows), bool)
-        timed = rows.keyed[chosen] & (rows.commit_ts[chosen] > 0) & np.array(self.ordered)[side[chosen]]
-        own = chosen[timed]
+        timed = rows.keyed[distinct] & (rows.commit_ts[distinct] > 0) & np.array(self.ordered)[side[distinct]]
+        own = distinct[timed]
         order, starts = sorted_groups((side[own], key[own], spot[own]), rows.position[own])
         commit_ts = rows.commit_ts[own[order]]
         late[own[order]] = commit_ts < highest_before(commit_ts, starts)[0]
-        return late[chosen]
+        return late[distinct]
 
     def _by_table(self, pairs: _Pairs) -> dict[TableName, KeyCounts]:
         """Return the counts of each table."""
@@ -304,9 +328,8 @@ def _whole_updates(
     TiCDC sends an update of a unique column so, unless ``output-raw-change-event`` is set.
 
     >>> zeros, no = np.zeros(3, np.int64), np.zeros(3, bool)
-    >>> op, old, new = np.array([Op.DELETE, Op.INSERT, Op.DELETE]), np.array([7, 0, 8]), np.array([0, 8, 0])
-    >>> columns = dict.fromkeys(HistoryRows.arrow_schema().names, zeros)
-    >>> rows = HistoryRows(**columns | {"keyed": ~no, "op": op, "old": old, "new": new})
+    >>> columns = {"op": [Op.DELETE, Op.INSERT, Op.DELETE], "old": [7, 0, 8], "new": [0, 8, 0]}
+    >>> rows = HistoryRows.with_columns(3, keyed=True, **columns)
     >>> joined, *_ = _whole_updates(rows, zeros, zeros, np.array([4, 4, 5]), no, no)
     >>> [Op(op).label for op in joined.op], joined.old.tolist(), joined.new.tolist()
     (['update', 'delete'], [7, 8], [8, 0])
@@ -318,10 +341,10 @@ def _whole_updates(
         return rows, side, key, late
     op, old = rows.op.copy(), rows.old.copy()
     op[joined], old[joined] = int(Op.UPDATE), rows.old[joined - 1]
-    chosen = np.ones(len(rows), bool)
-    chosen[joined - 1] = False
+    is_change = np.ones(len(rows), bool)
+    is_change[joined - 1] = False
     columns = {name: getattr(rows, name) for name in rows.arrow_schema().names} | {"op": op, "old": old}
-    return HistoryRows(**columns).take(chosen), side[chosen], key[chosen], late[chosen]
+    return HistoryRows(**columns).take(is_change), side[is_change], key[is_change], late[is_change]
 
 
 def _kinds(rows: HistoryRows, side: Numbers, late: Flags, first: Numbers, other: Numbers) -> Numbers:
@@ -329,8 +352,7 @@ def _kinds(rows: HistoryRows, side: Numbers, late: Flags, first: Numbers, other:
 
     A change with other content at another time counts as missing on the other side.
 
-    >>> columns = dict.fromkeys(HistoryRows.arrow_schema().names, np.zeros(4, np.int64))
-    >>> rows = HistoryRows(**columns | {"time": np.array([4, 4, 5, 6]), "new": np.array([7, 7, 8, 8])})
+    >>> rows = HistoryRows.with_columns(4, time=[4, 4, 5, 6], new=[7, 7, 8, 8])
     >>> first, other = np.array([0, 0, 2, 2]), np.array([1, 2, 3, 2])
     >>> kinds = _kinds(rows, np.array([0, 1, 1, 1]), np.zeros(4, bool), first, other)
     >>> [str(_KINDS[kind]) if kind >= 0 else "" for kind in kinds]
@@ -341,7 +363,7 @@ def _kinds(rows: HistoryRows, side: Numbers, late: Flags, first: Numbers, other:
     alone = first == other
     shifted = time & (operation | values) & (rows.time[first] > 0) & (rows.time[other] > 0)
     a_is_earlier = rows.time[first] < rows.time[other]
-    chosen = {
+    pairs = {
         DifferenceKind.ORDER: late[first] != late[other],
         DifferenceKind.COMMIT_TS: time,
         DifferenceKind.VALUES: values,
@@ -350,7 +372,7 @@ def _kinds(rows: HistoryRows, side: Numbers, late: Flags, first: Numbers, other:
         DifferenceKind.ONLY_B: np.where(alone, side[first] == 1, shifted & ~a_is_earlier),
     }
     kind = np.full(len(first), -1)
-    for name, rows_of_kind in chosen.items():
+    for name, rows_of_kind in pairs.items():
         kind[rows_of_kind] = _KINDS.index(name)
     return kind
 

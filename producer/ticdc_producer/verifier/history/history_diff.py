@@ -75,10 +75,7 @@ def diff_histories(
     columns = [*_column_differences(sides, both)]
     names = {".".join(name): name for name in counts}
     every = sorted({*names, *ddls.equal, *(difference.table for difference in ddls.different)})
-    for pattern in tables:
-        if not any(fnmatchcase(name, pattern) for name in every):
-            what = f"no table {pattern!r} is in either history"
-            raise ArgumentError(what, argument="tables").about("tables")
+    _check_patterns(tables, every)
     without_key = [name for name, table in names.items() if not counts[table].keyed]
     return HistoryDiff(
         a=_summary(sides[0], both[0].stats),
@@ -97,6 +94,17 @@ def diff_histories(
         not_compared=_not_compared(form, sides, ddls, without_key, both),
         engine=choice,
     )
+
+
+def _check_patterns(patterns: Iterable[str], names: Sequence[str]) -> None:
+    """Check that each pattern of tables has one.
+
+    :raises ArgumentError: for one that has none.
+    """
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            what = f"no table {pattern!r} is in either history"
+            raise ArgumentError(what, argument="tables").about("tables")
 
 
 def _exact(side: HistorySide) -> bool:

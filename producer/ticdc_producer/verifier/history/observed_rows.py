@@ -130,8 +130,8 @@ class HistoryBatch(LayoutBatch):
         completed = np.where(whole, layout.completed_old_images(self.known.fidelity), 0)
         moves = self._moves(layout, key)
         op = np.where(moves, int(Op.INSERT), op)
-        carried = form.deleted_values if layout.deletes else form.old_values
-        old = np.where((op == Op.INSERT) | (not carried), 0, completed)
+        has_old = form.deleted_values if layout.deletes else form.old_values
+        old = np.where((op == Op.INSERT) | (not has_old), 0, completed)
         changes = {
             "commit_ts": commit_ts,
             "time": form.times(commit_ts, op == Op.DELETE),
@@ -143,7 +143,7 @@ class HistoryBatch(LayoutBatch):
         yield self._rows_of(rows, table, _key(pairs, tables, changes), bool(key), changes)
         if moves.any():
             members = [name if name in layout.before else "" for name in key]
-            left = [
+            old_key = [
                 layout.old_pair(name) if member else layout.key_pair(name)
                 for name, member in zip(key, members, strict=True)
             ]
@@ -153,7 +153,7 @@ class HistoryBatch(LayoutBatch):
                 "old": completed if form.deleted_values else np.zeros(count, np.int64),
                 "new": np.zeros(count, np.int64),
             }
-            yield self._rows_of(rows, table, _key(left, tables, changes), True, changes).take(moves)
+            yield self._rows_of(rows, table, _key(old_key, tables, changes), True, changes).take(moves)
 
     def _moves(self, layout: EventLayout, key: tuple[str, ...]) -> Flags:
         """Return which updates change the handle key: they delete one row and insert another."""

@@ -232,11 +232,11 @@ class ColumnProjections:
             return None, True
         if info not in self._of_column:
             self._of_column[info] = form.projections(info)
-        chosen = self._of_column[info]
-        if chosen is None:
+        projections = self._of_column[info]
+        if projections is None:
             self.unreadable.add(f"{'.'.join(table)}.{column.name}")
             return None, False
-        return chosen[side], True
+        return projections[side], True
 
 
 def readable(projection: Projection | None, value: bytes | None) -> bytes | None:

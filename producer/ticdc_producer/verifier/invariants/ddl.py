@@ -51,16 +51,12 @@ DDL_BROADCAST = Invariant(
 def _check_ddl_same(checks: KeyChecks) -> Violations:
     """Compare the partitions with equally many DDLs at a ts; the others violate INV-DDL-BROADCAST.
 
-    >>> import pyarrow as pa
     >>> from ticdc_producer.verifier.events import Events
     >>> from ticdc_producer.verifier.options import VerifyOptions
     >>> from ticdc_producer.verifier.passes.key_groups import KeyGroups
     >>> from ticdc_producer.verifier.stream_stats import StreamStats
-    >>> columns = dict.fromkeys(Events.arrow_schema().names, np.zeros(3, np.int64))
-    >>> columns |= {"kind": np.full(3, EventKind.DDL), "topic": pa.array(["t"] * 3)}
-    >>> columns |= {"partition": np.arange(3), "commit_ts": np.full(3, 5)}
-    >>> events = Events(**columns | {"identity": np.array([7, 7, 8])})
-    >>> options = VerifyOptions()
+    >>> columns = {"partition": [0, 1, 2], "commit_ts": 5, "identity": [7, 7, 8]}
+    >>> events, options = Events.with_columns(3, kind=EventKind.DDL, **columns), VerifyOptions()
     >>> violations = _check_ddl_same(KeyChecks(KeyGroups(events, options, StreamStats(options))))
     >>> [violations.detail(number) for number in range(len(violations))]
     ['copies of the DDL with ts 5 differ between partitions']
@@ -134,15 +130,12 @@ def _check_ddl_barrier_before(checks: KeyChecks) -> Violations:
 
     Within one millisecond the order of row and DDL is unknown.
 
-    >>> import pyarrow as pa
     >>> from ticdc_producer.verifier.events import Events
     >>> from ticdc_producer.verifier.options import VerifyOptions
     >>> from ticdc_producer.verifier.passes.key_groups import KeyGroups
     >>> from ticdc_producer.verifier.stream_stats import StreamStats
-    >>> columns = dict.fromkeys(Events.arrow_schema().names, np.zeros(3, np.int64))
-    >>> columns |= {"kind": np.full(3, EventKind.ROW), "topic": pa.array(["t"] * 3), "identity": np.arange(3)}
-    >>> columns |= {"ddl_ts": np.full(3, 7), "own_ddl_ts": np.array([7, NOTHING, 7])}
-    >>> events, options = Events(**columns | {"commit_ts": np.array([5, 6, 9])}), VerifyOptions()
+    >>> columns = {"identity": [0, 1, 2], "commit_ts": [5, 6, 9], "ddl_ts": 7, "own_ddl_ts": [7, NOTHING, 7]}
+    >>> events, options = Events.with_columns(3, kind=EventKind.ROW, **columns), VerifyOptions()
     >>> violations = _check_ddl_barrier_before(KeyChecks(KeyGroups(events, options, StreamStats(options))))
     >>> [violations.detail(number) for number in range(len(violations))]
     ['row with commit-ts 5 comes after a DDL with ts 7', 'row with commit-ts 6 comes after a DDL with ts 7']

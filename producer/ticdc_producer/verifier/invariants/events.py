@@ -169,14 +169,13 @@ def _check_row_partition(marked: MarkedEvents) -> Violations:
     """Report a warning instead of an error where TiCDC's dispatch key is uncertain.
 
     >>> from types import SimpleNamespace
-    >>> import pyarrow as pa
-    >>> from ticdc_producer.verifier.events import Events
+    >>> from ticdc_producer.verifier.events import Events, Rule
     >>> from ticdc_producer.verifier.options import VerifyOptions
-    >>> columns = dict.fromkeys(Events.arrow_schema().names, np.ones(3, np.int64))
-    >>> columns |= {"topic": pa.array(["t"] * 3), "dispatch_key": np.array([4, 5, NOTHING])}
+    >>> columns = {"topic": "t", "partition": 1, "rule": Rule.TABLE, "dispatch_key": [4, 5, NOTHING]}
+    >>> events = Events.with_columns(3, kind=EventKind.ROW, **columns)
     >>> options, certain = VerifyOptions(partitions={"t": 3}), np.ones(3, bool)
     >>> observation, no = SimpleNamespace(options=options, certain=certain), np.zeros(3, bool)
-    >>> violations = _check_row_partition(MarkedEvents(Events(**columns), observation, no, no))
+    >>> violations = _check_row_partition(MarkedEvents(events, observation, no, no))
     >>> [violations.detail(number) for number in range(len(violations))]
     ['rule table: dispatch key 5 belongs in partition 2, found in 1']
     """

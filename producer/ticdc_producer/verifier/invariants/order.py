@@ -154,15 +154,12 @@ def _check_collapse(checks: KeyChecks) -> Violations:
     TiKV stores one mutation per row key. Only the split of an update that leaves the handle unchanged makes
     two events of it.
 
-    >>> import pyarrow as pa
     >>> from ticdc_producer.verifier.events import Events
     >>> from ticdc_producer.verifier.passes.key_groups import KeyGroups
     >>> from ticdc_producer.verifier.stream_stats import StreamStats
-    >>> columns = dict.fromkeys(Events.arrow_schema().names, np.zeros(3, np.int64))
-    >>> columns |= {"kind": np.full(3, EventKind.ROW), "keyed": np.ones(3, bool), "moves": np.zeros(3, bool)}
-    >>> columns |= {"topic": pa.array(["t"] * 3), "identity": np.arange(3), "commit_ts": np.array([5, 5, 9])}
-    >>> events = Events(**columns | {"op": np.array([Op.UPDATE, Op.INSERT, Op.DELETE])})
-    >>> options = VerifyOptions()
+    >>> op, options = [Op.UPDATE, Op.INSERT, Op.DELETE], VerifyOptions()
+    >>> columns = {"kind": EventKind.ROW, "keyed": True, "identity": [0, 1, 2], "commit_ts": [5, 5, 9]}
+    >>> events = Events.with_columns(3, op=op, **columns)
     >>> violations = _check_collapse(KeyChecks(KeyGroups(events, options, StreamStats(options))))
     >>> [violations.detail(number) for number in range(len(violations))]
     ['2 events (insert, update) of one row with commit-ts 5']
@@ -216,12 +213,9 @@ def _check_txn_delete_first(groups: BatchGroups) -> Violations:
     Table partitions are physical tables of their own. If rows do not name theirs, partitioned tables are
     not checked; if the partitioned tables are unknown, a violation is a warning.
 
-    >>> import pyarrow as pa
     >>> from ticdc_producer.verifier.passes.batch_groups import GroupedRows
-    >>> columns = dict.fromkeys(GroupedRows.arrow_schema().names, np.ones(4, np.int64))
-    >>> columns |= dict.fromkeys(("topic", "schema", "table"), pa.array(["t"] * 4))
-    >>> columns |= {"position": np.arange(4), "commit_ts": np.array([5, 5, 9, 9])}
-    >>> rows = GroupedRows(**columns | {"op": np.array([Op.DELETE, Op.INSERT, Op.INSERT, Op.DELETE])})
+    >>> op = [Op.DELETE, Op.INSERT, Op.INSERT, Op.DELETE]
+    >>> rows = GroupedRows.with_columns(4, position=[0, 1, 2, 3], commit_ts=[5, 5, 9, 9], op=op)
     >>> groups = BatchGroups(rows, np.ones(4, bool), np.zeros(4, bool), VerifyOptions())
     >>> violations = _check_txn_delete_first(groups)
     >>> [violations.detail(number) for number in range(len(violations))]

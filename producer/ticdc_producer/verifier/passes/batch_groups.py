@@ -253,11 +253,9 @@ def _runs_after_replay(rows: GroupedRows, group: Numbers, step: Numbers, first: 
     replay ``1 2``, and ``3``, which follows the replay. Had the replay ended after ``1``,
     ``last_step_before`` would be 1: the replay is incomplete.
 
-    >>> columns = dict.fromkeys(GroupedRows.arrow_schema().names, np.zeros(6, np.int64))
-    >>> columns |= dict.fromkeys(("topic", "schema", "table"), pa.repeat("t", 6))
-    >>> columns |= {"commit_ts": np.array([10, 20, 30, 20, 30, 40]), "position": np.arange(6) << INDEX_BITS}
-    >>> rows, first = GroupedRows(**columns), np.array([1, 1, 1, 0, 0, 1], bool)
-    >>> runs = _runs_after_replay(*_steps(rows, first))
+    >>> columns = {"commit_ts": [10, 20, 30, 20, 30, 40], "position": np.arange(6) << INDEX_BITS}
+    >>> first = np.array([1, 1, 1, 0, 0, 1], bool)
+    >>> runs = _runs_after_replay(*_steps(GroupedRows.with_columns(6, **columns), first))
     >>> runs.step.tolist(), runs.reached.tolist(), runs.last_step_before.tolist()
     ([3], [2], [2])
 
@@ -295,10 +293,8 @@ def _runs_after_replay(rows: GroupedRows, group: Numbers, step: Numbers, first: 
 def _steps(events: GroupedRows, first_delivery: Flags) -> tuple[GroupedRows, Numbers, Numbers, Flags]:
     """Return the rows of the groups with duplicates, by group and position, each with its group and step.
 
-    >>> columns = dict.fromkeys(GroupedRows.arrow_schema().names, np.zeros(3, np.int64))
-    >>> columns |= dict.fromkeys(("topic", "schema", "table"), pa.repeat("t", 3))
-    >>> columns |= {"commit_ts": np.array([20, 10, 20]), "position": np.array([1, 0, 2])}
-    >>> rows, _, step, first = _steps(GroupedRows(**columns), np.array([True, True, False]))
+    >>> events = GroupedRows.with_columns(3, commit_ts=[20, 10, 20], position=[1, 0, 2])
+    >>> rows, _, step, first = _steps(events, np.array([True, True, False]))
     >>> rows.position.tolist(), step.tolist(), first.tolist()
     ([0, 1, 2], [0, 1, 1], [True, True, False])
     """

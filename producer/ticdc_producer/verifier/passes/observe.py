@@ -207,11 +207,10 @@ class _Batch(LayoutBatch):
 def with_old_keys(events: Events, observation: Observation) -> Events:
     """Return the events, and one more at the old key of each update that changes the handle key.
 
-    >>> columns = dict.fromkeys(Events.arrow_schema().names, np.full(2, EventKind.ROW))
-    >>> columns |= {"moves": np.array([False, True]), "key": np.array([5, 7])}
+    >>> rows = Events.with_columns(2, kind=EventKind.ROW, moves=[False, True], key=[5, 7])
     >>> of_observation = dict.fromkeys((field.name for field in fields(Observation)))
     >>> of_observation |= {"old_key": np.array([0, 6]), "old_key_check": np.array([0, 0])}
-    >>> events = with_old_keys(Events(**columns), Observation(**of_observation))
+    >>> events = with_old_keys(rows, Observation(**of_observation))
     >>> events.key.tolist(), [EventKind(kind).name for kind in events.kind]
     ([5, 7, 6], ['ROW', 'ROW', 'OLD_KEY'])
 

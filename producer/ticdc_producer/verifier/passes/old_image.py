@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypedDict
 
 import numpy as np
@@ -203,18 +204,6 @@ def suspected_violations(
         for decoded in decode(batch for batch in selected if batch.num_rows):
             yield _images(decoded)
 
-    def check(sides: Iterator[Sides]) -> ViolationCounts:
-        counts = ViolationCounts(options.examples)
-        for groups in sides:
-            by_event = _by_location(groups["images"], groups["pairs"], LOCATION)
-            rows: list[Any] = [
-                {**by_event[event_pair(pair)[1]], **pair}
-                for pair in groups["pairs"].to_pylist()
-                if event_pair(pair)[1] in by_event
-            ]
-            counts.add(OLD_IMAGE.id, old_image_violations(rows, options))
-        return counts
-
     in_buckets = pairs.map(lambda batches: (_in_buckets(batch, _PREVIOUS) for batch in batches), _IN_BUCKETS)
 
     def earlier_images(batches: Batches) -> Batches:
@@ -229,7 +218,21 @@ def suspected_violations(
         before = engine.grouped({"pairs": in_buckets, "images": decoded}, _BUCKET)
         pairs_with_image = before.map(_with_previous, _WITH_PREVIOUS)
         both = engine.grouped({"pairs": pairs_with_image, "images": decoded}, _BUCKET)
-        return both.results(check)
+        return both.results(partial(_checked_pairs, options))
+
+
+def _checked_pairs(options: VerifyOptions, sides: Iterator[Sides]) -> ViolationCounts:
+    """Compare the images of the events of some buckets with those of the events before them."""
+    counts = ViolationCounts(options.examples)
+    for groups in sides:
+        by_event = _by_location(groups["images"], groups["pairs"], LOCATION)
+        rows: list[Any] = [
+            {**by_event[event_pair(pair)[1]], **pair}
+            for pair in groups["pairs"].to_pylist()
+            if event_pair(pair)[1] in by_event
+        ]
+        counts.add(OLD_IMAGE.id, old_image_violations(rows, options))
+    return counts
 
 
 def _with_previous(sides: Iterator[Sides]) -> Batches:

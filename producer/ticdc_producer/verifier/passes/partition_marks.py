@@ -314,11 +314,9 @@ def _batches(events: Events) -> Numbers:
 
     Rules by value dispatch by the hash alone, and rows of two tables may have the same hash.
 
-    >>> import pyarrow as pa
-    >>> columns = dict.fromkeys(Events.arrow_schema().names, np.zeros(3, np.int64))
-    >>> columns |= {"schema": pa.array(["d"] * 3), "table": pa.array(["t", "t", "u"])}
-    >>> rules, keys = np.array([Rule.TABLE, Rule.INDEX_VALUE, Rule.INDEX_VALUE]), np.array([3, 4, 4])
-    >>> _batches(Events(**columns | {"rule": rules, "dispatch_key": keys})).tolist()
+    >>> rules = [Rule.TABLE, Rule.INDEX_VALUE, Rule.INDEX_VALUE]
+    >>> columns = {"schema": "d", "table": ["t", "t", "u"], "rule": rules, "dispatch_key": [3, 4, 4]}
+    >>> _batches(Events.with_columns(3, **columns)).tolist()
     [6868574230251380506, 4, 4]
     """
     by_value = np.isin(events.rule, [Rule.INDEX_VALUE, Rule.COLUMNS, Rule.TS])

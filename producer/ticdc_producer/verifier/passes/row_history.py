@@ -124,14 +124,10 @@ class RowHistory:
 def row_history(groups: KeyGroups) -> RowHistory:
     """Return the history of all rows with handle key.
 
-    >>> import pyarrow as pa
     >>> from ticdc_producer.verifier.options import VerifyOptions
     >>> from ticdc_producer.verifier.stream_stats import StreamStats
-    >>> zeros, yes = np.zeros(3, np.int64), np.ones(3, bool)
-    >>> columns = dict.fromkeys(Events.arrow_schema().names, zeros) | {"topic": pa.array(["t"] * 3)}
-    >>> columns |= {"keyed": yes, "moves": ~yes, "kind": zeros + EventKind.ROW, "identity": np.arange(3)}
-    >>> op, ts = np.array([Op.UPDATE, Op.DELETE, Op.INSERT]), np.array([7, 9, 5])
-    >>> events = Events(**columns | {"op": op, "commit_ts": ts})
+    >>> columns = {"op": [Op.UPDATE, Op.DELETE, Op.INSERT], "commit_ts": [7, 9, 5], "identity": [0, 1, 2]}
+    >>> events = Events.with_columns(3, kind=EventKind.ROW, keyed=True, **columns)
     >>> history = row_history(KeyGroups(events, VerifyOptions(), StreamStats(VerifyOptions())))
     >>> [Op(op).label for op in history.changes.op], history.has_previous.tolist()
     (['insert', 'update', 'delete'], [False, True, True])
@@ -186,6 +182,14 @@ class KeyChecks:
 
     def incomplete(self, kind: EventKind, *, to_all: bool) -> list[Occurrences]:
         """Return the events of a kind that some partition lacks, or has although it should not.
+
+        >>> from ticdc_producer.verifier.options import VerifyOptions
+        >>> from ticdc_producer.verifier.stream_stats import StreamStats
+        >>> events = Events.with_columns(2, topic="t", kind=EventKind.DDL, commit_ts=5, partition=[0, 1])
+        >>> options = VerifyOptions(partitions={"t": 3})
+        >>> checks = KeyChecks(KeyGroups(events, options, StreamStats(options)))
+        >>> [(event.partitions, event.missing) for event in checks.incomplete(EventKind.DDL, to_all=True)]
+        [((0, 1), (2,))]
 
         :param to_all: the events belong in all partitions of their topic; otherwise in partition 0.
         """

@@ -59,8 +59,8 @@ def run_dml(
     if not statement.is_planned:
         _refuse_other_clauses(tree, statement.verb)
         statement.names_partitions = _names_partitions(tree)
-    chosen = _written_partitions(tree, context) if statement.names_partitions else {}
-    with transaction.restricted(chosen):
+    partitions = _written_partitions(tree, context) if statement.names_partitions else {}
+    with transaction.restricted(partitions):
         _run(statement, context, transaction, keys)
 
 

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from ticdc_producer.model.event import Value
 from ticdc_producer.scenario.sql.dml.assign import Assignment, assign_in_order
-from ticdc_producer.scenario.sql.dml.insert_plan import InsertPlan
+from ticdc_producer.scenario.sql.dml.insert_plan import InsertPlan, InsertSource
 from ticdc_producer.scenario.sql.dml.references import ForeignKeys
 from ticdc_producer.scenario.sql.dml.stored_rows import (
     Skips,
@@ -54,16 +54,8 @@ def run_insert(
     is_single = source.is_values and len(source.tuples) == 1
     lenient = ignore or not (mode.strict or is_single)
     limit_ids = bool(plan.updates) and not mode.strict
-
-    def evaluated() -> Iterator[list[Value]]:
-        for cells in source.tuples:
-            columns = plan.columns if cells else plan.no_columns
-            row = evaluated_row(table, columns, cells, context, lenient, plan.read_before)
-            if not source.is_values:
-                fill_auto_increment(table, [row], context, limit_ids=limit_ids)
-            yield row
-
-    rows = transaction.size.weighed(evaluated(), transaction.line)
+    evaluated = _evaluated(plan, source, table, context, lenient=lenient, limit_ids=limit_ids)
+    rows = transaction.size.weighed(evaluated, transaction.line)
     if source.is_values:
         try:
             fill_auto_increment(table, rows, context, limit_ids=limit_ids)
@@ -76,15 +68,8 @@ def run_insert(
     if ignore and not updates and keys is not None:
         rows = [values for values in rows if keys.has_parents(table, values)]
     skips = keys.skips_update if ignore and keys is not None else None
-    if ignore and transaction.partitions:
-        rows = [
-            values
-            for values in rows
-            if table.accepts(values) and transaction.accepts(table, table.home(values))
-        ]
-    elif transaction.partitions:
-        for values in rows:
-            transaction.check_partition(table, table.home(values))
+    if transaction.partitions:
+        rows = _in_partitions(table, rows, transaction, ignore=ignore)
     table.load_conflicting(rows)
     marked = table.info.soft_delete_offset if mode.soft_deletes else None
     if marked is not None:
@@ -100,6 +85,43 @@ def run_insert(
         elif not ignore or _fits(table, values):
             transaction.insert(table, new_row(table, values, context))
             context.note_stored()
+
+
+def _evaluated(
+    plan: InsertPlan,
+    source: InsertSource,
+    table: Table,
+    context: StatementContext,
+    *,
+    lenient: bool,
+    limit_ids: bool,
+) -> Iterator[list[Value]]:
+    """Yield the rows of a statement; those that are not of VALUES with their AUTO_INCREMENT."""
+    for cells in source.tuples:
+        columns = plan.columns if cells else plan.no_columns
+        row = evaluated_row(table, columns, cells, context, lenient, plan.read_before)
+        if not source.is_values:
+            fill_auto_increment(table, [row], context, limit_ids=limit_ids)
+        yield row
+
+
+def _in_partitions(
+    table: Table, rows: list[list[Value]], transaction: OpenTransaction, *, ignore: bool
+) -> list[list[Value]]:
+    """Return the rows in the partitions that the statement names.
+
+    :param ignore: whether it skips the others.
+    :raises ScenarioError: for another row, if it does not.
+    """
+    if ignore:
+        return [
+            values
+            for values in rows
+            if table.accepts(values) and transaction.accepts(table, table.home(values))
+        ]
+    for values in rows:
+        transaction.check_partition(table, table.home(values))
+    return rows
 
 
 def _remove_marked(

@@ -167,8 +167,8 @@ class StatementContext:
         if isinstance(node, exp.Table):
             table = self.find(*named_table(node))
             check_index_hints(node, table.info.indexes)
-            chosen = chosen_partitions(table.info, partition_names(node))
-            return TableSource(table, node.alias, self.mode, chosen)
+            partitions = chosen_partitions(table.info, partition_names(node))
+            return TableSource(table, node.alias, self.mode, partitions)
         if not isinstance(node, exp.Subquery | exp.Values):
             raise UnsupportedSQL(f"{node.key.upper()} is not supported in FROM")
         if alias is None or not node.alias:

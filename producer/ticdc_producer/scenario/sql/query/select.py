@@ -102,21 +102,28 @@ class SelectPlan(QueryPlan):
         self._windows = Windows((*self._items, *self._order), tree.args.get("windows") or ())
         self._check(from_clause)
         self._grouping = self._grouped(tree)
-        self.fields = [
-            Field(
-                name or original.sql(dialect="mysql"),
-                collation_of(item, self.scope),
-                type_of(item, self.scope),
-                length=_length_of(item, names),
-            )
-            for (name, original), item in zip(named, self._items, strict=True)
-        ]
+        self.fields = self._fields(named)
         self._sort_keys = self._build_sort_keys(ordered)
         self._joins = JoinPlan(from_clause.tree, self._where, names)
         self.correlated = self.scope.correlated or any(source.correlated for source in self._sources)
         self.reads_iteration = any(source.reads_iteration for source in self._sources)
         self._empty_group = self._joined_groups(from_clause)
         self._has_rows: bool | None = None
+
+    def _fields(self, named: Sequence[tuple[str, exp.Expr]]) -> list[Field]:
+        """Return the columns of the result.
+
+        :param named: the names and expressions of the SELECT list, as they are written.
+        """
+        return [
+            Field(
+                name or original.sql(dialect="mysql"),
+                collation_of(item, self.scope),
+                type_of(item, self.scope),
+                length=_length_of(item, self.scope.names),
+            )
+            for (name, original), item in zip(named, self._items, strict=True)
+        ]
 
     def _expanded(self, node: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
         """Yield the names and expressions of one item of the SELECT list, which may be a ``*``."""

@@ -132,16 +132,16 @@ class TableSource(Source):
 
     def selected(self, condition: exp.Expr) -> Sequence[SourceRow]:
         rows, _ = Lookup(condition, self.table.info).rows(self.table)
-        return self._chosen(rows)
+        return self._in_partitions(rows)
 
     def matching(self, offset: int, value: SQLValue, collation: str) -> Sequence[SourceRow]:
         rows = rows_equal(self.table, self._offsets[offset], value, collation)
-        return super().matching(offset, value, collation) if rows is None else self._chosen(rows)
+        return super().matching(offset, value, collation) if rows is None else self._in_partitions(rows)
 
     def _read_all(self) -> list[SourceRow]:
-        return self._chosen(self.table.scan())
+        return self._in_partitions(self.table.scan())
 
-    def _chosen(self, rows: Iterable[Row]) -> list[SourceRow]:
+    def _in_partitions(self, rows: Iterable[Row]) -> list[SourceRow]:
         partitions, rows = self.partitions, self.table.seen([*rows], self._mode)
         return [self._row(row) for row in rows if partitions is None or row.table_id in partitions]
 

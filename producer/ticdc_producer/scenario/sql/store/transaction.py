@@ -127,8 +127,8 @@ class OpenTransaction:
 
     def accepts(self, table: Table, partition: int) -> bool:
         """Return whether the statement may write into a partition, given by its id."""
-        chosen = self.partitions.get(table.info.table_id)
-        return chosen is None or partition in chosen
+        partitions = self.partitions.get(table.info.table_id)
+        return partitions is None or partition in partitions
 
     def check_partition(self, table: Table, partition: int) -> None:
         """Check that the statement may write into a partition, given by its id.
