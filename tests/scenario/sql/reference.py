@@ -191,7 +191,7 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
         ),
         Example(
             "derived tables",
-            "insert into u select d.a, e.b, 1 from (select max(id) a from t) d, (select 1, 'x') e (a, b)",
+            "insert into u select d.a, e.b, 1 from (select max(id) a from t) d, (select 1 a, 'x' b) e",
             before=TWO,
         ),
         Example(

@@ -285,6 +285,6 @@ def test_documents_of_numbers_are_equal(query: str, pairs: str) -> None:
         "create table j (id int primary key, d json); create table r (v text);"
         "insert into j values (1, '18446744073709551615'), (2, '18446744073709551616'), (3, '7'),"
         " (4, '7.000000001'), (5, '9007199254740992'), (6, '9007199254740992.0'), (7, '0.0'), (8, '-0.0');"
-        f"insert into r select group_concat(a, '-', b order by a) from ({query}) q (a, b)"
+        f"insert into r with q (a, b) as ({query}) select group_concat(a, '-', b order by a) from q"
     )
     assert rows_of(script, "r") == [(pairs.encode(),)]

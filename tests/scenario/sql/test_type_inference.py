@@ -75,8 +75,8 @@ def test_branches_of_several_types_have_one_type(expression: str, text: bytes) -
         ("select 0.5 as c union all select d from t where id = 9", b"0"),
         ("select 0.5 as c except select d from t where id = 9", b"1"),
         ("select 0.5 as c union all select id from t where id = 9", b"1"),
-        ("select d.* from (select 0.5 union all select null) d (c) limit 1", b"1"),
-        ("select d.* from (select 0.5 union all select 1e0) d (c) limit 1", b"0"),
+        ("select d.* from (select 0.5 c union all select null) d limit 1", b"1"),
+        ("select d.* from (select 0.5 c union all select 1e0) d limit 1", b"0"),
     ],
 )
 def test_a_column_of_several_queries_has_the_type_of_their_expressions(query: str, integer: bytes) -> None:

@@ -209,6 +209,17 @@ update t set b = chr(65)
 update t set b = try_cast(b as signed)
 update t set a = cast('5' as bigint)
 update t set a = convert('5', bigint)
+update t set a = cast('5' as numeric)
+update t set b = cast(a as char format 'x')
+update t set b = a::char
+update t set b = char 'x'
+update t set a = signed '5'
+insert into t (a) select a + 5 from t limit 5 percent
+insert into t (a) select a + 5 from t limit 1 with ties
+insert into t (a) select c + 5 from (select 1) as x (c)
+insert into t (a) select x.a + 5 from t x outer join t y on 1
+insert into t (a) select x.a + 5 from t x left inner join t y on 1
+insert into t (a) select 9 from t for no key update
 update t set b = x'4'
 insert into t values (2, null, x'4')
 insert into t values (0X11, null, 0)
@@ -219,6 +230,12 @@ update t set b = (j)->>'$.a'
 """
 """Statements that sqlglot reads."""
 TIDBS = """
+update t set b = date '2020-01-01'
+update t set b = cast('x' as char character set utf8mb4)
+insert into t (a) with x (c) as (select 9) select c from x
+insert into t (a) select x.a + 5 from t x right outer join t y on 1
+insert into t (a) select x.a + 5 from t x cross join t y using (a)
+insert into t (a) select a + 5 from t for update
 update t set a = isnull(b)
 update t set a = if(1, 2, 3)
 update t set a = case when a is null then 2 end where 0

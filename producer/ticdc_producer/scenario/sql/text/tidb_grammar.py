@@ -11,9 +11,18 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.text.dialect import Token, TokenType
 from ticdc_producer.scenario.sql.text.reserved_words import is_reserved, quoting_hint
 
+_STRING = "'"
+"""Represents a string literal among words."""
+_CAST_LITERALS = (
+    "BIGINT", "CHAR", "CHARACTER", "DATETIME", "DECIMAL", "DOUBLE", "FLOAT", "NUMERIC", "REAL", "SIGNED",
+    "UNSIGNED", "YEAR",
+)  # fmt: skip
+"""Types that sqlglot reads before a string as a cast."""
 _PAIRS = frozenset({
     ("IS", "DISTINCT"), ("NOT", "DISTINCT"), ("NULLS", "FIRST"), ("NULLS", "LAST"), ("INTO", "TABLE"),
-    ("(", "FROM"), ("AS", "BIGINT"), (",", "BIGINT"),
+    ("(", "FROM"),
+    *((before, kind) for before in ("AS", ",") for kind in ("BIGINT", "LONG", "NUMERIC")),
+    *((kind, _STRING) for kind in _CAST_LITERALS),
 })  # fmt: skip
 """Words of which the second one never follows the first one in a statement that changes rows."""
 _FUNCTIONS = ("IF", "ISNULL", "NOTNULL")
@@ -27,20 +36,20 @@ def check_tokens(tokens: Sequence[Token], text: str, line: int) -> None:
     :param line: line of the file at which it starts.
     :raises ScenarioError: for the first word that TiDB's grammar does not have.
     """
-    words = ["" if token.token_type in _QUOTED else token.text.upper() for token in tokens]
+    words = [_QUOTED.get(token.token_type, token.text.upper()) for token in tokens]
     for token, before, word, following in zip(tokens, ["", *words], words, [*words[1:], ""], strict=False):
         if token.token_type in _LITERALS:
             foreign = _is_foreign_literal(text[token.start : token.end + 1])
         elif word in _FUNCTIONS:
             foreign = before not in (".", "@") and following != "("
         else:
-            foreign = word == "==" or (word, following) in _PAIRS
+            foreign = word in ("==", "::") or (word, following) in _PAIRS
         if foreign:
             near = text[token.start : token.start + 60].partition("\n")[0]
             raise ScenarioError(f"SQL does not parse near {near!r}", line=line + token.line - 1)
 
 
-_QUOTED = (TokenType.STRING, TokenType.IDENTIFIER)
+_QUOTED = {TokenType.STRING: _STRING, TokenType.IDENTIFIER: ""}
 _LITERALS = (TokenType.HEX_STRING, TokenType.BIT_STRING)
 
 
@@ -103,8 +112,15 @@ def _path(node: Any) -> _Faults:
 def _join(node: Any) -> _Faults:
     if node.method not in ("", "NATURAL"):
         yield f"there is no {node.method} JOIN", ""
-    if node.method and node.kind in ("INNER", "CROSS"):
-        yield f"{node.kind} after {node.method}", ""
+    if node.kind in ("INNER", "CROSS") and (node.method or node.side):
+        yield f"{node.kind} after {node.side or node.method}", ""
+    if node.kind == "OUTER" and not node.side:
+        yield "OUTER without LEFT or RIGHT", ""
+
+
+def _alias(node: Any) -> _Faults:
+    if node.args.get("columns") and not isinstance(node.parent, exp.CTE):
+        yield "columns after an alias", "name the columns in the subquery"
 
 
 def _without(*arguments: str) -> Callable[[Any], _Faults]:
@@ -133,10 +149,14 @@ _CHECKS: Mapping[type, Callable[[Any], _Faults]] = {
     exp.JSONExtract: _path,
     exp.JSONExtractScalar: _path,
     exp.Join: _join,
+    exp.TableAlias: _alias,
     exp.If: _if,
     exp.Select: _select,
     exp.Star: _without("except_", "replace", "rename"),
     exp.Distinct: _without("on"),
     exp.Between: _without("symmetric"),
     exp.CTE: _without("materialized"),
+    exp.Limit: _without("limit_options", "expressions"),
+    exp.Lock: _without("key"),
+    exp.Cast: _without("format"),
 }
