@@ -232,17 +232,25 @@ REFUSALS: dict[str, tuple[pa.Table, str, str]] = {
     "duplicates before a DDL that adds a unique key": (
         records((5, T, None, None), (6, None, None, A), (7, None, None, {"id": 2, "v": "a"}),
                 (8, "ALTER TABLE t ADD UNIQUE k (v)", None, None)), "",
-        "Duplicate entry 'a' for key 't.k': several rows have it when the DDL of commit_ts 8 adds the key",
+        (r"Duplicate entry 'a' for key 't.k': it is the key of \(id=1, v='a'\) of commit_ts 6 and of "
+         r"\(id=2, v='a'\) of commit_ts 7 when the DDL of commit_ts 8 adds the key"),
     ),
     "duplicates before a later step that adds a unique column": (
         records((5, T, None, None), (6, None, None, A), (7, None, None, {"id": 2, "v": "b"})),
         "ALTER TABLE t ADD n INT DEFAULT 3; ALTER TABLE t ADD UNIQUE (n)",
-        "Duplicate entry '3' for key 't.n': several rows have it when the DDL of a later step adds the key",
+        (r"Duplicate entry '3' for key 't.n': it is the key of \(id=1, v='a'\) of commit_ts 6 and of "
+         r"\(id=2, v='b'\) of commit_ts 7 when the DDL of a later step adds the key"),
     ),
     "duplicates of a key whose column loses digits": (
         records((5, f"{T[:-1]}, d DECIMAL(6,3) UNIQUE)", None, None), (6, None, None, {**A, "d": "1.001"}),
                 (7, None, None, {**B, "id": 2, "d": "1.002"})), "ALTER TABLE t MODIFY d DECIMAL(6,2)",
-        "Duplicate entry '1.00' for key 't.d': several rows have it when the DDL of a later step",
+        r"Duplicate entry '1.00' for key 't.d': it is the key of .*'1.001'.* and of .*'1.002'.* when the DDL",
+    ),
+    "a key that a DDL adds of rows that took it last": (
+        records((5, T, None, None), (6, None, None, A), (7, None, A, B), (8, None, None, {"id": 2, "v": "a"}),
+                (9, None, None, {"id": 3, "v": "c"}), (10, None, {"id": 3, "v": "c"}, {"id": 3, "v": "a"}),
+                (11, "CREATE UNIQUE INDEX k ON t (v)", None, None)), "",
+        r"it is the key of \(id=2, v='a'\) of commit_ts 8 and of \(id=3, v='a'\) of commit_ts 10 when",
     ),
     "a unique key of a virtual column": (
         records((5, f"{T[:-1]}, w VARCHAR(9) AS (v) VIRTUAL, UNIQUE KEY k (w))", None, None),
@@ -281,6 +289,15 @@ def test_it_is_refused_by_name(case: str, tmp_path: Path) -> None:
     with pytest.raises(ProducerError, match=words):
         ticdc_producer.run(file, out=tmp_path / "out", engine="local")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [case for case in REFUSALS if "a DDL" in case])
+def test_it_is_refused_by_name_on_spark(spark: object, case: str, tmp_path: Path) -> None:
+    table, later, words = REFUSALS[case]
+    file = scenario(tmp_path, "s", table, later, large=True)
+    with pytest.raises(ProducerError, match=words):
+        ticdc_producer.run(file, dry_run=True, engine="spark")
 
 
 @pytest.mark.parametrize("large", [False, True])

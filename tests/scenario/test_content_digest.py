@@ -74,13 +74,13 @@ def test_a_golden_folder_has_the_digest_of_the_rows(tmp_path: Path) -> None:
 
 def test_a_run_is_resumed_with_the_same_rows_only(tmp_path: Path) -> None:
     """The digest by which `resume` finds a run, on any machine."""
-    here, there = scenario_of(tmp_path / "here", CHANGES), scenario_of(tmp_path / "there", CHANGES)
+    here, elsewhere = scenario_of(tmp_path / "here", CHANGES), scenario_of(tmp_path / "elsewhere", CHANGES)
     pq.write_table(rows("a"), tmp_path / "here" / "rows.parquet")
-    shutil.copy(tmp_path / "here" / "rows.parquet", tmp_path / "there")
+    shutil.copy(tmp_path / "here" / "rows.parquet", tmp_path / "elsewhere")
     first = identity(prepare(here))
-    assert identity(prepare(there)) == first
-    pq.write_table(rows("b"), tmp_path / "there" / "rows.parquet")
-    assert identity(prepare(there)) != first
+    assert identity(prepare(elsewhere)) == first
+    pq.write_table(rows("b"), tmp_path / "elsewhere" / "rows.parquet")
+    assert identity(prepare(elsewhere)) != first
 
 
 @pytest.mark.parametrize(

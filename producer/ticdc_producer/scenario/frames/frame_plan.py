@@ -88,6 +88,10 @@ class FramePlan:
         frames = (self.frame, *(plan.frame for plan in self.earlier))
         return "" if all(frame.is_local for frame in frames) else "a large DataFrame of Spark or at a URI"
 
+    def origin(self, commit: int) -> str:
+        """Return the transaction of a change as text, for messages."""
+        return "of an earlier step" if commit < 0 else f"of {self.numbering.text(commit)}"
+
     @property
     def is_numbered_by_ts(self) -> bool:
         """Whether the commits are numbered by their commit-ts."""
