@@ -70,7 +70,7 @@ MAY_IMPORT = {
     },
     "api": {"runs", "scenario", "verifier"},
     # What people call.
-    "client": {"scenario"},
+    "client": set(),
     "page": {"engine", "model", "protocols", "verifier"},
     "reports": {"model", "page", "verifier"},
     "bench": {"model", "protocols", "targets"},

@@ -44,7 +44,7 @@ class Client:
 
     def __init__(self, url: str, *, token: str | None = None, timeout: float = 60) -> None:
         match = _URL.fullmatch(url)
-        if match is None or not 0 < int(match[1] or 80) < 1 << 16:
+        if not match or not 0 < int(match[1] or 80) < 1 << 16:
             raise errors.ArgumentError("this is not the URL of a service", argument="url")
         self.url, self.timeout = url.rstrip("/"), timeout
         self._token = os.environ.get(_TOKEN_VARIABLE, "") if token is None else token
@@ -74,7 +74,8 @@ class Client:
     def tasks(self) -> list[ServiceTask]:
         """Return all runs and verifications, the oldest first."""
         listed = self.request("GET", "/v1/runs").get("items")
-        return [ServiceTask(self, content) for content in listed] if isinstance(listed, list) else []
+        contents = listed if isinstance(listed, list) else []
+        return [ServiceTask(self, content) for content in contents if isinstance(content, dict)]
 
     def _ended(self, path: str, content: JSONObject, wait: float | None) -> ServiceTask:
         left = float("inf") if wait is None else wait
@@ -100,12 +101,8 @@ class Client:
         kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
         connection = kind(url.hostname or "", url.port, timeout=self.timeout + wait)
         try:
-            connection.request(
-                method,
-                f"{url.path}{path}{f'?wait={wait:g}' if wait else ''}",
-                body,
-                {"Content-Type": "application/json", **token},
-            )
+            target = f"{url.path}{path}{f'?wait={wait:g}' if wait else ''}"
+            connection.request(method, target, body, {"Content-Type": "application/json", **token})
             response = connection.getresponse()
             answer = response.read(self.most_bytes + 1)
         except (OSError, HTTPException) as error:
@@ -133,7 +130,7 @@ class ServiceTask:
         self._client, self.content, self.path = client, content, f"/v1/runs/{content.get('id')}"
         self.ok, self.bootstrap = content.get("ok") is True, str(content.get("bootstrap"))
         topics = content.get("topics")
-        self.topics = [str(topic) for topic in topics] if isinstance(topics, list) else []
+        self.topics = [*map(str, topics)] if isinstance(topics, list) else []
 
     def cancel(self) -> None:
         """End it if it runs, and remove it with its topics."""
