@@ -43,8 +43,7 @@ class Client:
     most_bytes = 256 << 20
 
     def __init__(self, url: str, *, token: str | None = None, timeout: float = 60) -> None:
-        match = _URL.fullmatch(url)
-        if not match or not 0 < int(match[1] or 80) < 1 << 16:
+        if not (match := _URL.fullmatch(url)) or not 0 < int(match[1] or 80) < 1 << 16:
             raise errors.ArgumentError("this is not the URL of a service", argument="url")
         self.url, self.timeout = url.rstrip("/"), timeout
         self._token = os.environ.get(_TOKEN_VARIABLE, "") if token is None else token
@@ -120,16 +119,14 @@ class Client:
 class ServiceTask:
     """A run or a verification, as it was when the service answered.
 
-    :ivar content: the answer: ``id``, ``status``, ``ok``, ``bootstrap``, ``topics``, ….
+    :ivar content: the answer: ``id``, ``status``, ``ok``, ``bootstrap`` of Kafka, ``topics``, ….
     :ivar ok: whether it has ended, and the messages are verified.
-    :ivar bootstrap: the address of Kafka.
-    :ivar topics: the topics of a run.
     """
 
     def __init__(self, client: Client, content: JSONObject) -> None:
         self._client, self.content, self.path = client, content, f"/v1/runs/{content.get('id')}"
-        self.ok, self.bootstrap = content.get("ok") is True, str(content.get("bootstrap"))
-        topics = content.get("topics")
+        self.ok, topics = content.get("ok") is True, content.get("topics")
+        self.bootstrap = str(content.get("bootstrap"))
         self.topics = [*map(str, topics)] if isinstance(topics, list) else []
 
     def cancel(self) -> None:
