@@ -126,6 +126,7 @@ class FrameSource(UpstreamSource):
     """The changes of a large DataFrame whose rows say which table they change."""
 
     plan: FramePlan
+    sorts_again = True
     _checked: set[str] = field(default_factory=set)
 
     def changes(self, engine: Engine) -> Dataset:
