@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.model.column_functions import Flags, first_of_groups
+from ticdc_producer.model.column_functions import first_of_groups
 from ticdc_producer.model.shapes import EventBatch
 from ticdc_producer.pipeline.row_images import numbers
 
@@ -263,11 +263,8 @@ def order_keys_of_tables(rows: EventBatch, tables: Collection[int]) -> pa.Record
 def new_order_keys(keys: pa.RecordBatch) -> pa.RecordBatch:
     """Return the keys of whole transactions with those that replace them (:data:`NEW_ORDER_KEYS`).
 
-    Transactions in which Go's sort is stable, or without a split update, are left out.
-
-    :param keys: :data:`ORDER_KEYS`; the rows of a transaction follow each other, in the order of their keys.
+    :param keys: :data:`ORDER_KEYS`; the rows of a transaction follow each other.
     """
-    keys = keys.filter(pa.array(_in_unstable_sort(keys)))
     starts = np.flatnonzero(first_of_groups(keys, TRANSACTION)).tolist()
     before = keys.column("txn_order_key").to_pylist()
     after = [
@@ -276,14 +273,16 @@ def new_order_keys(keys: pa.RecordBatch) -> pa.RecordBatch:
     return pa.record_batch([*keys.columns, pa.array(after, pa.binary())], schema=NEW_ORDER_KEYS)
 
 
-def _in_unstable_sort(keys: pa.RecordBatch) -> Flags:
-    """Return which rows are in a transaction with a split update and more rows than Go sorts stably.
+def unstable_order_keys(keys: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the keys of the transactions with a split update and more rows than Go sorts stably.
 
     >>> split = [b"12345678\\0\\0", b"12345678\\0\\1"]
     >>> keys = {"commit_ts": [1] * 13 + [2] * 2 + [3] * 13, "table_id": [1] * 28}
     >>> keys["txn_order_key"] = [split[0]] * 12 + [split[1]] * 3 + [split[0]] * 13
-    >>> np.flatnonzero(_in_unstable_sort(pa.record_batch(keys))).tolist() == [*range(13)]
+    >>> unstable_order_keys(pa.record_batch(keys)).column("commit_ts").to_pylist() == [1] * 13
     True
+
+    :param keys: :data:`ORDER_KEYS`; the rows of a transaction follow each other.
     """
     first = first_of_groups(keys, TRANSACTION)
     groups = np.cumsum(first) - 1
@@ -291,8 +290,8 @@ def _in_unstable_sort(keys: pa.RecordBatch) -> Flags:
     kinds = (pc.binary_slice(column, part.start, part.stop) for part in (_KIND, _KIND_BEFORE))
     split = pc.not_equal(*kinds).to_numpy(zero_copy_only=False)
     counts = np.bincount(groups)
-    unstable: Flags = ((counts > _SMALL) & (np.bincount(groups, split) > 0))[groups]
-    return unstable
+    unstable = (counts > _SMALL) & (np.bincount(groups, split) > 0)
+    return keys.filter(pa.array(unstable[groups]))
 
 
 def with_order_keys(rows: EventBatch, keys: pa.Table) -> EventBatch:

@@ -25,6 +25,7 @@ from ticdc_producer.pipeline.go_sort import (
     new_order_keys,
     order_keys,
     order_keys_of_tables,
+    unstable_order_keys,
     with_order_keys,
 )
 from ticdc_producer.pipeline.mutations import IN_KEY_ORDER, KEY
@@ -234,7 +235,7 @@ def sorted_again(engine: Engine, rows: Dataset, plan: StreamPlan, stack: ExitSta
     own = partial(order_keys_of_tables, tables=plan.large_tables)
     keys = rows.map(lambda batches: map(own, batches), ORDER_KEYS)
     by_transaction = keys.shuffle(TRANSACTION, Order(tuple(ORDER_KEYS.names)))
-    new_keys = by_transaction.map_groups(new_order_keys, TRANSACTION, NEW_ORDER_KEYS)
+    new_keys = by_transaction.map_groups(_unstable_order, TRANSACTION, NEW_ORDER_KEYS)
     new_keys = stack.enter_context(new_keys.cached())
     if not new_keys.count():
         return rows
@@ -243,6 +244,10 @@ def sorted_again(engine: Engine, rows: Dataset, plan: StreamPlan, stack: ExitSta
         "keys": new_keys.map(_with_hash, NEW_ORDER_KEYS.append(_BY_ORDER)),
     }
     return engine.grouped(sides, _BY_ORDER.name).map(_reordered, EVENT_STREAM)
+
+
+def _unstable_order(keys: pa.RecordBatch) -> pa.RecordBatch:
+    return new_order_keys(unstable_order_keys(keys))
 
 
 def _with_hash(batches: Batches) -> Batches:
