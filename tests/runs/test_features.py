@@ -215,6 +215,13 @@ def hidden_ids(form: Form) -> None:
     assert any(b'"rid":2' in key for key in keys) is not large
     if not large:
         like_sql(form, history, sink_uri=uri, replace=True)
+        return
+    warnings = form.run(history, sink_uri=uri, replace=True).warnings
+    assert [
+        "the rows of test.t, which has no clustered primary key, have no _tidb_rowid" in text
+        for text in warnings
+    ] == [True]
+    assert not form.run(PLAIN, sink_uri=uri, replace=True).warnings
 
 
 def large_transactions(form: Form) -> None:

@@ -119,6 +119,13 @@ class FramePlan:
         tables = (entry.table for entry in self.entries if entry.table is not None)
         return [table.version for table in tables if table.clustered_key is None]
 
+    @property
+    def without_row_ids(self) -> list[str]:
+        """The names of the tables that the frame fills, and whose rows have hidden ids in TiDB."""
+        tables = (entry.table for entry in self.entries if entry.table is not None)
+        hidden = (t for t in tables if t.clustered_key is None and t.table_id in self.table_ids)
+        return sorted({table.qualified_name for table in hidden})
+
     @cached_property
     def versions(self) -> RowVersions:
         """All versions of all tables."""
