@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import tempfile
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -361,6 +362,29 @@ def test_a_row_of_an_earlier_step_has_the_unique_key(tmp_path: Path) -> None:
     with pytest.raises(ProducerError, match=words):
         ticdc_producer.run(file, out=tmp_path / "out", engine="local")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
+def test_large_transactions_have_the_order_of_gos_sort(
+    engine: EngineOption, request: pytest.FixtureRequest
+) -> None:
+    """Transactions of 5 to 60 rows of a table with partitions, and of one whose updates are not split."""
+    if engine == "spark":
+        request.getfixturevalue("spark")
+    parts = "PARTITION BY RANGE (id) (PARTITION p VALUES LESS THAN (30), PARTITION q VALUES LESS THAN (99))"
+    split = f"CREATE TABLE t (id INT PRIMARY KEY CLUSTERED, v VARCHAR(9), UNIQUE KEY k (id, v)) {parts}"
+    rows: list[dict[str, Any]] = [{"statement": split}, {"statement": T.replace("TABLE t", "TABLE u")}]
+    left: dict[tuple[str, int], dict[str, Any]] = {}
+    for number, count in enumerate([60, 5, 13, 60, 25]):
+        for table, key in product("tu", range(count)):
+            before = left.pop((table, key), None)
+            after = None if before is not None and key % 5 == number else {"id": key, "v": f"{number}"}
+            if after is not None:
+                left[table, key] = after
+            rows.append({"txn": number + 2, "table": table, "before": before, "after": after})
+    changes = [{"txn": seq, **row, "seq": seq} for seq, row in enumerate(rows)]
+    names = ("txn", "statement", "table", "before", "after", "seq")
+    same_on(engine, pa.table({name: [change.get(name) for change in changes] for name in names}), "")
 
 
 def test_a_transaction_may_delete_and_insert_a_row_without_a_clustered_key() -> None:
