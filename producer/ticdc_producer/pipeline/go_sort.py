@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.model.column_functions import first_of_groups
+from ticdc_producer.model.column_functions import Flags, first_of_groups
 from ticdc_producer.model.shapes import EventBatch
 from ticdc_producer.pipeline.row_images import numbers
 
@@ -286,12 +286,19 @@ def unstable_order_keys(keys: pa.RecordBatch) -> pa.RecordBatch:
     """
     first = first_of_groups(keys, TRANSACTION)
     groups = np.cumsum(first) - 1
+    unstable = (np.bincount(groups) > _SMALL) & (np.bincount(groups, are_split(keys)) > 0)
+    return keys.filter(pa.array(unstable[groups]))
+
+
+def are_split(keys: pa.RecordBatch) -> Flags:
+    """Return which rows are halves of split updates.
+
+    :param keys: :data:`ORDER_KEYS`.
+    """
     column = keys.column("txn_order_key")
     kinds = (pc.binary_slice(column, part.start, part.stop) for part in (_KIND, _KIND_BEFORE))
-    split = pc.not_equal(*kinds).to_numpy(zero_copy_only=False)
-    counts = np.bincount(groups)
-    unstable = (counts > _SMALL) & (np.bincount(groups, split) > 0)
-    return keys.filter(pa.array(unstable[groups]))
+    split: Flags = pc.not_equal(*kinds).to_numpy(zero_copy_only=False)
+    return split
 
 
 def with_order_keys(rows: EventBatch, keys: pa.Table) -> EventBatch:

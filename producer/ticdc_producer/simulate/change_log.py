@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, Sides, union
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, Part, Sides, union
 from ticdc_producer.faults.stage import EventFaults
 from ticdc_producer.model.fingerprint import combined, value_hashes
 from ticdc_producer.model.shapes import CHANGE_LOG, EVENT_STREAM, ChangeBatch
@@ -22,6 +22,7 @@ from ticdc_producer.pipeline.go_sort import (
     NEW_ORDER_KEYS,
     ORDER_KEYS,
     TRANSACTION,
+    are_split,
     new_order_keys,
     order_keys,
     order_keys_of_tables,
@@ -233,7 +234,9 @@ def sorted_again(engine: Engine, rows: Dataset, plan: StreamPlan, stack: ExitSta
         return rows
     rows = stack.enter_context(rows.cached())
     own = partial(order_keys_of_tables, tables=plan.large_tables)
-    keys = rows.map(lambda batches: map(own, batches), ORDER_KEYS)
+    keys = rows.select(*ORDER_KEYS.names).map(lambda batches: map(own, batches), ORDER_KEYS)
+    if not any(keys.results(_has_split_update)):
+        return rows
     by_transaction = keys.shuffle(TRANSACTION, Order(tuple(ORDER_KEYS.names)))
     new_keys = by_transaction.map_groups(_unstable_order, TRANSACTION, NEW_ORDER_KEYS)
     new_keys = stack.enter_context(new_keys.cached())
@@ -244,6 +247,10 @@ def sorted_again(engine: Engine, rows: Dataset, plan: StreamPlan, stack: ExitSta
         "keys": new_keys.map(_with_hash, NEW_ORDER_KEYS.append(_BY_ORDER)),
     }
     return engine.grouped(sides, _BY_ORDER.name).map(_reordered, EVENT_STREAM)
+
+
+def _has_split_update(_part: Part, batches: Batches) -> bool:
+    return any(are_split(batch).any() for batch in batches)
 
 
 def _unstable_order(keys: pa.RecordBatch) -> pa.RecordBatch:
