@@ -49,9 +49,6 @@ _MOST_SORTED = 10_000_000
 class UpstreamSource(ABC):
     """Row changes, and the rows that they leave in the tables."""
 
-    sorts_again = False
-    """Whether its events are those of ``StreamPlan.large_tables``."""
-
     @abstractmethod
     def changes(self, engine: Engine) -> Dataset:
         """Return the changes (shape ``CHANGE_LOG``), in no order."""
@@ -62,6 +59,10 @@ class UpstreamSource(ABC):
         None: a shuffle has to bring the changes of a transaction to one row together.
         """
         return None
+
+    def has_large_transaction(self, engine: Engine) -> bool:  # for the sources that may have one
+        """Return whether Go's sort may be unstable for rows of ``StreamPlan.large_tables``."""
+        return False
 
     def commit_times(self, engine: Engine) -> Dataset | None:
         """Return the commit-ts of the commits that are numbered by it, each once (shape ``TIMES``).
@@ -148,8 +149,11 @@ class UpstreamLog:
         of_sources = [(source, source.row_events(engine, plan)) for source in self.sources]
         changes = [source.changes(engine) for source, events in of_sources if events is None]
         shuffled = shuffled_row_events(union([self._sql(engine), *changes]), plan, stack)
+        may_be_large = plan.sorts_again and plan.large_tables
         given = [
-            sorted_again(engine, events, plan, stack) if source.sorts_again else events
+            sorted_again(engine, events, plan, stack)
+            if may_be_large and source.has_large_transaction(engine)
+            else events
             for source, events in of_sources
             if events is not None
         ]
