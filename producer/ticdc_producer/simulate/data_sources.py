@@ -32,7 +32,7 @@ from ticdc_producer.simulate.change_log import (
     row_events_by_key,
     row_events_by_row,
 )
-from ticdc_producer.simulate.job import MAX_STABLE_UPDATES, Job
+from ticdc_producer.simulate.job import MOST_UPDATES_IN_ORDER, Job
 from ticdc_producer.simulate.state import is_compared, replicated_rows, sent_table
 
 if TYPE_CHECKING:
@@ -194,9 +194,9 @@ def _has_large_group(_part: Part, batches: Batches) -> bool:
     last = np.zeros(0, np.int64)
     for batch in batches:
         values = np.concatenate([last, batch.column(0).to_numpy(zero_copy_only=False)])
-        if (values[MAX_STABLE_UPDATES:] == values[:-MAX_STABLE_UPDATES]).any():
+        if (values[MOST_UPDATES_IN_ORDER:] == values[:-MOST_UPDATES_IN_ORDER]).any():
             return True
-        last = values[-MAX_STABLE_UPDATES:]
+        last = values[-MOST_UPDATES_IN_ORDER:]
     return False
 
 

@@ -34,7 +34,7 @@ from ticdc_producer.scenario.scenario_file import ScenarioFile
 from ticdc_producer.targets.encode import EncodePlan
 from ticdc_producer.targets.kafka.schema_registry import registered
 
-MAX_STABLE_UPDATES = 6
+MOST_UPDATES_IN_ORDER = 6
 """Six updates split into 12 rows, the most for which Go's sort is stable."""
 
 
@@ -205,7 +205,8 @@ class Job:
             target_ts=self.target_ts,
             ended=self.history.ended,
             large_transactions=frozenset(
-                (clock.ts(seq), table) for seq, table in self.history.large_transactions(MAX_STABLE_UPDATES)
+                (clock.ts(seq), table)
+                for seq, table in self.history.large_transactions(MOST_UPDATES_IN_ORDER)
             ),
             large_tables=_large_tables(self.history),
         )
