@@ -56,10 +56,7 @@ def in_go_sort_order(rows: pa.RecordBatch, large_transactions: Collection[tuple[
     """Return rows with the ``txn_order_key`` that Go's sort gives the rows of some transactions."""
     keys = order_keys(rows, frozenset(large_transactions))
     by_transaction = keys.sort_by([(name, "ascending") for name in ORDER_KEYS.names])
-    new = new_order_keys(by_transaction).to_pylist()
-    return with_order_keys(
-        rows, {(row["commit_ts"], row["txn_order_key"]): row["new_txn_order_key"] for row in new}
-    )
+    return with_order_keys(rows, pa.Table.from_batches([new_order_keys(by_transaction)]))
 
 
 class CheckedEvents:

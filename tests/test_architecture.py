@@ -70,6 +70,7 @@ MAY_IMPORT = {
     },
     "api": {"runs", "scenario", "verifier"},
     # What people call.
+    "client": set(),
     "page": {"engine", "model", "protocols", "verifier"},
     "reports": {"model", "page", "verifier"},
     "bench": {"model", "protocols", "targets"},

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         verify,
         verify_state,
     )
+    from ticdc_producer.client import Client
     from ticdc_producer.errors import ProducerError
     from ticdc_producer.spark.storage import CHANGE_LOG, DECODED, EVENT_STREAM, MESSAGES
 
@@ -50,6 +51,7 @@ __all__ = [
     "DECODED",
     "EVENT_STREAM",
     "MESSAGES",
+    "Client",
     "HistoryDiff",
     "ProducerError",
     "Recording",
@@ -77,6 +79,7 @@ __all__ = [
 
 _HOMES = {
     **dict.fromkeys(("CHANGE_LOG", "DECODED", "EVENT_STREAM", "MESSAGES"), "ticdc_producer.spark.storage"),
+    "Client": "ticdc_producer.client",
     "ProducerError": "ticdc_producer.errors",
     "decode": "ticdc_producer.runs.decode",
 }

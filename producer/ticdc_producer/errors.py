@@ -323,6 +323,17 @@ class RefusedRequest(ProducerError):
         self.status = status
 
 
+class FailedTask(ProducerError):
+    """A run or a verification of a service that has failed.
+
+    :param type: name of the error there.
+    """
+
+    def __init__(self, what: str, *, type: str, where: str = "", hint: str = "") -> None:  # noqa: A002  # as in the answer
+        super().__init__(what, where=where, hint=hint)
+        self.type = type
+
+
 class ArgumentError(ProducerError):
     """An invalid argument of a command, or of a marker, fixture or strategy of the pytest plugin.
 

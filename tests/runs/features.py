@@ -151,8 +151,8 @@ FEATURES: dict[str, dict[str, str]] = {
     "several tables in one transaction, and DDL between": {TABLE: "no"},
     "TiDB's conversion of values": {},
     "partitioned tables": {},
-    "hidden row ids (`_tidb_rowid`)": {LARGE: "no: the handle key", TABLE: "no: the handle key"},
-    "TiCDC's order of large transactions": {LARGE: "no: by key", TABLE: "no: by key"},
+    "hidden row ids (`_tidb_rowid`)": dict.fromkeys((LARGE, TABLE), "no: the handle key, and a warning"),
+    "TiCDC's order of large transactions": dict.fromkeys((LARGE, TABLE), "with a clustered primary key"),
     "foreign keys are enforced": dict.fromkeys(("DataFrame", LARGE, TABLE), "no: a warning"),
 }
 """By feature, the forms that lack it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import tempfile
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -232,17 +233,25 @@ REFUSALS: dict[str, tuple[pa.Table, str, str]] = {
     "duplicates before a DDL that adds a unique key": (
         records((5, T, None, None), (6, None, None, A), (7, None, None, {"id": 2, "v": "a"}),
                 (8, "ALTER TABLE t ADD UNIQUE k (v)", None, None)), "",
-        "Duplicate entry 'a' for key 't.k': several rows have it when the DDL of commit_ts 8 adds the key",
+        (r"Duplicate entry 'a' for key 't.k': it is the key of \(id=1, v='a'\) of commit_ts 6 and of "
+         r"\(id=2, v='a'\) of commit_ts 7 when the DDL of commit_ts 8 adds the key"),
     ),
     "duplicates before a later step that adds a unique column": (
         records((5, T, None, None), (6, None, None, A), (7, None, None, {"id": 2, "v": "b"})),
         "ALTER TABLE t ADD n INT DEFAULT 3; ALTER TABLE t ADD UNIQUE (n)",
-        "Duplicate entry '3' for key 't.n': several rows have it when the DDL of a later step adds the key",
+        (r"Duplicate entry '3' for key 't.n': it is the key of \(id=1, v='a'\) of commit_ts 6 and of "
+         r"\(id=2, v='b'\) of commit_ts 7 when the DDL of a later step adds the key"),
     ),
     "duplicates of a key whose column loses digits": (
         records((5, f"{T[:-1]}, d DECIMAL(6,3) UNIQUE)", None, None), (6, None, None, {**A, "d": "1.001"}),
                 (7, None, None, {**B, "id": 2, "d": "1.002"})), "ALTER TABLE t MODIFY d DECIMAL(6,2)",
-        "Duplicate entry '1.00' for key 't.d': several rows have it when the DDL of a later step",
+        r"Duplicate entry '1.00' for key 't.d': it is the key of .*'1.001'.* and of .*'1.002'.* when the DDL",
+    ),
+    "a key that a DDL adds of rows that took it last": (
+        records((5, T, None, None), (6, None, None, A), (7, None, A, B), (8, None, None, {"id": 2, "v": "a"}),
+                (9, None, None, {"id": 3, "v": "c"}), (10, None, {"id": 3, "v": "c"}, {"id": 3, "v": "a"}),
+                (11, "CREATE UNIQUE INDEX k ON t (v)", None, None)), "",
+        r"it is the key of \(id=2, v='a'\) of commit_ts 8 and of \(id=3, v='a'\) of commit_ts 10 when",
     ),
     "a unique key of a virtual column": (
         records((5, f"{T[:-1]}, w VARCHAR(9) AS (v) VIRTUAL, UNIQUE KEY k (w))", None, None),
@@ -281,6 +290,15 @@ def test_it_is_refused_by_name(case: str, tmp_path: Path) -> None:
     with pytest.raises(ProducerError, match=words):
         ticdc_producer.run(file, out=tmp_path / "out", engine="local")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [case for case in REFUSALS if "a DDL" in case])
+def test_it_is_refused_by_name_on_spark(spark: object, case: str, tmp_path: Path) -> None:
+    table, later, words = REFUSALS[case]
+    file = scenario(tmp_path, "s", table, later, large=True)
+    with pytest.raises(ProducerError, match=words):
+        ticdc_producer.run(file, dry_run=True, engine="spark")
 
 
 @pytest.mark.parametrize("large", [False, True])
@@ -344,6 +362,29 @@ def test_a_row_of_an_earlier_step_has_the_unique_key(tmp_path: Path) -> None:
     with pytest.raises(ProducerError, match=words):
         ticdc_producer.run(file, out=tmp_path / "out", engine="local")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
+def test_large_transactions_have_the_order_of_gos_sort(
+    engine: EngineOption, request: pytest.FixtureRequest
+) -> None:
+    """Transactions of 5 to 60 rows of a table with partitions, and of one whose updates are not split."""
+    if engine == "spark":
+        request.getfixturevalue("spark")
+    parts = "PARTITION BY RANGE (id) (PARTITION p VALUES LESS THAN (30), PARTITION q VALUES LESS THAN (99))"
+    split = f"CREATE TABLE t (id INT PRIMARY KEY CLUSTERED, v VARCHAR(9), UNIQUE KEY k (id, v)) {parts}"
+    rows: list[dict[str, Any]] = [{"statement": split}, {"statement": T.replace("TABLE t", "TABLE u")}]
+    left: dict[tuple[str, int], dict[str, Any]] = {}
+    for number, count in enumerate([60, 5, 13, 60, 25]):
+        for table, key in product("tu", range(count)):
+            before = left.pop((table, key), None)
+            after = None if before is not None and key % 5 == number else {"id": key, "v": f"{number}"}
+            if after is not None:
+                left[table, key] = after
+            rows.append({"txn": number + 2, "table": table, "before": before, "after": after})
+    changes = [{"txn": seq, **row, "seq": seq} for seq, row in enumerate(rows)]
+    names = ("txn", "statement", "table", "before", "after", "seq")
+    same_on(engine, pa.table({name: [change.get(name) for change in changes] for name in names}), "")
 
 
 def test_a_transaction_may_delete_and_insert_a_row_without_a_clustered_key() -> None:

@@ -39,8 +39,10 @@ class StreamPlan:
     """The input of the stages other than the change log; small, on the driver.
 
     :param resolved: when resolved events are sent; it also contains the commit clock.
-    :param large_transactions: commit-ts and physical table id of the transactions that ``go_sort``
+    :param large_transactions: commit-ts and physical table id of the transactions of SQL that ``go_sort``
         reorders.
+    :param large_tables: physical ids of the tables of large DataFrames whose transactions ``go_sort`` may
+        reorder.
     :param target_ts: TSO up to which the changefeed sends; None: to the last commit.
     :param ended: table versions that ended before the changefeed starts.
     """
@@ -49,6 +51,7 @@ class StreamPlan:
     changefeed: Changefeed
     resolved: ResolvedPlan
     large_transactions: frozenset[tuple[int, int]] = frozenset()
+    large_tables: frozenset[int] = frozenset()
     target_ts: int | None = None
     ended: frozenset[int] = frozenset()
 

@@ -5,23 +5,24 @@ but its result is deterministic, because its "random" choices are seeded with th
 ``src/sort/zsortinterface.go`` (pattern-defeating quicksort, since Go 1.19).
 
 After splitting an update, TiCDC sorts the rows of a table in a transaction again, by kind alone. Up to 12
-rows this is the stable order of ``mutations``; above that, the order of ``go_sort``. Which transactions are
-large is known if the scenario was executed on the driver. A stream of DataFrames has the stable order, which
-is also valid: TiCDC guarantees no order within a kind.
+rows this is the stable order of ``mutations``; above that, the order of ``go_sort``. Which transactions of
+SQL are large is known on the driver; those of large DataFrames are found among the keys of their rows.
+Generated volume, ``data`` steps and dumps have the stable order, which is also valid: TiCDC guarantees no
+order within a kind.
 
 Source: tiflow ``TrySplitAndSortUpdateEvent`` (``sort.Sort`` of ``txnRows``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.model.column_functions import first_of_groups
+from ticdc_producer.model.column_functions import Flags, first_of_groups
 from ticdc_producer.model.shapes import EventBatch
 from ticdc_producer.pipeline.row_images import numbers
 
@@ -249,6 +250,16 @@ def order_keys(rows: EventBatch, large_transactions: Collection[tuple[int, int]]
     return candidates.filter(pa.array([name in large_transactions for name in names], pa.bool_()))
 
 
+def order_keys_of_tables(rows: EventBatch, tables: Collection[int]) -> pa.RecordBatch:
+    """Return the keys (:data:`ORDER_KEYS`) of the rows of some tables.
+
+    :param rows: row events (shape ``EVENT_STREAM``).
+    :param tables: their physical ids.
+    """
+    own = pc.is_in(rows.column("table_id"), pa.array(sorted(tables), pa.int64()))
+    return rows.select(ORDER_KEYS.names).filter(own)
+
+
 def new_order_keys(keys: pa.RecordBatch) -> pa.RecordBatch:
     """Return the keys of whole transactions with those that replace them (:data:`NEW_ORDER_KEYS`).
 
@@ -262,27 +273,62 @@ def new_order_keys(keys: pa.RecordBatch) -> pa.RecordBatch:
     return pa.record_batch([*keys.columns, pa.array(after, pa.binary())], schema=NEW_ORDER_KEYS)
 
 
-def with_order_keys(rows: EventBatch, keys: Mapping[tuple[int, bytes], bytes]) -> EventBatch:
+def unstable_order_keys(keys: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the keys of the transactions with a split update and more rows than Go sorts stably.
+
+    >>> split = [b"12345678\\0\\0", b"12345678\\0\\1"]
+    >>> keys = {"commit_ts": [1] * 13 + [2] * 2 + [3] * 13, "table_id": [1] * 28}
+    >>> keys["txn_order_key"] = [split[0]] * 12 + [split[1]] * 3 + [split[0]] * 13
+    >>> unstable_order_keys(pa.record_batch(keys)).column("commit_ts").to_pylist() == [1] * 13
+    True
+
+    :param keys: :data:`ORDER_KEYS`; the rows of a transaction follow each other.
+    """
+    first = first_of_groups(keys, TRANSACTION)
+    groups = np.cumsum(first) - 1
+    unstable = (np.bincount(groups) > _SMALL) & (np.bincount(groups, are_split(keys)) > 0)
+    return keys.filter(pa.array(unstable[groups]))
+
+
+def are_split(keys: pa.RecordBatch) -> Flags:
+    """Return which rows are halves of split updates.
+
+    :param keys: :data:`ORDER_KEYS`.
+    """
+    column = keys.column("txn_order_key")
+    kinds = (pc.binary_slice(column, part.start, part.stop) for part in (_KIND, _KIND_BEFORE))
+    split: Flags = pc.not_equal(*kinds).to_numpy(zero_copy_only=False)
+    return split
+
+
+def with_order_keys(rows: EventBatch, keys: pa.Table) -> EventBatch:
     """Replace ``txn_order_key`` of the rows that have a new key.
 
     >>> rows = pa.record_batch({"commit_ts": [5, 5, 9], "txn_order_key": [b"a", b"b", b"b"]})
-    >>> with_order_keys(rows, {(5, b"b"): b"new"}).column("txn_order_key").to_pylist()
+    >>> keys = pa.table({"commit_ts": [5], "txn_order_key": [b"b"], "new_txn_order_key": [b"new"]})
+    >>> with_order_keys(rows, keys).column("txn_order_key").to_pylist()
     [b'a', b'new', b'b']
 
     :param rows: row events (shape ``EVENT_STREAM``) in any order.
-    :param keys: the new keys by commit-ts and key.
+    :param keys: the new keys (:data:`NEW_ORDER_KEYS`), each once, in any order.
     :return: the same shape and order of rows.
     """
-    times = np.unique(np.array([ts for ts, _ in keys], np.int64))
-    concerned = np.isin(numbers(rows.column("commit_ts")), times)
+    concerned = np.isin(numbers(rows.column("commit_ts")), keys.column("commit_ts").to_numpy())
     if not concerned.any():
         return rows
-    own = rows.select(["commit_ts", "txn_order_key"]).filter(pa.array(concerned))
-    pairs = zip(*(own.column(name).to_pylist() for name in own.schema.names), strict=True)
-    replaced = pa.array([keys.get(pair, pair[1]) for pair in pairs], pa.binary())
+    row = np.flatnonzero(concerned)
+    own = pa.Table.from_batches([rows.select(_NAMES).take(pa.array(row))]).append_column("row", pa.array(row))
+    new_keys = keys.select([*_NAMES, "new_txn_order_key"])
+    joined = own.join(new_keys, [*_NAMES], join_type="inner", use_threads=False).sort_by("row")
+    replaced = np.zeros(rows.num_rows, bool)
+    replaced[joined.column("row").to_numpy()] = True
     index = rows.schema.get_field_index("txn_order_key")
-    column = pc.replace_with_mask(rows.column("txn_order_key"), pa.array(concerned), replaced)
+    new = joined.column("new_txn_order_key").combine_chunks()
+    column = pc.replace_with_mask(rows.column(index), pa.array(replaced), new)
     return rows.set_column(index, rows.schema.field(index), column)
+
+
+_NAMES = ("commit_ts", "txn_order_key")
 
 
 def renumbered_keys(order_keys: list[bytes]) -> list[bytes]:

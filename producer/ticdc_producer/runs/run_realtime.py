@@ -39,7 +39,7 @@ from ticdc_producer.runs.targets.run_topics import RunTopics, for_existing_topic
 from ticdc_producer.runs.targets.target import attach_verdict
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
 from ticdc_producer.scenario.load import ScenarioSource
-from ticdc_producer.simulate.change_log import shuffled_row_events
+from ticdc_producer.simulate.change_log import shuffled_row_events, sorted_again
 from ticdc_producer.simulate.counts import Counts
 from ticdc_producer.simulate.encode import encoded
 from ticdc_producer.simulate.job import Job, with_registered_schemas
@@ -182,7 +182,8 @@ class _Generated:
         """Return the ordered event stream of a slice."""
         first, next_commit = (job.commits_until(ts) for ts in (slice_.after_ts, slice_.end_ts))
         changes = self.changes.within("commit_seq", first, next_commit)
-        rows = shuffled_row_events(changes, job.stream, self.stack)
+        shuffled = shuffled_row_events(changes, job.stream, self.stack)
+        rows = sorted_again(self.simulation.engine, shuffled, job.stream, self.stack)
         log = replace(self.simulation.log, row_events=rows)
         events = ordered_events(log, job.stream, self.simulation.engine, self.stack)
         return events.within("deliver_after_ts", slice_.after_ts + 1, slice_.end_ts + 1)

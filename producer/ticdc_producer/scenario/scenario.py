@@ -241,6 +241,11 @@ class Scenario:
         given = {key: plain_values(value) for key, value in keys.items() if value is not None}
         return self._add("changes", {"frame": len(self._frames) - 1, **given}, commit_ts)
 
+    @property
+    def has_dataframes(self) -> bool:
+        """Whether it has ``changes`` steps, whose rows are not part of its text."""
+        return bool(self._frames)
+
     def to_yaml(self) -> str:
         """Return the scenario as the text of a scenario file.
 

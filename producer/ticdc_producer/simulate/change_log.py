@@ -8,10 +8,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 
+import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, union
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, Part, Sides, union
 from ticdc_producer.faults.stage import EventFaults
+from ticdc_producer.model.fingerprint import combined, value_hashes
 from ticdc_producer.model.shapes import CHANGE_LOG, EVENT_STREAM, ChangeBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline import event_stream as rules
@@ -20,8 +22,11 @@ from ticdc_producer.pipeline.go_sort import (
     NEW_ORDER_KEYS,
     ORDER_KEYS,
     TRANSACTION,
+    are_split,
     new_order_keys,
     order_keys,
+    order_keys_of_tables,
+    unstable_order_keys,
     with_order_keys,
 )
 from ticdc_producer.pipeline.mutations import IN_KEY_ORDER, KEY
@@ -54,6 +59,10 @@ class UpstreamSource(ABC):
         None: a shuffle has to bring the changes of a transaction to one row together.
         """
         return None
+
+    def has_large_transaction(self, engine: Engine) -> bool:  # for the sources that may have one
+        """Return whether Go's sort may be unstable for rows of ``StreamPlan.large_tables``."""
+        return False
 
     def commit_times(self, engine: Engine) -> Dataset | None:
         """Return the commit-ts of the commits that are numbered by it, each once (shape ``TIMES``).
@@ -140,7 +149,15 @@ class UpstreamLog:
         of_sources = [(source, source.row_events(engine, plan)) for source in self.sources]
         changes = [source.changes(engine) for source, events in of_sources if events is None]
         shuffled = shuffled_row_events(union([self._sql(engine), *changes]), plan, stack)
-        return union([shuffled, *(events for _, events in of_sources if events is not None)])
+        may_be_large = plan.sorts_again and plan.large_tables
+        given = [
+            sorted_again(engine, events, plan, stack)
+            if may_be_large and source.has_large_transaction(engine)
+            else events
+            for source, events in of_sources
+            if events is not None
+        ]
+        return union([shuffled, *given])
 
     def with_stored_rows(self, engine: Engine, plan: StreamPlan, stack: ExitStack) -> UpstreamLog:
         """Return this change log with its row events stored, for callers that read them several times."""
@@ -203,8 +220,57 @@ def _in_go_sort_order(rows: Dataset, plan: StreamPlan) -> Dataset:
     keys = rows.map(lambda batches: (order_keys(batch, large) for batch in batches), ORDER_KEYS)
     by_transaction = keys.shuffle(TRANSACTION, Order(tuple(ORDER_KEYS.names)))
     new_keys = by_transaction.map_groups(new_order_keys, TRANSACTION, NEW_ORDER_KEYS).small(_MOST_SORTED)
-    columns = (
-        new_keys.column(name).to_pylist() for name in ("commit_ts", "txn_order_key", "new_txn_order_key")
-    )
-    by_key = {(ts, old): new for ts, old, new in zip(*columns, strict=True)}
-    return rows.map(lambda batches: (with_order_keys(batch, by_key) for batch in batches), EVENT_STREAM)
+    return rows.map(lambda batches: (with_order_keys(batch, new_keys) for batch in batches), EVENT_STREAM)
+
+
+_BY_ORDER = pa.field("order_hash", pa.int64())
+
+
+def sorted_again(engine: Engine, rows: Dataset, plan: StreamPlan, stack: ExitStack) -> Dataset:
+    """Return the row events of large DataFrames with the order of Go's unstable sort in large transactions.
+
+    The keys of a transaction are in one part, and nothing of it on the driver.
+
+    :param rows: shape ``EVENT_STREAM``, in any order.
+    :param stack: removes the data stored for them.
+    """
+    if not (plan.sorts_again and plan.large_tables):
+        return rows
+    rows = stack.enter_context(rows.cached())
+    own = partial(order_keys_of_tables, tables=plan.large_tables)
+    keys = rows.select(*ORDER_KEYS.names).map(lambda batches: map(own, batches), ORDER_KEYS)
+    if not any(keys.results(_has_split_update)):
+        return rows
+    by_transaction = keys.shuffle(TRANSACTION, Order(tuple(ORDER_KEYS.names)))
+    new_keys = by_transaction.map_groups(_unstable_order, TRANSACTION, NEW_ORDER_KEYS)
+    new_keys = stack.enter_context(new_keys.cached())
+    if not new_keys.count():
+        return rows
+    sides = {
+        "rows": rows.map(_with_hash, EVENT_STREAM.append(_BY_ORDER)),
+        "keys": new_keys.map(_with_hash, NEW_ORDER_KEYS.append(_BY_ORDER)),
+    }
+    return engine.grouped(sides, _BY_ORDER.name).map(_reordered, EVENT_STREAM)
+
+
+def _has_split_update(_part: Part, batches: Batches) -> bool:
+    return any(are_split(batch).any() for batch in batches)
+
+
+def _unstable_order(keys: pa.RecordBatch) -> pa.RecordBatch:
+    return new_order_keys(unstable_order_keys(keys))
+
+
+def _with_hash(batches: Batches) -> Batches:
+    """Yield rows with a number that follows from their transaction and their order in it."""
+    for batch in batches:
+        times = batch.column("commit_ts").to_numpy(zero_copy_only=False)
+        hashes = combined(times, value_hashes(batch.column("txn_order_key")))
+        yield batch.append_column(_BY_ORDER, pa.array(hashes.view(np.int64)))
+
+
+def _reordered(groups: Iterator[Sides]) -> Batches:
+    for sides in groups:
+        yield with_order_keys(
+            sides["rows"].select(EVENT_STREAM.names), pa.Table.from_batches([sides["keys"]])
+        )

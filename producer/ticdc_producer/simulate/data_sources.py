@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine.choose import translate_worker_errors
-from ticdc_producer.engine.dataset import Batches, Dataset, Engine
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, Part
 from ticdc_producer.errors import ArgumentError, ScenarioError
 from ticdc_producer.model.shapes import TABLE_ROWS
 from ticdc_producer.model.table import TableInfo
@@ -31,7 +32,7 @@ from ticdc_producer.simulate.change_log import (
     row_events_by_key,
     row_events_by_row,
 )
-from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.job import MOST_UPDATES_IN_ORDER, Job
 from ticdc_producer.simulate.state import is_compared, replicated_rows, sent_table
 
 if TYPE_CHECKING:
@@ -149,6 +150,12 @@ class FrameSource(UpstreamSource):
         except ScenarioError as error:
             raise error.at(self.plan.file, self.plan.line) from None
 
+    def has_large_transaction(self, engine: Engine) -> bool:
+        number = self.plan.columns.number
+        rows = frame_rows(engine, self.plan.frame, self.plan.columns, (number,)).select(number)
+        with translate_worker_errors():
+            return any(rows.shuffle((number,), Order((number,))).results(_has_large_group))
+
     def commit_times(self, engine: Engine) -> Dataset | None:
         if not self.plan.is_numbered_by_ts:
             return None
@@ -173,6 +180,24 @@ class FrameSource(UpstreamSource):
 
     def _located(self, rows: Dataset) -> Dataset:
         return located(rows, self.plan.file, self.plan.line)
+
+
+def _has_large_group(_part: Part, batches: Batches) -> bool:
+    """Return whether a number occurs so often that a sort of its changes may be unstable.
+
+    >>> batches = [pa.record_batch({"n": values}) for values in ([1, 2, 2], [2] * 4, [2])]
+    >>> [_has_large_group(Part(0), iter(batches[:count])) for count in (2, 3)]
+    [False, True]
+
+    :param batches: one column, in its order.
+    """
+    last = np.zeros(0, np.int64)
+    for batch in batches:
+        values = np.concatenate([last, batch.column(0).to_numpy(zero_copy_only=False)])
+        if (values[MOST_UPDATES_IN_ORDER:] == values[:-MOST_UPDATES_IN_ORDER]).any():
+            return True
+        last = values[-MOST_UPDATES_IN_ORDER:]
+    return False
 
 
 def _resolved(batches: Batches) -> Batches:

@@ -22,6 +22,7 @@ from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.parameter import SinkKind
 from ticdc_producer.pipeline.control_events import ResolvedPlan
 from ticdc_producer.pipeline.event_stream import StreamPlan, key_updates
+from ticdc_producer.pipeline.mutations import split_columns
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.avro.schemas import assign_ids, assign_uuids
 from ticdc_producer.protocols.base import Encoder, Schema, SchemaIDs
@@ -33,7 +34,7 @@ from ticdc_producer.scenario.scenario_file import ScenarioFile
 from ticdc_producer.targets.encode import EncodePlan
 from ticdc_producer.targets.kafka.schema_registry import registered
 
-_MAX_STABLE_UPDATES = 6
+MOST_UPDATES_IN_ORDER = 6
 """Six updates split into 12 rows, the most for which Go's sort is stable."""
 
 
@@ -51,6 +52,26 @@ _OF_TOPOLOGY = (
 
 def _topology(changefeed: Changefeed) -> dict[str, object]:
     return {name: getattr(changefeed, name) for name in _OF_TOPOLOGY}
+
+
+def _large_tables(history: History) -> frozenset[int]:
+    """Return the physical ids of the tables of large DataFrames of which TiCDC may split updates.
+
+    Tables without a clustered key are left out: the order before the sort is that of hidden row ids, which a
+    DataFrame does not have.
+    """
+    if not history.data:
+        return frozenset()
+    from ticdc_producer.scenario.frames.frame_plan import FramePlan  # most scenarios have no such step
+
+    plans = (plan for plan in history.data if isinstance(plan, FramePlan))
+    tables = (table for plan in plans for table in plan.versions.tables if table.table_id in plan.table_ids)
+    return frozenset(
+        number
+        for table in tables
+        if table.clustered_key is not None and split_columns(table)
+        for number in ([part.id for part in table.partitions] or [table.table_id])
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,8 +205,10 @@ class Job:
             target_ts=self.target_ts,
             ended=self.history.ended,
             large_transactions=frozenset(
-                (clock.ts(seq), table) for seq, table in self.history.large_transactions(_MAX_STABLE_UPDATES)
+                (clock.ts(seq), table)
+                for seq, table in self.history.large_transactions(MOST_UPDATES_IN_ORDER)
             ),
+            large_tables=_large_tables(self.history),
         )
 
     @property

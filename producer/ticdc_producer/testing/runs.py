@@ -14,6 +14,7 @@ from ticdc_producer.config.resolve import resolve
 from ticdc_producer.config.sink_uri import default_sink_uri
 from ticdc_producer.errors import FolderError
 from ticdc_producer.protocols.registry import protocol_spec
+from ticdc_producer.scenario.content_digest import content_sha256
 from ticdc_producer.scenario.load import LoadableScenario, load_scenario
 from ticdc_producer.scenario.scenario_file import ScenarioFile
 from ticdc_producer.testing.marker import MarkerArguments, protocol_name
@@ -49,7 +50,7 @@ class GoldenRuns:
         :raises FolderError: if the folder was verified and violates an invariant or its expectations.
         """
         scenario = _find_scenario(arguments.scenario, test_folder)
-        name = scenario if isinstance(scenario, str) else load_scenario(scenario).sha256
+        name = scenario if isinstance(scenario, str) else content_sha256(load_scenario(scenario))
         key = (name, protocol, arguments.traps, arguments.overrides)
         if key not in self._folders:
             uri = sink_uri(load_scenario(scenario, arguments.overrides), protocol)

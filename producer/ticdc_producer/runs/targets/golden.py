@@ -23,6 +23,7 @@ from ticdc_producer.runs.run_report import RunReport, report_of
 from ticdc_producer.runs.targets.snapshot_files import write_snapshot
 from ticdc_producer.runs.targets.state_files import write_states
 from ticdc_producer.runs.targets.target import MessageTarget
+from ticdc_producer.scenario.content_digest import content_sha256
 from ticdc_producer.simulate.counts import Counts, discarded
 from ticdc_producer.simulate.encode import encode_events, merged_counts
 from ticdc_producer.simulate.fitted_faults import with_fitted_faults
@@ -120,7 +121,7 @@ def _manifest(
 ) -> dict[str, Any]:
     return {
         "tool": f"ticdc-producer {own_version()}",
-        "scenario": {"name": job.scenario.name, "sha256": job.scenario.sha256},
+        "scenario": {"name": job.scenario.name, "sha256": content_sha256(job.scenario)},
         "seed": job.scenario.seed,
         **times_of(job),
         "changefeed": job.changefeed.as_manifest(),

@@ -16,6 +16,7 @@ from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.oracle.scenario import rows_of_table
 from ticdc_producer.rows.origin import Origin, known_tables, messages_of_topics
 from ticdc_producer.runs.targets.existing_topics import offset_ranges
+from ticdc_producer.scenario.content_digest import content_sha256
 from ticdc_producer.simulate.encode import encode_events
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.targets.encode_partition import PartitionSummary
@@ -111,7 +112,9 @@ def sorted_options(changefeed: Changefeed) -> list[tuple[str, object]]:
 
 def identity(job: Job) -> str:
     """Return a digest of everything that determines the messages, independent of target and time."""
-    scenario = replace(job.scenario, file="", changefeed={})  # `changefeed` below has the resolved options
+    # `changefeed` below has the resolved options
+    content = content_sha256(job.scenario)
+    scenario = replace(job.scenario, file="", changefeed={}, sha256=content)
     parts = (
         own_version(),
         scenario,

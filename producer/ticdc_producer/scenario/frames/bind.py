@@ -18,7 +18,7 @@ from ticdc_producer.scenario.columns.key_columns import stored_key
 from ticdc_producer.scenario.columns.row_images import check_alteration
 from ticdc_producer.scenario.commit_times import CommitTimes
 from ticdc_producer.scenario.data_steps import Changes
-from ticdc_producer.scenario.frames.apply import unchecked_keys
+from ticdc_producer.scenario.frames.apply import lacking_row_ids, unchecked_keys
 from ticdc_producer.scenario.frames.frame import Frame
 from ticdc_producer.scenario.frames.frame_plan import FramePlan, Numbering
 from ticdc_producer.scenario.frames.frame_rows import (
@@ -178,6 +178,8 @@ class _Binding:
         )
         enforced = session.tables_with_enforced_keys(followed)
         warnings = [unchecked_keys(self._file, self._line, name) for name in enforced]
+        if not self._is_canonical:
+            warnings += [lacking_row_ids(self._file, self._line, name) for name in plan.without_row_ids]
         bound = BoundFrame(plan, followed, warnings)
         followed.load = partial(self._load, bound)
         return bound

@@ -22,7 +22,7 @@ from ticdc_producer.engine import SMALL_BYTES, SMALL_EVENTS
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine
 from ticdc_producer.errors import ArgumentError, ScenarioError
 from ticdc_producer.scenario.columns.temporal_columns import arrow_zone
-from ticdc_producer.scenario.frames.plain_table import plain_table
+from ticdc_producer.scenario.frames.plain_table import plain_table, with_empty_nulls
 from ticdc_producer.scenario.frames.zones import SESSION_ZONE, has_zones, in_zone, with_zones
 
 if TYPE_CHECKING:
@@ -53,6 +53,11 @@ class Frame(ABC):
     def is_local(self) -> bool:
         """Whether this process can read the rows without Spark."""
         return True
+
+    @property
+    def unnamed_location(self) -> str | None:
+        """Path or URI of rows that the text of the scenario does not determine; None: it does."""
+        return None
 
     def dataset(self, engine: Engine, names: Sequence[str]) -> Dataset:
         """Return some columns of all rows as a dataset.
@@ -110,7 +115,7 @@ class GivenFrame(Frame):
     @cached_property
     def digest(self) -> str:
         """A digest of the rows, so that equal scenarios have equal names of files, and others other ones."""
-        return self._digest_of_large() if self.rows is None else _digest(self.rows)
+        return self._digest_of_large() if self.rows is None else _digest(with_empty_nulls(self.rows))
 
     @abstractmethod
     def _digest_of_large(self) -> str:
@@ -216,6 +221,13 @@ class ParquetFrame(Frame):
 
     def __init__(self, location: str, file: str, line: int) -> None:
         self.location, self.file, self.line = location, file, line
+
+    @property
+    def unnamed_location(self) -> str | None:
+        if self.rows is not None:  # a scenario and the file that it writes have one digest
+            named = Path(self.location).stem.endswith(f"-{_digest(with_empty_nulls(self.rows))}")
+            return None if named else self.location
+        return self.location
 
     def _few_rows(self) -> pa.Table | None:
         if "://" in self.location:

@@ -260,8 +260,7 @@ class _Check:
 
     def _origin(self, change: int) -> str:
         """Return the transaction of a change as text, for messages."""
-        commit = self.changes.column("commit_seq")[change].as_py()
-        return "of an earlier step" if commit < 0 else f"of {self.plan.numbering.text(commit)}"
+        return self.plan.origin(self.changes.column("commit_seq")[change].as_py())
 
     def _duplicate(self, wrong: Flags) -> ScenarioError:
         row = int(np.flatnonzero(wrong)[0])

@@ -88,6 +88,10 @@ class FramePlan:
         frames = (self.frame, *(plan.frame for plan in self.earlier))
         return "" if all(frame.is_local for frame in frames) else "a large DataFrame of Spark or at a URI"
 
+    def origin(self, commit: int) -> str:
+        """Return the transaction of a change as text, for messages."""
+        return "of an earlier step" if commit < 0 else f"of {self.numbering.text(commit)}"
+
     @property
     def is_numbered_by_ts(self) -> bool:
         """Whether the commits are numbered by their commit-ts."""
@@ -114,6 +118,13 @@ class FramePlan:
         """The versions of tables without a clustered primary key."""
         tables = (entry.table for entry in self.entries if entry.table is not None)
         return [table.version for table in tables if table.clustered_key is None]
+
+    @property
+    def without_row_ids(self) -> list[str]:
+        """The names of the tables that the frame fills, and whose rows have hidden ids in TiDB."""
+        tables = (entry.table for entry in self.entries if entry.table is not None)
+        hidden = (t for t in tables if t.clustered_key is None and t.table_id in self.table_ids)
+        return sorted({table.qualified_name for table in hidden})
 
     @cached_property
     def versions(self) -> RowVersions:

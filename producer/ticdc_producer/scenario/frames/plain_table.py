@@ -33,6 +33,29 @@ def plain_table(table: pa.Table) -> pa.Table:
         raise ScenarioError(what, hint="round it to microseconds") from None
 
 
+def with_empty_nulls(table: pa.Table) -> pa.Table:
+    """Return a table without the values that Arrow's arrays may have behind a NULL, and Parquet has not.
+
+    :param table: a result of ``plain_table``.
+    """
+    return pa.table([_with_empty_nulls(column.combine_chunks()) for column in table.columns], table.schema)
+
+
+def _with_empty_nulls(values: pa.Array) -> pa.Array:
+    """Return an array whose NULLs are empty, at every depth of structs.
+
+    >>> hidden = pa.StructArray.from_arrays([pa.array([1, 2])], ["a"], mask=pa.array([False, True]))
+    >>> _with_empty_nulls(hidden).field("a").to_pylist()
+    [1, None]
+    """
+    if not values.null_count and not pa.types.is_struct(values.type):
+        return values
+    if pa.types.is_struct(values.type) and values.type.num_fields:
+        members = [_with_empty_nulls(member) for member in values.flatten()]
+        return pa.StructArray.from_arrays(members, fields=[*values.type], mask=values.is_null())
+    return values.take(pa.array(range(len(values)), pa.int64()))
+
+
 def plain_schema(schema: pa.Schema) -> pa.Schema:
     """Return columns without metadata, and with plain types.
 

@@ -207,9 +207,7 @@ def _of_part(since: Since, _part: Part, batches: Batches) -> list[Conflict]:
         shared = (held > 1) & np.where(early, lasts & exists, takes == 1)
         for row in np.flatnonzero(shared)[:MOST_COMPARED].tolist():
             at = (int(added[row]), OF_DDL) if early[row] else _position(rows, row)
-            holder = int(np.flatnonzero(takes[: row + early[row]] == 1)[-1])
-            key = rows.column("index")[row].as_py(), rows.column("key")[row].as_py()
-            conflicts.append(Conflict(at, _position(rows, holder), *key))
+            conflicts.append(Conflict(at, *(rows.column(name)[row].as_py() for name in _KEY)))
     return sorted(conflicts)[:MOST_COMPARED]
 
 
