@@ -59,7 +59,7 @@ def test_quoted_and_qualified_names_may_be_reserved(script: str, others: set[str
     assert {word for word in RESERVED_WORDS if not _runs(script.format(word))} <= others
 
 
-def test_the_error_says_how_to_write_the_name() -> None:
+def test_the_error_has_the_name_in_back_quotes() -> None:
     with pytest.raises(ScenarioError) as raised:
         Session(now=NOW).run("CREATE TABLE test.t (id INT,\n rank INT)")
     assert raised.value.line == 2
