@@ -38,7 +38,8 @@ def test_a_broker_is_started_found_and_ended(capsys: pytest.CaptureFixture[str],
     assert main(["broker", "start", "--port", str(port)]) == 0
     address = f"127.0.0.1:{port}"
     assert f"the broker runs at {address}" in capsys.readouterr().out
-    assert Topics(address).existing() == {}
+    # A consumer of an ended broker may try its port again, and then finds this one.
+    assert {*Topics(address).existing()} <= {"__consumer_offsets"}
     assert main(["broker", "start", "--port", str(port)]) == 0
     capsys.readouterr()
     assert main(["broker", "status", "--json"]) == 0
