@@ -162,7 +162,7 @@ class Case:
 
 
 def source(folder: Path, table: str, **options: str) -> DefaultSource:
-    """Return Spark's data source of a table in a golden folder, which reads changes if ``rows`` is not given."""
+    """Return Spark's data source of a table in a golden folder, of its changes if no ``rows`` are given."""
     given = {"path": str(folder), "rows": "changes", "table": table, **options}
     return DefaultSource(CaseInsensitiveDict(given))
 
