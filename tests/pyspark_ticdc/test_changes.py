@@ -35,8 +35,10 @@ DELETE FROM test.a WHERE id = 3;
 """
 PROTOCOLS = (
     "open-protocol", "canal-json&enable-tidb-extension=true", "canal-json", "debezium", "craft", "simple",
-    "simple&encoding-format=avro", "avro&enable-tidb-extension=true&avro-enable-watermark=true",
+    "simple&encoding-format=avro", "avro&enable-tidb-extension=true&avro-enable-watermark=true", "maxwell",
+    "canal", "debezium-avro&avro-enable-watermark=true&avro-bigint-unsigned-handling-mode=string",
 )  # fmt: skip
+"""Without the last option, TiCDC rejects the largest number of BIGINT UNSIGNED."""
 FAST = ("open-protocol", "avro&enable-tidb-extension=true&avro-enable-watermark=true")
 """The fast tier reads deletes with all columns, and with neither columns nor commit-ts."""
 some_protocols = pytest.mark.parametrize(
@@ -66,6 +68,14 @@ def folder(scenario: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("golden") / "typed"
     ticdc_producer.run(scenario, out=path)
     return path
+
+
+def scenario_for(protocol: str, scenario: Path, folder: Path) -> Path:
+    """Return the scenario, for Maxwell without bytes: TiCDC stops at an update of a row that has some."""
+    if protocol != "maxwell":
+        return scenario
+    (folder / "typed.sql").write_text(SQL.replace(r"'\0x'", "NULL").replace("'bb'", "NULL"))
+    return folder / "typed.sql"
 
 
 def _changes(spark: SparkSession, folder: Path, **options: str) -> DataFrame:
@@ -105,7 +115,7 @@ def test_changes_give_the_golden_state(
 ) -> None:
     out = tmp_path / "golden"
     ticdc_producer.run(
-        scenario,
+        scenario_for(protocol, scenario, tmp_path),
         sink_uri=f"kafka:///t?protocol={protocol}",
         out=out,
         overrides=['changefeed.sink.dispatchers=[{matcher: ["*.*"], partition: table}]'],

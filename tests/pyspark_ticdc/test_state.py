@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 import ticdc_producer
-from tests.pyspark_ticdc.test_changes import SQL, some_protocols
+from tests.pyspark_ticdc.test_changes import SQL, scenario_for, some_protocols
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 
 BY_KEY = 'changefeed.sink.dispatchers=[{matcher: ["*.*"], partition: index-value}]'
@@ -31,7 +31,8 @@ def test_the_state_is_the_golden_state(
     spark: SparkSession, scenario: Path, tmp_path: Path, protocol: str
 ) -> None:
     uri = f"kafka:///t?protocol={protocol}&partition-num=2"
-    ticdc_producer.run(scenario, sink_uri=uri, out=tmp_path / "out", overrides=[BY_KEY])
+    source = scenario_for(protocol, scenario, tmp_path)
+    ticdc_producer.run(source, sink_uri=uri, out=tmp_path / "out", overrides=[BY_KEY])
     outcome = ticdc_producer.verify_state(
         tmp_path / "out", {"test.a": _state(spark, tmp_path / "out")}, tables=["test.a"]
     )

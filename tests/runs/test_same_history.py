@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,13 +16,20 @@ import ticdc_producer
 from tests.conftest import EXHAUSTIVE
 from tests.runs.features import History, Row, RowChange, flat_changes, statement_of
 from ticdc_producer import Scenario
+from ticdc_producer.engine import EngineOption
 from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import simulated_topic
 
 Transaction: TypeAlias = str | list[RowChange]
 """A DDL, or the changes of a transaction."""
 
-PROTOCOLS = ("open-protocol", "canal-json", "debezium", "craft", "simple", "avro", "canal")
+PROTOCOLS = (
+    "open-protocol", "canal-json", "debezium", "craft", "simple", "avro", "canal", "maxwell", "debezium-avro",
+    "csv",
+)  # fmt: skip
+"""CSV is written into a storage."""
+REQUIRE_KEYS = ("avro", "debezium-avro")
+"""Protocols whose messages need a key."""
 COLUMNS = "id INT {key}, v VARCHAR(20) COLLATE utf8mb4_general_ci, n DECIMAL(6,2)"
 TABLES = [
     f"CREATE TABLE t ({COLUMNS.format(key='PRIMARY KEY')})",
@@ -138,20 +146,34 @@ def test_all_forms_have_the_same_messages(examples: int) -> None:
 
 
 def same_messages(create: str, history: list[Transaction], protocol: str) -> None:
-    """Each form of a history has the messages of the first one."""
-    uri = f"kafka:///s?protocol={protocol}&partition-num=2"
+    """Each form of a history has the messages, or files, of the first one."""
     forms = [
         of_sql(create, history),
         Scenario.from_dataframe(statements_frame(create, history), "s"),
         Scenario.from_dataframe(changes_frame(create, history), "s"),
         of_tables(create, history),
     ]
-    replicated = {"force-replicate": protocol != "avro"}  # Avro's messages need a key
-    jobs = [prepare(form, sink_uri=uri, config=replicated) for form in forms]
-    first, *others = (simulated_topic(job).messages for job in jobs)
-    assert first.num_rows or protocol == "avro" or not changes_rows(history)
-    for messages in others:
-        assert messages == first
+    first, *others = (_output(form, protocol) for form in forms)
+    assert len(first) or protocol in REQUIRE_KEYS or not changes_rows(history)
+    for output in others:
+        assert output == first
+
+
+def _output(form: Scenario, protocol: str) -> pa.Table | dict[str, bytes]:
+    """The messages of a scenario, or the files in a storage."""
+    config = {"force-replicate": protocol not in REQUIRE_KEYS}
+    if protocol != "csv":
+        uri = f"kafka:///s?protocol={protocol}&partition-num=2"
+        return simulated_topic(prepare(form, sink_uri=uri, config=config)).messages
+    with tempfile.TemporaryDirectory() as folder:
+        uri = f"file://{folder}?protocol=csv"
+        ticdc_producer.run(form, sink_uri=uri, config=config, engine="local", verify_output=False)
+        return files_of(Path(folder))
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """The files of a storage; data files have rows."""
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
 EXAMPLE: list[Transaction] = [
@@ -166,16 +188,38 @@ EXAMPLE: list[Transaction] = [
 @pytest.mark.slow
 @pytest.mark.parametrize("create", TABLES)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_dataframe_of_spark_has_them_on_spark(
-    create: str, protocol: str, spark: SparkSession, tmp_path: Path
-) -> None:
-    uri = f"kafka:///s?protocol={protocol}&partition-num=2"
-    frame = spark.createDataFrame(changes_frame(create, EXAMPLE)).coalesce(1)
-    of_rows = Scenario.from_dataframe(frame, "s")
-    ticdc_producer.run(of_sql(create, EXAMPLE), sink_uri=uri, out=tmp_path / "sql")
-    report = ticdc_producer.run(of_rows, sink_uri=uri, out=tmp_path / "rows", engine="spark")
+def test_a_dataframe_of_spark_has_them_on_spark(create: str, protocol: str, spark: SparkSession) -> None:
+    same_on_spark(spark, create, EXAMPLE, protocol)
+
+
+@pytest.mark.slow
+def test_random_dataframes_of_spark_have_them_on_spark(spark: SparkSession) -> None:
+    """An example is two runs, one of them with Spark's tasks."""
+
+    @settings(max_examples=24)
+    @given(create=st.sampled_from(TABLES), history=histories(), protocol=st.sampled_from(PROTOCOLS))
+    def check(create: str, history: list[Transaction], protocol: str) -> None:
+        same_on_spark(spark, create, history, protocol)
+
+    check()
+
+
+def same_on_spark(spark: SparkSession, create: str, history: list[Transaction], protocol: str) -> None:
+    """A DataFrame of Spark with row changes, on Spark, has the messages, or files, of SQL."""
+    frame = spark.createDataFrame(changes_frame(create, history)).coalesce(1)
+    with tempfile.TemporaryDirectory() as name:
+        of_rows, rows = Scenario.from_dataframe(frame, "s"), Path(name) / "rows"
+        expected = _written(of_sql(create, history), protocol, "local", Path(name) / "sql")
+        assert _written(of_rows, protocol, "spark", rows) == expected
+
+
+def _written(form: Scenario, protocol: str, engine: EngineOption, out: Path) -> bytes | dict[str, bytes]:
+    """The messages of a verified run, or the files in a storage."""
+    options: dict[str, Any] = {"sink_uri": f"kafka:///s?protocol={protocol}&partition-num=2", "out": out}
+    if protocol == "csv":
+        options = {"sink_uri": f"file://{out}?protocol=csv"}
+    report = ticdc_producer.run(form, engine=engine, **options)
     assert report.ok
     assert report.engine is not None
-    assert report.engine.name == "spark"
-    written = [(tmp_path / name / "messages.jsonl").read_bytes() for name in ("sql", "rows")]
-    assert written[0] == written[1]
+    assert report.engine.name == engine
+    return files_of(out) if protocol == "csv" else (out / "messages.jsonl").read_bytes()
