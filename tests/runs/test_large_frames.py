@@ -268,6 +268,11 @@ REFUSALS: dict[str, tuple[pa.Table, str, str]] = {
         "ALTER TABLE t ADD UNIQUE KEY k ((lower(v)))",
         "the unique key 't.k' of an expression: not supported in a large DataFrame",
     ),
+    "a unique key of all partitions": (
+        records((5, f"{T[:-1]}, UNIQUE KEY k (v) GLOBAL) PARTITION BY HASH (id) PARTITIONS 2", None, None),
+                (6, None, None, A), (7, None, None, {"id": 2, "v": "a"})), "",
+        "the global unique key 't.k': not supported in a large DataFrame",
+    ),
     "operations that are numbers": (
         records((5, T, None, None), (6, None, None, A), op=[None, 1]), "",
         "column 'op' must be a text column, not int64",

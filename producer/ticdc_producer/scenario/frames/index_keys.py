@@ -34,12 +34,18 @@ def unique_indexes(table: TableInfo) -> list[IndexInfo]:
     return [index for index in indexes if all(offset in table.sent for offset in index.offsets)]
 
 
-def refuse_virtual_keys(table: TableInfo) -> None:
-    """Refuse a table with a unique index of a virtual column or of an expression, which images lack.
+def refuse_unchecked_keys(table: TableInfo) -> None:
+    """Refuse a table with a unique index that is not checked.
+
+    Images lack virtual columns and expressions. Keys are checked partition by partition, and an index may have
+    the rows of all partitions.
 
     :raises UnsupportedSQL: for the first one.
     """
     for index in table.unique_indexes:
+        if index.is_global and len(table.partitions) > 1:
+            what = f"the global unique key '{table.name}.{index.name}': not supported in a large DataFrame"
+            raise UnsupportedSQL(what, hint="leave out the key")
         virtual = next((table.columns[i] for i in index.offsets if table.columns[i].is_virtual), None)
         if virtual is not None:
             kind = "an expression" if virtual.hidden else f"the virtual column {virtual.name!r}"

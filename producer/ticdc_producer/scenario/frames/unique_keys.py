@@ -35,7 +35,7 @@ from ticdc_producer.scenario.frames.index_keys import (
     index_number,
     indexes_of,
     keys_of,
-    refuse_virtual_keys,
+    refuse_unchecked_keys,
     unique_indexes,
 )
 from ticdc_producer.scenario.frames.version_rows import rows_by_version
@@ -62,7 +62,7 @@ def check_unique_keys(rows: Dataset, before: Dataset, changes: Dataset, plan: Fr
     """
     tables = [table for table in plan.versions.tables if table.table_id in plan.table_ids]
     for table in () if plan.canonical else tables:  # the upstream has checked the keys of canonical rows
-        refuse_virtual_keys(table)
+        refuse_unchecked_keys(table)
     if not any(unique_indexes(table) for table in tables):
         return
     added = {index.number: index for indexes in added_indexes(plan).values() for index in indexes}
