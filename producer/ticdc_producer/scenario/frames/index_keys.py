@@ -37,8 +37,7 @@ def unique_indexes(table: TableInfo) -> list[IndexInfo]:
 def refuse_unchecked_keys(table: TableInfo) -> None:
     """Refuse a table with a unique index that is not checked.
 
-    Images lack virtual columns and expressions. Keys are checked partition by partition, and an index may have
-    the rows of all partitions.
+    Images lack virtual columns and expressions. Keys are checked by partition; a GLOBAL index has them all.
 
     :raises UnsupportedSQL: for the first one.
     """
