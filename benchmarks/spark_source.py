@@ -6,7 +6,12 @@ reader of the data source reads the typed changes in this process, batch by batc
 Spark, and Spark's sink ``noop`` drops them. The three take turns. The CPU time of the query is that of all
 processes but the broker. The session runs already.
 
+With ``--jars`` a fourth way reads the same columns of new rows with Spark's Kafka source and ``from_json``,
+as one writes it by hand: no old rows, no checks. The jars are those of ``spark-sql-kafka-0-10`` and its
+dependencies, which ``mvn dependency:copy-dependencies`` puts into a folder.
+
     python -m benchmarks.spark_source --transactions 1000000
+    python -m benchmarks.spark_source --transactions 1000000 --jars FOLDER
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import os
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,6 +42,8 @@ from ticdc_producer.targets.kafka.topics import Topics
 BOUND = 1.4
 PROTOCOL, TOPIC, TABLE, PARTITIONS = "canal-json", "source", "test.sbtest1", 4
 _PARAMETERS = f"protocol={PROTOCOL}&enable-tidb-extension=true&partition-num={PARTITIONS}"
+_ROW = "array<struct<id: string, k: string, c: string, pad: string>>"
+_MESSAGE = f"type string, isDdl boolean, data {_ROW}, _tidb struct<commitTs: bigint>"
 _SCENARIO = """
 version: 1
 name: source
@@ -92,8 +100,28 @@ def _query(spark: SparkSession, bootstrap: str) -> None:
     frame.write.format("noop").mode("overwrite").save()
 
 
-def measure(transactions: int, rounds: int) -> dict[str, object]:
-    """Measure the three ways in turns, and return medians of the CPU time."""
+def _from_json(spark: SparkSession, bootstrap: str) -> None:
+    from pyspark.sql.functions import col, from_json
+
+    options = {"kafka.bootstrap.servers": bootstrap, "subscribe": TOPIC, "startingOffsets": "earliest"}
+    messages = spark.read.format("kafka").options(**options).load()
+    rows = messages.select(from_json(col("value").cast("string"), _MESSAGE).alias("m")).where("not m.isDdl")
+    changes = rows.selectExpr(
+        "cast(m.data[0].id as int) id", "cast(m.data[0].k as int) k", "m.data[0].c", "m.data[0].pad",
+        "lower(m.type) _change_type", "m._tidb.commitTs _commit_version",
+        "timestamp_millis(m._tidb.commitTs >> 18) _commit_timestamp",
+    )  # fmt: skip
+    changes.write.format("noop").mode("overwrite").save()
+
+
+def measure(transactions: int, rounds: int, jars: Path | None = None) -> dict[str, object]:
+    """Measure the ways in turns, and return medians of the CPU time.
+
+    :param jars: folder with the jars of Spark's Kafka source; None: it is not measured.
+    """
+    if jars is not None:
+        files = ",".join(str(jar) for jar in sorted(jars.glob("*.jar")))
+        os.environ["PYSPARK_SUBMIT_ARGS"] = f"--jars {files} pyspark-shell"
     spark = spark_session("local[2]")
     gc.set_threshold(100_000)  # as in the workers of this session
     with TemporaryDirectory() as work, EmbeddedKafka() as broker:
@@ -101,7 +129,8 @@ def measure(transactions: int, rounds: int) -> dict[str, object]:
         file.write_text(_SCENARIO.format(transactions=transactions))
         run(file, sink_uri=f"kafka://{broker.bootstrap}/{TOPIC}?{_PARAMETERS}", messages_only=True)
         spark.read.format("ticdc").option("scenario", "seed_t1").load().count()
-        results: dict[str, list[float]] = {"loop": [], "reader": [], "query": []}
+        queries = {"query": _query} if jars is None else {"query": _query, "from_json": _from_json}
+        results: dict[str, list[float]] = {"loop": [], "reader": [], **{name: [] for name in queries}}
         messages = 0
         for _ in range(rounds):
             before = process_time()
@@ -110,14 +139,15 @@ def measure(transactions: int, rounds: int) -> dict[str, object]:
             before = process_time()
             _reader(broker.bootstrap)
             results["reader"].append(process_time() - before)
-            before = cpu_seconds(without=broker.pid)
-            _query(spark, broker.bootstrap)
-            results["query"].append(cpu_seconds(without=broker.pid) - before)
+            for name, query in queries.items():
+                before = cpu_seconds(without=broker.pid)
+                query(spark, broker.bootstrap)
+                results[name].append(cpu_seconds(without=broker.pid) - before)
     middle = {name: median(seconds) for name, seconds in results.items()}
     return {
         "messages": messages,
         "us_per_message": {name: round(seconds / messages * 1e6, 2) for name, seconds in middle.items()},
-        "ratios": {name: round(middle[name] / middle["loop"], 2) for name in ("reader", "query")},
+        "ratios": {name: round(middle[name] / middle["loop"], 2) for name in middle if name != "loop"},
         "bound": BOUND,
     }
 
@@ -126,5 +156,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--transactions", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--jars", type=Path, help="folder with the jars of Spark's Kafka source")
     options = parser.parse_args()
-    print(json.dumps(measure(options.transactions, options.rounds), indent=2))
+    print(json.dumps(measure(options.transactions, options.rounds, options.jars), indent=2))
