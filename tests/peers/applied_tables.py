@@ -139,7 +139,7 @@ def auto_cdc(spark: SparkSession, cases: list[Mapping[str, Any]], scd_type: int,
     with graph_element_registration_context(SparkConnectGraphElementRegistry(spark, graph)):
         for case in cases:
             recipes = Recipes(spark, case["recipe"])
-            sources = _sources(recipes, case)
+            sources = corrected(recipes, case, recipes.stream)
             for table in case["tables"]:
                 source = f"{table['target']}_changes"
                 api.temporary_view(name=source)(lambda view=sources[table["target"]]: view)
@@ -155,21 +155,25 @@ def auto_cdc(spark: SparkSession, cases: list[Mapping[str, Any]], scd_type: int,
         for table in case["tables"]:
             rows = spark.table(table["target"])
             newest = rows.where("__END_AT IS NULL") if scd_type == 2 else rows
+            if scd_type == 2:
+                rows.write.parquet(str(work / "versions" / table["target"]))
             names = [column.split()[0] for column in table["columns"]]
             newest.select(*names).write.parquet(str(work / "rows" / table["target"]))
 
 
-def _sources(recipes: Recipes, case: Mapping[str, Any]) -> dict[str, DataFrame]:
-    """Return the stream of each table, as the page corrects it for each DDL."""
-    streams = {table["target"]: recipes.stream(table).where(case["where"]) for table in case["tables"]}
+def corrected(
+    recipes: Recipes, case: Mapping[str, Any], read: Callable[[Table], DataFrame]
+) -> dict[str, DataFrame]:
+    """Return the changes of each table, as the page corrects them for each DDL."""
+    changes = {table["target"]: read(table).where(case["where"]) for table in case["tables"]}
     for ddl in case["ddls"]:
         target = ddl["words"]["target"]
         other = ddl["words"].get("other", target)
-        streams |= {
-            name: recipes.evaluate(ddl["code"], ddl["words"], changes=streams[name], others=streams[second])
+        changes |= {
+            name: recipes.evaluate(ddl["code"], ddl["words"], changes=changes[name], others=changes[second])
             for name, second in ((target, other), (other, target))
         }
-    return streams
+    return changes
 
 
 def main(work: Path) -> None:

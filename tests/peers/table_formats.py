@@ -149,7 +149,7 @@ def apply(table_format: TableFormat, plans: Iterable[dict[str, Any]], work: Path
         "session": {name: value.format(work=work) for name, value in session.items()},
         "format": table_format.name,
         "scd_type": table_format.scd_type,
-        "cases": [_with_code(each, table_format.column) for each in plans],
+        "cases": [with_code(each, table_format.column) for each in plans],
     }
     (work / "plan.json").write_text(json.dumps(plan), "utf-8")
     variables = {name: value for name, value in os.environ.items() if name != "SPARK_HOME"}
@@ -163,7 +163,7 @@ def apply(table_format: TableFormat, plans: Iterable[dict[str, Any]], work: Path
     assert done.returncode == 0, done.stderr[-6000:]
 
 
-def _with_code(plan: dict[str, Any], column: int) -> dict[str, Any]:
+def with_code(plan: dict[str, Any], column: int) -> dict[str, Any]:
     """Return a plan with the code of the page for its DDLs."""
     ddls = [{**ddl, "code": code_of_page(ddl["kind"], column)} for ddl in plan["ddls"]]
     tables = [{**table, "rename": code_of_page("RENAME COLUMN", 1)} for table in plan["tables"]]

@@ -161,10 +161,19 @@ class Case:
             yield {"kind": ddl.kind, "words": words}
 
 
-def source(folder: Path, table: str) -> DefaultSource:
-    """Return Spark's data source of the changes of a table in a golden folder."""
-    options = {"path": str(folder), "rows": "changes", "table": table}
-    return DefaultSource(CaseInsensitiveDict(options))
+def source(folder: Path, table: str, **options: str) -> DefaultSource:
+    """Return Spark's data source of a table in a golden folder, of its changes if no ``rows`` are given."""
+    given = {"path": str(folder), "rows": "changes", "table": table, **options}
+    return DefaultSource(CaseInsensitiveDict(given))
+
+
+def rows_of(folder: Path, table: str, ts: int) -> pa.Table:
+    """Return the rows of a table in a golden folder after the commit of a TSO."""
+    state = source(folder, table, rows="state", **{"state-at": str(ts)})
+    schema = state.schema()
+    reader = state.reader(schema)
+    batches = [batch for part in reader.partitions() for batch in reader.read(part)]
+    return pa.Table.from_batches(batches, arrow_schema(schema))
 
 
 def _truncated(table: str) -> AppliedDDL:

@@ -11,13 +11,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
 
 import ticdc_producer
 from tests.conftest import EXHAUSTIVE
 from tests.faults.legal_together import legal_traps
+from tests.peers.applied_tables import Recipes, corrected
 from tests.peers.conftest import or_skipped
+from tests.peers.row_versions import BOUNDS, in_order, row_versions, rows_at
 from tests.peers.table_formats import (
     AUTO_CDC,
     DELTA,
@@ -27,8 +31,9 @@ from tests.peers.table_formats import (
     apply,
     code_of_page,
     compared_by_library,
+    with_code,
 )
-from tests.peers.table_scenarios import CASES, SHIPPED, Case
+from tests.peers.table_scenarios import CASES, SHIPPED, Case, rows_of
 from ticdc_producer.scenario.load import shipped
 from ticdc_producer.simulate.prepare import prepare
 
@@ -37,8 +42,8 @@ WITHOUT_DDL = ("bank", "large-rows", "message-limit", "orders", "sysbench")
 
 
 def cases_of(table_format: TableFormat) -> list[Case]:
-    """Return the cases that are applied to tables of a format: all of Delta."""
-    every = EXHAUSTIVE or table_format == DELTA
+    """Return the cases that are applied to tables of a format: all of Delta and of AUTO CDC."""
+    every = EXHAUSTIVE or table_format == DELTA or table_format.scd_type
     return [case for case in CASES if every or case.name not in WITHOUT_DDL]
 
 
@@ -91,6 +96,26 @@ MISTAKES = [
 ]
 
 
+def check_versions(spark: SparkSession, case: Case, plan: dict[str, Any], golden: Path, work: Path) -> None:
+    """The versions of a table with history are those of the changes, and at any time they are the rows then.
+
+    DDLs change rows without row events, so that the rows before them are other ones.
+    """
+    recipes = Recipes(spark, RECIPE)
+    changes = corrected(recipes, with_code(plan, AUTO_CDC[1].column), recipes.batch)
+    for table, applied in zip(plan["tables"], case.tables, strict=True):
+        of_table, key = changes[table["target"]].toArrow(), table["key"]
+        expected = row_versions(of_table, key)
+        stored = spark.read.parquet(str(work / "versions" / table["target"])).orderBy(*key, BOUNDS[0])
+        versions = stored.select(*expected.column_names).toArrow().cast(expected.schema)
+        assert versions.equals(expected), (table["target"], versions.num_rows, expected.num_rows)
+        times = pc.unique(of_table["_commit_version"]).sort()
+        for ts in () if case.ddls else times.take(pa.array([0, len(times) // 2, len(times) - 1])).to_pylist():
+            then = rows_of(golden, applied.name, ts)
+            of_version = rows_at(versions, ts).select(then.column_names)
+            assert of_version.equals(in_order(then, key).cast(of_version.schema)), (table["target"], ts)
+
+
 @pytest.fixture(scope="module")
 def plans(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, dict[str, Any]]:
     """The golden folder of each case, and what a consumer reads."""
@@ -108,7 +133,7 @@ def test_the_recipe_leaves_the_expected_rows(
     tmp_path: Path,
     table_format: TableFormat,
 ) -> None:
-    """Every shipped scenario and legal trap in tables of Delta; without ``WITHOUT_DDL`` in the others."""
+    """Every shipped scenario and legal trap; in tables of Iceberg without ``WITHOUT_DDL``."""
     mistakes = MISTAKES if table_format.scd_type else []
     cases = cases_of(table_format)
     by_name = {golden.name: plan for golden, plan in plans.items()}
@@ -129,6 +154,9 @@ def test_the_recipe_leaves_the_expected_rows(
         if table_format.library and find_spec(table_format.library):
             outcome = compared_by_library(table_format, case, golden, tmp_path)
             assert outcome.ok, (case.name, outcome)
+    if table_format.scd_type == 2:
+        for case in cases:
+            check_versions(spark, case, by_name[case.name], goldens[case.name], tmp_path)
     for mistake in mistakes:
         if (
             mistake != TIED or table_format.scd_type == 2

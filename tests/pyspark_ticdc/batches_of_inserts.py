@@ -22,7 +22,7 @@ class Size(NamedTuple):
     """The rows of a batch."""
 
 
-FEW, SMALL, MANY, LARGE = Size(8, 200), Size(24, 200), Size(8, 10_000), Size(20, 50_000)
+FEW, SMALL, LARGE = Size(8, 200), Size(24, 200), Size(20, 50_000)
 
 
 def batch(size: Size, number: int) -> list[tuple[Any, ...]]:

@@ -18,8 +18,7 @@ import psutil
 import pytest
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from tests.conftest import EXHAUSTIVE
-from tests.pyspark_ticdc.batches_of_inserts import FEW, LARGE, MANY, SMALL, Size, batch
+from tests.pyspark_ticdc.batches_of_inserts import FEW, LARGE, SMALL, Size, batch
 from tests.pyspark_ticdc.test_stream_writes import Stream
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 
@@ -138,14 +137,14 @@ def check_killed(
     [
         ([driver] * 2, FEW),
         ([workers] * 2, FEW),
-        ([driver, workers] * 10, LARGE) if EXHAUSTIVE else ([driver, workers] * 2, MANY),
+        ([driver, workers] * 10, LARGE),
     ],
     ids=["driver", "workers", "many rows"],
 )
 def test_nothing_is_lost_and_nothing_comes_twice(
     kafka: EmbeddedKafka, tmp_path: Path, victims: list[Victims], size: Size
 ) -> None:
-    """Kill processes in the middle of small and large batches; ``TEST_EXHAUSTIVE``: 20 in a million rows."""
+    """Kill processes in the middle of small and large batches: 20 while a million rows are written."""
     write_files(tmp_path / "in", size)
     names = "_".join(sorted({victim.__name__ for victim in victims}))
     stream = Stream(kafka, f"stream_killed_{names}", tmp_path / "checkpoint")
