@@ -36,7 +36,7 @@ RATES = {
     "batch-boundaries": "0.5",
     "regrouped-batches": "1",
 }
-"""The rates of traps that have one."""
+"""The rates of traps that are injected by rate."""
 PROTOCOLS = ("open-protocol", "canal-json", "simple", "avro", "debezium", "craft")
 SMALL_MESSAGES = ("claim-check", "handle-key-only")
 
@@ -47,16 +47,16 @@ def history() -> History:
     rows: dict[int, Row] = {}
     changes: list[RowChange] = []
     for number in range(24):
-        for part in range(3):
-            key = (7 * number + 5 * part) % 12
+        for step in range(3):
+            key = (7 * number + 5 * step) % 12
             note = "long" * 200 if number % 8 == 3 else None
             row = {"id": key, "v": f"v{key}" if number < 12 else f"w{key}", "n": number, "note": note}
             if key not in rows:
                 changes.append((number, None, row))
-            elif (number + part) % 6 == 0:
+            elif (number + step) % 6 == 0:
                 changes.append((number, rows.pop(key), None))
                 continue
-            elif (number + part) % 6 == 1:
+            elif (number + step) % 6 == 1:
                 row = {**row, "id": key + 100 * number, "v": f"x{key}-{number}"}
                 changes.append((number, rows.pop(key), row))
                 continue
