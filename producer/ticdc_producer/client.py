@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 JSONObject: TypeAlias = dict[str, object]
 _URL = re.compile(r"https?://(?:\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::(\d{1,5}))?(?:/[\w.~/-]*)?", re.ASCII)
-_TOKEN_VARIABLE = "TICDC_PRODUCER_TOKEN"  # noqa: S105  # it names the variable, and is no token
+_VARIABLE = "TICDC_PRODUCER_TOKEN"
 _MOST_SENT = 4 << 20  # the limit of the service
 _LONGEST_WAIT = 50.0  # seconds; proxies end connections on which nothing comes for a minute
 _ENDINGS = {".sql": "sql", ".yaml": "yaml", ".yml": "yaml"}
@@ -46,7 +46,7 @@ class Client:
         if not (match := _URL.fullmatch(url)) or not 0 < int(match[1] or 80) < 1 << 16:
             raise errors.ArgumentError("this is not the URL of a service", argument="url")
         self.url, self.timeout = url.rstrip("/"), timeout
-        self._token = os.environ.get(_TOKEN_VARIABLE, "") if token is None else token
+        self._token = os.environ.get(_VARIABLE, "") if token is None else token
         if not self._token.isascii() or not self._token.isprintable():
             raise errors.ArgumentError("the token has characters that HTTP does not send", argument="token")
 
@@ -192,7 +192,7 @@ def _error(status: int, content: JSONObject) -> errors.ProducerError:
         return errors.EnvironmentFailure(f"the service answers with status {status}")
     what, where, hint, kind = (str(error.get(name, "")) for name in ("what", "where", "hint", "type"))
     if not status:
-        return errors.FailedTask(what, type=kind, where=where, hint=hint)
+        return errors.FailedTask(what, error=kind, where=where, hint=hint)
     if status >= 500:
         return errors.EnvironmentFailure(what, where=where, hint=hint)
     return errors.RefusedRequest(what, status=status, where=where, hint=hint)

@@ -326,12 +326,12 @@ class RefusedRequest(ProducerError):
 class FailedTask(ProducerError):
     """A run or a verification of a service that has failed.
 
-    :param type: name of the error there.
+    :param error: name of the error there.
     """
 
-    def __init__(self, what: str, *, type: str, where: str = "", hint: str = "") -> None:  # noqa: A002  # as in the answer
+    def __init__(self, what: str, *, error: str, where: str = "", hint: str = "") -> None:
         super().__init__(what, where=where, hint=hint)
-        self.type = type
+        self.error = error
 
 
 class ArgumentError(ProducerError):

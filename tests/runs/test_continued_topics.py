@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 from confluent_kafka import Producer
@@ -53,15 +53,15 @@ class Interruption(Exception):
 def run_of(form: str, history: History, engine: EngineOption, folder: Path, spark: SparkSession) -> Run:
     """Return what runs a history in one of its forms."""
 
-    def run(sink_uri: str, **options: object) -> RunReport:
-        arguments = {"sink_uri": sink_uri, "config": BY_KEY, "engine": engine, **options}
+    def run(sink_uri: str, **options: Any) -> RunReport:
+        arguments: dict[str, Any] = {"sink_uri": sink_uri, "config": BY_KEY, "engine": engine, **options}
         if form != CHANGE_LOG:
-            return ticdc_producer.run(FORMS[form](history, folder), **arguments)  # type: ignore[arg-type]
+            return ticdc_producer.run(FORMS[form](history, folder), **arguments)
         frame = spark.createDataFrame(flat_changes(history)).withColumnRenamed("x", "number")
         tables = ticdc_producer.tables(history.create)
         order = ("number", "y")
         log = ticdc_producer.changes(frame, tables["t"], op="op", order=order, before="old")
-        return ticdc_producer.run_changes(log, tables, **arguments)  # type: ignore[arg-type]
+        return ticdc_producer.run_changes(log, tables, **arguments)
 
     return run
 
@@ -70,7 +70,7 @@ def uri_of(kafka: EmbeddedKafka, topic: str) -> str:
     return f"kafka://{kafka.bootstrap}/{topic}?protocol=canal-json&partition-num=2"
 
 
-def interrupted(run: Run, kafka: EmbeddedKafka, topic: str, written: Topic, **options: object) -> None:
+def interrupted(run: Run, kafka: EmbeddedKafka, topic: str, written: Topic, **options: Any) -> None:
     """Run into a topic, and end after the messages ``written``."""
 
     def stop(status: str) -> None:
@@ -151,8 +151,8 @@ def test_a_large_dataframe_of_spark_is_resumed_as_the_same_object_or_as_a_writte
 ) -> None:
     """Nothing says that another DataFrame has the same rows: its run is not resumed."""
 
-    def run(source: Scenario | Path, sink_uri: str, **options: object) -> RunReport:
-        return ticdc_producer.run(source, sink_uri=sink_uri, config=BY_KEY, **options)  # type: ignore[arg-type]
+    def run(source: Scenario | Path, sink_uri: str, **options: Any) -> RunReport:
+        return ticdc_producer.run(source, sink_uri=sink_uri, config=BY_KEY, **options)
 
     scenario = large_scenario(spark)
     file = scenario.write(tmp_path / "s.yaml")

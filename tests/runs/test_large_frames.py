@@ -369,9 +369,10 @@ def test_a_row_of_an_earlier_step_has_the_unique_key(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("step", [1, -1], ids=["in order", "backwards"])
 @pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
 def test_large_transactions_have_the_order_of_gos_sort(
-    engine: EngineOption, request: pytest.FixtureRequest
+    engine: EngineOption, step: int, request: pytest.FixtureRequest
 ) -> None:
     """Transactions of 5 to 60 rows of a table with partitions, and of one whose updates are not split."""
     if engine == "spark":
@@ -387,7 +388,7 @@ def test_large_transactions_have_the_order_of_gos_sort(
             if after is not None:
                 left[table, key] = after
             rows.append({"txn": number + 2, "table": table, "before": before, "after": after})
-    changes = [{"txn": seq, **row, "seq": seq} for seq, row in enumerate(rows)]
+    changes = [{"txn": seq, **row, "seq": seq} for seq, row in enumerate(rows)][::step]
     names = ("txn", "statement", "table", "before", "after", "seq")
     same_on(engine, pa.table({name: [change.get(name) for change in changes] for name in names}), "")
 

@@ -151,6 +151,8 @@ class FrameSource(UpstreamSource):
             raise error.at(self.plan.file, self.plan.line) from None
 
     def has_large_transaction(self, engine: Engine) -> bool:
+        if self.plan.largest_commit is not None:
+            return self.plan.largest_commit > MOST_UPDATES_IN_ORDER
         number = self.plan.columns.number
         rows = frame_rows(engine, self.plan.frame, self.plan.columns, (number,)).select(number)
         with translate_worker_errors():

@@ -19,6 +19,7 @@ from ticdc_producer.scenario.columns.row_images import check_alteration
 from ticdc_producer.scenario.commit_times import CommitTimes
 from ticdc_producer.scenario.data_steps import Changes
 from ticdc_producer.scenario.frames.apply import lacking_row_ids, unchecked_keys
+from ticdc_producer.scenario.frames.commit_sizes import largest_commit
 from ticdc_producer.scenario.frames.frame import Frame
 from ticdc_producer.scenario.frames.frame_plan import FramePlan, Numbering
 from ticdc_producer.scenario.frames.frame_rows import (
@@ -172,6 +173,7 @@ class _Binding:
             databases=databases,
             rows_before=tuple((table, tuple(map(tuple, rows))) for table, rows in taken),
             mode=session.mode,
+            largest_commit=largest_commit(summary.sizes),
             entries=tuple(followed.entries),
             table_ids=frozenset(followed.table_ids),
             earlier=earlier,

@@ -64,6 +64,7 @@ class FramePlan:
     :param databases: the current databases, each with the number of the first commit that sees it.
     :param table_ids: the tables that the frame fills.
     :param rows_before: rows that the tables had before, by table: canonical values of all columns.
+    :param largest_commit: most rows of one transaction; None: it is not known.
     :param earlier: the frames that filled tables before, as they are at the first commit.
     :param mode: the settings of the session, which decide conversions.
     """
@@ -80,6 +81,7 @@ class FramePlan:
     table_ids: frozenset[int]
     rows_before: tuple[tuple[TableInfo, tuple[tuple[Value, ...], ...]], ...]
     mode: SQLMode
+    largest_commit: int | None = None
     earlier: tuple[FramePlan, ...] = ()
 
     @property

@@ -16,6 +16,7 @@ from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.column_functions import first_of_groups
+from ticdc_producer.scenario.frames.commit_sizes import CommitSizes
 from ticdc_producer.scenario.frames.frame import Frame
 from ticdc_producer.scenario.frames.plain_table import plain_schema, plain_table
 from ticdc_producer.scenario.frames.rows import COLUMNS
@@ -165,11 +166,13 @@ class FrameSummary:
     :ivar first: smallest number of a transaction; None: there are no rows.
     :ivar last: largest number.
     :ivar tables: schema and name, in lower case, of the tables that rows change.
+    :ivar sizes: of the transactions, by part.
     """
 
     first: int | None = None
     last: int | None = None
     tables: set[tuple[str, str]] = field(default_factory=set)
+    sizes: list[CommitSizes] = field(default_factory=list)
     statements: list[Statement] = field(default_factory=list)
 
     def add(self, other: FrameSummary) -> None:
@@ -182,6 +185,7 @@ class FrameSummary:
                 self.first = number if self.first is None else min(self.first, number)
                 self.last = number if self.last is None else max(self.last, number)
         self.tables |= other.tables
+        self.sizes += other.sizes
         self.statements += other.statements
         for count, limit, what in (
             (len(self.statements), MOST_STATEMENTS, "statements"),
@@ -208,10 +212,12 @@ def summary_of(engine: Engine, frame: Frame, columns: FrameColumns) -> FrameSumm
 
 
 def _summary(number: str, _part: Part, batches: Batches) -> FrameSummary:
-    summary = FrameSummary()
+    summary, sizes = FrameSummary(), CommitSizes()
     for batch in map(without_resolved, batches):
         if batch.num_rows:
             summary.add(_of_batch(number, batch))
+            sizes.add(batch.column(number).to_numpy())
+    summary.sizes.append(sizes)
     return summary
 
 
