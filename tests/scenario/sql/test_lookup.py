@@ -22,6 +22,10 @@ def deleted(where: str) -> list[bytes | None]:
     [
         "id = 5",
         "5 = id",
+        "id <=> 5",
+        "id <=> null",
+        "id <=> 5 and v <=> 2",
+        "v <=> 1 and id <=> 18446744073709551616",
         "id = 5 and v = 2",
         "id = 5 and v = 1",
         "(v = 2 and (id in (8, 5, 77)))",

@@ -47,6 +47,9 @@ def deleted(where: str) -> list[bytes | None]:
         "code collate utf8mb4_bin = 'AB'",
         "code = 'ab' and a = 1 and b = 2",
         "code = 'ab' and code = 'b'",
+        "a <=> 1 and b <=> 2",
+        "a <=> null and b <=> 1",
+        "code <=> 'AB'",
         "a = 1 and b = 2",
         "b = 2 and (t.a = 1)",
         "a = 1",
@@ -71,7 +74,9 @@ def test_a_lookup_finds_what_a_scan_finds(where: str) -> None:
     assert deleted(where) == deleted(f"({where}) is true")  # IS hides the condition from the lookup
 
 
-@pytest.mark.parametrize("where", ["code = 'b'", "b = 2 and a = 1", "fix = 'Q' and b > 0"])
+@pytest.mark.parametrize(
+    "where", ["code = 'b'", "b = 2 and a = 1", "b <=> 2 and a <=> 1", "fix = 'Q' and b > 0"]
+)
 def test_only_one_row_is_read(where: str) -> None:
     table = _filled()
     rows, _ = Lookup(parse_expression(where, 1), table.info).rows(table)

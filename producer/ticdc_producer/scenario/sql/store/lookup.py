@@ -29,6 +29,9 @@ from ticdc_producer.scenario.sql.expression.evaluate import evaluate
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.store.storage import Row, Table
 
+_EQUALITIES = (exp.EQ, exp.NullSafeEQ)
+"""A column is equal to a literal other than NULL by both; no lookup is made for NULL."""
+
 
 def joined_by_and(where: exp.Expr) -> Iterator[exp.Expr]:
     """Yield the conditions that a condition joins by AND."""
@@ -46,18 +49,24 @@ def joined_by_and(where: exp.Expr) -> Iterator[exp.Expr]:
 def values_of_column(where: exp.Expr, column: ColumnInfo, mode: SQLMode) -> list[Value] | None:
     """Return the values of a column that one of the conditions joined by AND allows.
 
-    :return: canonical values; None if no condition gives them by ``=`` or ``IN`` with literals.
+    :return: canonical values; None if no condition gives them by ``=``, ``<=>`` or ``IN`` with literals.
     """
     for condition in joined_by_and(where):
-        if not isinstance(condition, exp.EQ | exp.In) or not names_column(
-            condition.this, column.name.lower()
-        ):
+        if not _is_equality_or_list(condition) or not names_column(condition.this, column.name.lower()):
             continue
-        choices = [condition.expression] if isinstance(condition, exp.EQ) else condition.expressions
-        values = [_equal_value(column, choice, mode) for choice in choices]
+        values = [_equal_value(column, choice, mode) for choice in _choices(condition)]
         if values and None not in values:
             return values
     return None
+
+
+def _is_equality_or_list(condition: exp.Expr) -> bool:
+    return isinstance(condition, (*_EQUALITIES, exp.In))
+
+
+def _choices(condition: exp.Expr) -> list[exp.Expr]:
+    """Return the values of ``column = value`` or ``column IN (…)``."""
+    return condition.expressions if isinstance(condition, exp.In) else [condition.expression]
 
 
 def membership_column(condition: exp.Expr, table: TableInfo) -> int | None:
@@ -158,12 +167,12 @@ class Lookup:
         self._of_handle = [
             condition
             for condition in self.conditions
-            if name and isinstance(condition, exp.EQ | exp.In) and names_column(condition.this, name)
+            if name and _is_equality_or_list(condition) and names_column(condition.this, name)
         ]
         compared = {
             condition.this.name.lower(): condition.expression
             for condition in self.conditions
-            if isinstance(condition, exp.EQ) and isinstance(condition.this, exp.Column)
+            if isinstance(condition, _EQUALITIES) and isinstance(condition.this, exp.Column)
         }
         names = [column.name.lower() for column in table.columns]
         self._unique = [
@@ -178,13 +187,13 @@ class Lookup:
         The second result is a condition that all of them satisfy, if there is one.
         """
         for condition in self._of_handle:
-            is_equal = isinstance(condition, exp.EQ)
-            choices = [condition.expression] if is_equal else condition.expressions
+            choices = _choices(condition)
             numbers = [number for choice in choices if (number := integer_of(choice)) is not None]
             if not numbers or len(numbers) < len(choices):
                 continue
             rows = _rows_of_handles(table, numbers)
-            return rows, condition if is_equal and numbers[0] in self._handles else None
+            is_satisfied = isinstance(condition, _EQUALITIES) and numbers[0] in self._handles
+            return rows, condition if is_satisfied else None
         return self._by_unique_key(table), None
 
     def _by_unique_key(self, table: Table) -> list[Row]:
