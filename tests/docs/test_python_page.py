@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.docs.markdown import FENCED
 
@@ -13,6 +14,9 @@ EXAMPLES = [text for language, text in FENCED.findall(PAGE.read_text("utf-8")) i
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=range(len(EXAMPLES)))
-def test_an_example_runs(example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_example_runs(
+    example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession
+) -> None:
+    """An example that asks for a session gets that of the tests."""
     monkeypatch.chdir(tmp_path)
     exec(compile(example, str(PAGE), "exec"), {})

@@ -21,7 +21,8 @@ def test_ten_bugs_in_four_languages_differ_from_the_twenty() -> None:
 
 
 RARE = "stores the resolved-ts as a JSON number"
-"""Two resolved-ts must differ by less than the 53 bits of a JSON number hold. Seed 2 alone was measured."""
+"""Two resolved-ts must differ by less than the 53 bits of a JSON number hold. Seed 2 alone was measured.
+A search takes eight minutes of CPU."""
 
 
 def test_nine_of_them_are_found_on_all_seeds() -> None:
@@ -33,6 +34,10 @@ def test_nine_of_them_are_found_on_all_seeds() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS if EXHAUSTIVE else SEEDS[:1])
-@pytest.mark.parametrize("change", BLIND_BUGS, ids=lambda change: f"{change.language}: {change.name}")
+@pytest.mark.parametrize(
+    "change",
+    [entry for entry in BLIND_BUGS if EXHAUSTIVE or entry.name != RARE],
+    ids=lambda change: f"{change.language}: {change.name}",
+)
 def test_a_bug_is_found(change: RestartBug, seed: int, tmp_path: Path) -> None:
     assert_is_found(change, seed, tmp_path)
