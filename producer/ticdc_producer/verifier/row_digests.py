@@ -23,7 +23,7 @@ from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.column import ColumnFlag as F
 from ticdc_producer.model.column_functions import Flags, Numbers
 from ticdc_producer.model.fingerprint import Hashes, combined
-from ticdc_producer.verifier.event_layouts import DescribedColumn, EventLayout
+from ticdc_producer.verifier.event_layouts import DescribedColumn, EventLayout, Images
 from ticdc_producer.verifier.events import NOTHING, Rule
 from ticdc_producer.verifier.options import ExpectedDispatch, VerifyOptions
 
@@ -66,6 +66,13 @@ def dispatch_keys(
     layout: EventLayout, commit_ts: Numbers, rule: ExpectedDispatch, options: VerifyOptions
 ) -> Numbers:
     """Return the number that decides the partition of each row; -1 if a value that the rule takes is unknown.
+
+    >>> images = Images(pa.array([[("id", b"1")], [("id", b"2")]], pa.map_(pa.string(), pa.binary())))
+    >>> columns = (DescribedColumn("id", "int", F.HANDLE_KEY),)
+    >>> layout = EventLayout(np.array([1]), "s", "t", False, columns, {}, {"id": 0}, images, images)
+    >>> rule = ExpectedDispatch(schema="s", table="t", rule="index-value")
+    >>> dispatch_keys(layout, np.array([9]), rule, VerifyOptions()).tolist() == [crc32(b"st") ^ crc32(b"id2")]
+    True
 
     :param commit_ts: of the layout's events.
     """
