@@ -23,7 +23,7 @@ from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.column import ColumnFlag as F
 from ticdc_producer.model.column_functions import Flags, Numbers
 from ticdc_producer.model.fingerprint import Hashes, combined
-from ticdc_producer.verifier.event_layouts import DescribedColumn, EventLayout, Images
+from ticdc_producer.verifier.event_layouts import DescribedColumn, EventLayout
 from ticdc_producer.verifier.events import NOTHING, Rule
 from ticdc_producer.verifier.options import ExpectedDispatch, VerifyOptions
 
@@ -67,6 +67,7 @@ def dispatch_keys(
 ) -> Numbers:
     """Return the number that decides the partition of each row; -1 if a value that the rule takes is unknown.
 
+    >>> from ticdc_producer.verifier.event_layouts import Images
     >>> images = Images(pa.array([[("id", b"1")], [("id", b"2")]], pa.map_(pa.string(), pa.binary())))
     >>> columns = (DescribedColumn("id", "int", F.HANDLE_KEY),)
     >>> layout = EventLayout(np.array([1]), "s", "t", False, columns, {}, {"id": 0}, images, images)

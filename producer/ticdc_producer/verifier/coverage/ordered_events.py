@@ -195,8 +195,9 @@ class OrderedPartition:
     def _table_max(self, events: DeliveredEvents, row_ts: Numbers) -> Numbers:
         """Return the commit-ts of the newest first-time row of each event's table before it.
 
-        >>> events, row_ts = DeliveredEvents.with_columns(4, table=["a", "b", "a", "a"]), np.array([5, 7, -1, 6])
-        >>> OrderedPartition(("t", 0), first=0)._table_max(events, row_ts).tolist()
+        >>> events = DeliveredEvents.with_columns(4, table=["a", "b", "a", "a"])
+        >>> partition = OrderedPartition(("t", 0), first=0)
+        >>> partition._table_max(events, row_ts=np.array([5, 7, -1, 6])).tolist()
         [-1, -1, 5, 5]
 
         :param row_ts: commit-ts of first-time rows; -1 for other events.
