@@ -184,7 +184,7 @@ def _changes(
     >>> _deletions(form, commit_ts, old)["old"].tolist()
     [0, 0]
 
-    :param old, new: fingerprints of the images; an insert has no old image, whatever ``old`` says.
+    :param old, new: fingerprints of the images; an insert has no old image, whatever ``old`` is.
     :param deletes: whether all of them delete rows; otherwise none does.
     """
     has_old = form.deleted_values if deletes else form.old_values
