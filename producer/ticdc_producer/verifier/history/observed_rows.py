@@ -198,9 +198,18 @@ def _changes(
 
 
 def _deletions(form: CommonForm, commit_ts: Numbers, old: Numbers) -> dict[str, Numbers]:
-    """Return deletions of rows in the common form."""
-    op = np.full(len(old), int(Op.DELETE))
-    return _changes(form, commit_ts, op, old, np.zeros_like(old), deletes=True)
+    """Return deletions of rows in the common form.
+
+    :param old: fingerprints of the old images.
+    """
+    unknown = np.zeros(len(old), np.int64)
+    return {
+        "commit_ts": commit_ts,
+        "time": form.times(commit_ts, True),
+        "op": np.full(len(old), int(Op.DELETE)),
+        "old": old if form.deleted_values else unknown,
+        "new": unknown,
+    }
 
 
 def _key(pairs: list[Hashes], tables: Hashes, changes: Mapping[str, Numbers]) -> tuple[Numbers, Numbers]:
