@@ -198,7 +198,15 @@ def _packed_flat(rows: pa.RecordBatch, by: str, side: int) -> pa.RecordBatch:
 
 
 def _flat_rows(packed_rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Return the rows of packed rows, the inverse of :func:`_packed_flat`."""
+    """Return the rows of packed rows, the inverse of :func:`_packed_flat`.
+
+    >>> rows = pa.record_batch({"key": [1025, 2, 1], "topic": ["u", "t", "t"]})
+    >>> packed_rows = _packed_flat(rows, "key", 0)
+    >>> _flat_rows(packed_rows, rows.schema).to_pydict()
+    {'key': [1, 1025, 2], 'topic': ['t', 'u', 't']}
+    >>> _flat_rows(packed_rows.slice(1), rows.schema).to_pydict()
+    {'key': [2], 'topic': ['t']}
+    """
     number_type, numbers = _number_type(schema), packed_rows.column("numbers").cast(pa.binary())
     lengths = pc.binary_length(numbers).to_numpy()
     content = np.frombuffer(numbers.buffers()[2] or b"", np.uint8)

@@ -196,7 +196,15 @@ class _Image:
         self._length += len(values)
 
     def array(self) -> pa.MapArray:
-        """Return the images."""
+        """Return the images.
+
+        >>> images = pa.array([[("a", b"1"), ("b", b"2")], None, [("a", b"3")]], EVENT_IMAGE)
+        >>> image = _Image(Images(images))
+        >>> image.replace(np.array([2]), pa.array([b"x"]))
+        >>> image.stays[0] = False
+        >>> image.array().to_pylist()
+        [[('b', b'2')], None, [('a', b'x')]]
+        """
         lists = self.images.lists
         lengths = lists.ends - lists.starts
         rows = np.repeat(np.arange(len(lengths)), lengths)

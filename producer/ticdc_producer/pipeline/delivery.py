@@ -167,6 +167,12 @@ def dispatch(
 ) -> EventBatch:
     """Turn row changes into row events (shape ``EVENT_STREAM``), in the same order.
 
+    >>> mutations = pa.record_batch({"table_version": [1, 0], "commit_ts": [7, 9]})
+    >>> routes = {number: Route(topic, "ts", (), 0, "s.t") for number, topic in enumerate("ab")}
+    >>> events = dispatch(mutations, routes, TopicPartitions(("a", "b"), (2, 3)))
+    >>> events.select(["topic", "partition", "partition_index", "dispatch_key"]).to_pydict()
+    {'topic': ['b', 'a'], 'partition': [1, 1], 'partition_index': [3, 1], 'dispatch_key': ['7', '9']}
+
     :param mutations: results of ``mutations.split``, with images that ``event_filter.select`` reduced.
     :param routes: the route of each table version.
     """

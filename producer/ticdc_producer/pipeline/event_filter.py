@@ -16,7 +16,7 @@ from ticdc_producer.config.config_section import EventFilter
 from ticdc_producer.dispatch.event_types import ignored_rows
 from ticdc_producer.dispatch.matcher import Matcher, lower
 from ticdc_producer.dispatch.table_filter import ColumnSelection, event_matcher
-from ticdc_producer.model.column_functions import Flags
+from ticdc_producer.model.column_functions import Flags, Numbers
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.shapes import MutationBatch
@@ -84,9 +84,7 @@ def _ignored(
     versions, ops = numbers(mutations.column("table_version")), numbers(mutations.column("op"))
     section = changefeed.filter
     if section.ignore_txn_start_ts:
-        start_ts = numbers(mutations.column("commit_ts")) - 1
-        possible = [ts for ts in section.ignore_txn_start_ts if 0 <= ts <= MAX_TS]
-        yield np.isin(start_ts, np.array(possible, np.int64))
+        yield _of_start_ts(numbers(mutations.column("commit_ts")), section.ignore_txn_start_ts)
     for rule in section.event_filters:
         concerned = [*_concerned(tables, event_matcher(rule, changefeed))]
         of_tables = np.isin(versions, [table.version for table in concerned])
@@ -105,6 +103,16 @@ def _ignored(
                     values = partial(column_values, mutations.column(image), rows)
                     ignored[rows] = value_condition(expression, table)(values, len(rows))
                     yield ignored
+
+
+def _of_start_ts(commit_ts: Numbers, start_ts: Iterable[int]) -> Flags:
+    """Return which mutations are of a transaction with one of some start-ts, which precedes its commit-ts.
+
+    >>> _of_start_ts(np.array([8, 9, 10]), [8, 1 << 64]).tolist()
+    [False, True, False]
+    """
+    possible = [ts for ts in start_ts if 0 <= ts <= MAX_TS]
+    return np.isin(commit_ts - 1, np.array(possible, np.int64))
 
 
 def _columns_sent_for(rule: EventFilter, table: TableInfo, *, case_sensitive: bool) -> list[int] | None:

@@ -7,7 +7,7 @@ verify them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -100,15 +100,12 @@ class ExpectedEvents:
         The rows of one table version, operation and ``handle_key_only`` are built together.
         """
         is_row = kinds == Kind.ROW
-        versions = np.where(is_row, numbers(pc.fill_null(events.column("table_version"), -1)), -1)
-        ops, large = numbers(pc.fill_null(events.column("op"), 0)), flags(events.column("handle_key_only"))
+        versions, ops = (numbers(pc.fill_null(events.column(name), 0)) for name in ("table_version", "op"))
+        large = flags(events.column("handle_key_only"))
         parts: dict[str, list[pa.Array]] = defaultdict(list)
         at: list[Numbers] = []
-        groups = np.where(is_row, (versions * len(Op) + ops - 1) * 2 + large, -1)
-        for group in np.unique(groups[is_row]).tolist():
-            rows = np.flatnonzero(groups == group)
-            (version, op), is_large = divmod(group // 2, len(Op)), bool(group % 2)
-            decoded = self._decoded(events, version, Op(op + 1), rows, handle_key_only=is_large)
+        for (version, op, is_large), rows in _row_groups(is_row, versions, ops, large):
+            decoded = self._decoded(events, version, op, rows, handle_key_only=is_large)
             for name, values in decoded.items():
                 parts[name].append(values)
             at.append(rows)
@@ -174,3 +171,19 @@ class ExpectedEvents:
             return images, np.ones(len(rows), bool)
         has_old: Flags = np.any(sent_old, axis=1)
         return pc.if_else(pa.array(has_old), images, pa.scalar(None, EVENT_IMAGE)), has_old
+
+
+def _row_groups(
+    is_row: Flags, versions: Numbers, ops: Numbers, large: Flags
+) -> Iterator[tuple[tuple[int, Op, bool], Numbers]]:
+    """Yield table version, operation and ``handle_key_only`` of rows, each with the numbers of its rows.
+
+    >>> is_row, versions, ops = np.array([True, False, True]), np.array([4, 0, 4]), np.array([2, 0, 2])
+    >>> groups = _row_groups(is_row, versions, ops, large=np.zeros(3, bool))
+    >>> [(version, op.name, rows.tolist()) for (version, op, _), rows in groups]
+    [(4, 'UPDATE', [0, 2])]
+    """
+    groups = np.where(is_row, (versions * len(Op) + ops - 1) * 2 + large, -1)
+    for group in np.unique(groups[is_row]).tolist():
+        version, op = divmod(group // 2, len(Op))
+        yield (version, Op(op + 1), bool(group % 2)), np.flatnonzero(groups == group)

@@ -72,9 +72,7 @@ def recorded_changes(
         first = _first_deliveries(batch)
         firsts = np.flatnonzero(first == np.arange(len(first)))
         once = batch if len(firsts) == batch.num_rows else batch.take(pa.array(firsts))
-        ts, position = once.column("commit_ts").to_numpy(), _positions(once)
-        if not exact:
-            ts, position = ts + position, np.zeros(len(position), np.int64)
+        ts, position = _times(once, exact=exact)
         repeated = np.flatnonzero(_is_repeated(batch, first))
         if len(repeated):
             of_first = ts[np.searchsorted(firsts, first[repeated])]
@@ -185,6 +183,16 @@ def _at_end(ts: pa.Array) -> dict[str, pa.Array]:
     """
     unit = ts.to_numpy() | ((1 << tso.LOGICAL_BITS) - 1)
     return {"delivered_ts": pa.array(unit), "delivered_count": pa.repeat(_AT_END, len(unit))}
+
+
+def _times(batch: pa.RecordBatch, *, exact: bool) -> tuple[Numbers, Numbers]:
+    """Return the commit-ts of each event in the recording, and its position among those with this commit-ts.
+
+    >>> [column.tolist() for column in _times(pa.record_batch({"commit_ts": [5, 5, 9]}), exact=False)]
+    [[5, 6, 9], [0, 0, 0]]
+    """
+    ts, position = batch.column("commit_ts").to_numpy(), _positions(batch)
+    return (ts, position) if exact else (ts + position, np.zeros(len(position), np.int64))
 
 
 def _positions(batch: pa.RecordBatch) -> Numbers:

@@ -279,8 +279,7 @@ def _left_keys(rows: pa.RecordBatch, versions: Numbers, replica: Replica) -> lis
             continue
         before, after = (columns_of(rows.column(image).take(own), key) for image in ("before", "after"))
         old = [pc.coalesce(*columns) for columns in zip(before, after, strict=True)]
-        differs = reduce(np.logical_or, (_differ(*columns) for columns in zip(old, after, strict=True)))
-        moved = pa.array(np.flatnonzero(differs))
+        moved = pa.array(_changed_rows(old, after))
         if len(moved):
             updated = rows.take(own).take(moved)
             images = image_array(key, [column.take(moved) for column in old])
@@ -289,11 +288,16 @@ def _left_keys(rows: pa.RecordBatch, versions: Numbers, replica: Replica) -> lis
     return batches
 
 
-def _differ(first: pa.Array, second: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    different: np.ndarray[tuple[int], np.dtype[np.bool_]] = pc.fill_null(
-        pc.not_equal(first, second), False
-    ).to_numpy(zero_copy_only=False)
-    return different
+def _changed_rows(old: Sequence[pa.Array], new: Sequence[pa.Array]) -> Numbers:
+    """Return the numbers of the rows of which a column differs; NULL differs from no value.
+
+    >>> old, new = (pa.array(values) for values in ([1, 2, None], [1, 9, 3]))
+    >>> _changed_rows([old], [new]).tolist()
+    [1]
+    """
+    differ = (pc.fill_null(pc.not_equal(*columns), False) for columns in zip(old, new, strict=True))
+    flags = (column.to_numpy(zero_copy_only=False) for column in differ)
+    return np.flatnonzero(reduce(np.logical_or, flags))
 
 
 def _batch(

@@ -67,6 +67,14 @@ class FaultMessages:
     def __call__(self, batches: Batches) -> Batches:
         """Yield the damaged messages (shape ``EVENT_STREAM``).
 
+        >>> fault = {"kind": "damage", "topic": "old", "partition": 1, "offset": 3, "value": b"?"}
+        >>> fault |= {"delivered_ts": 5, "delivered_count": 0}
+        >>> batches = iter([pa.RecordBatch.from_pylist([fault], RECORDED_FAULTS)])
+        >>> messages = FaultMessages(TopicPartitions(("new",), (2,)), start=9)
+        >>> columns = ["topic", "partition_index", "deliver_after_ts", "before", "after"]
+        >>> next(messages(batches)).select(columns).to_pylist()
+        [{'topic': 'new', 'partition_index': 1, 'deliver_after_ts': 9, 'before': [None], 'after': [b'?']}]
+
         :param batches: shape ``RECORDED_FAULTS``.
         """
         for batch in batches:
@@ -152,7 +160,20 @@ class EventKeys:
     has_messages: bool
 
     def of_events(self, batches: Batches) -> Batches:
-        """Yield events with their event key."""
+        """Yield events with their event key.
+
+        >>> from ticdc_producer.model.column import ColumnInfo
+        >>> from ticdc_producer.model.mysql_type import MySQLType
+        >>> column = ColumnInfo(name="id", type=MySQLType.LONG)
+        >>> tables = (TableInfo(schema="s", name="t", table_id=1, columns=(column,)),)
+        >>> image, op = pa.array([[b"1"]] * 3, pa.list_(pa.binary())), [Op.INSERT, Op.INSERT, Op.DELETE]
+        >>> events = {"kind": [Kind.ROW] * 3, "table_version": [0] * 3, "op": op, "commit_ts": [9] * 3}
+        >>> batch = pa.record_batch({**events, "partition": [0, 1, 1], "before": image, "after": image})
+        >>> keys = EventKeys(Catalog(tables), CommitClock(), has_messages=True)
+        >>> insert, copy, delete = next(keys.of_events(iter([batch]))).column("event_key").to_pylist()
+        >>> insert == copy, insert == delete
+        (True, False)
+        """
         for events in batches:
             ids, kinds = np.zeros(events.num_rows, np.int64), integers(events, "kind")
             versions = np.where(kinds == Kind.ROW, integers(events, "table_version"), -1)

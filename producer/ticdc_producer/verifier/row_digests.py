@@ -67,6 +67,14 @@ def dispatch_keys(
 ) -> Numbers:
     """Return the number that decides the partition of each row; -1 if a value that the rule takes is unknown.
 
+    >>> from ticdc_producer.verifier.event_layouts import Images
+    >>> images = Images(pa.array([[("id", b"1")], [("id", b"2")]], pa.map_(pa.string(), pa.binary())))
+    >>> columns = (DescribedColumn("id", "int", F.HANDLE_KEY),)
+    >>> layout = EventLayout(np.array([1]), "s", "t", False, columns, {}, {"id": 0}, images, images)
+    >>> rule = ExpectedDispatch(schema="s", table="t", rule="index-value")
+    >>> dispatch_keys(layout, np.array([9]), rule, VerifyOptions()).tolist() == [crc32(b"st") ^ crc32(b"id2")]
+    True
+
     :param commit_ts: of the layout's events.
     """
     of_table = crc32(f"{rule.schema}{rule.table}".encode())

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches
 from ticdc_producer.errors import TopicError
-from ticdc_producer.model.column_functions import Numbers, flat_positions
+from ticdc_producer.model.column_functions import Flags, Numbers, flat_positions
 from ticdc_producer.model.event_line import DecodedRow
 from ticdc_producer.model.shapes import DECODED, MESSAGES
 from ticdc_producer.runs.copies.stream_location import StreamLocation, detected, messages_of, origin_of
@@ -72,7 +71,7 @@ def copy_stream(source: StreamLocation, folder: Path, limits: CopyLimits) -> Str
     order = [(name, "ascending") for name in _POSITION]
     messages = pa.Table.from_batches(batches, MESSAGES).sort_by(order).combine_chunks()
     source = detected(source, messages)
-    counts, resolved = [], []
+    counts, resolved = list[Numbers](), list[Flags]()
     protocol = ""
     with pa.OSFile(str(folder / "events.arrow"), "wb") as file, pa.ipc.new_file(file, DECODED) as writer:
         if messages.num_rows:
@@ -82,14 +81,8 @@ def copy_stream(source: StreamLocation, folder: Path, limits: CopyLimits) -> Str
                 writer.write_batch(events.batch)
                 counts.append(events.counts)
                 resolved.append(_all_resolved(events.batch, events.counts))
-    of_messages = np.concatenate(counts) if counts else np.zeros(0, np.int64)
-    columns = [
-        pa.array(np.cumsum(of_messages) - of_messages),
-        pa.array(of_messages),
-        pa.array(np.concatenate(resolved) if resolved else np.zeros(0, bool)),
-    ]
-    for field, column in zip((_FIRST, _COUNT, _RESOLVED), columns, strict=True):
-        messages = messages.append_column(field, column)
+    for field, column in zip((_FIRST, _COUNT, _RESOLVED), _event_columns(counts, resolved), strict=True):
+        messages = messages.append_column(field, pa.array(column))
     with pa.OSFile(str(folder / "messages.arrow"), "wb") as file, pa.ipc.new_file(file, _COPIED) as writer:
         writer.write_table(messages)
     content = {"protocol": protocol, "left": read.omitted, "named": source.protocol}
@@ -109,7 +102,21 @@ def _limited(batches: Batches, name: str, limits: CopyLimits) -> Iterator[pa.Rec
         yield batch.select(MESSAGES.names)
 
 
-def _all_resolved(events: pa.RecordBatch, counts: Numbers) -> npt.NDArray[np.bool_]:
+def _event_columns(counts: Sequence[Numbers], resolved: Sequence[Flags]) -> tuple[Numbers, Numbers, Flags]:
+    """Return for each message its first event, the number of its events, and whether all are resolved.
+
+    >>> counts, resolved = [np.array([2, 0]), np.array([1])], [np.zeros(2, bool), np.ones(1, bool)]
+    >>> [column.tolist() for column in _event_columns(counts, resolved)]
+    [[0, 2, 2], [2, 0, 1], [False, False, True]]
+
+    :param counts, resolved: the numbers of events and the flags of the messages of each batch.
+    """
+    of_messages = np.concatenate(counts) if counts else np.zeros(0, np.int64)
+    all_resolved = np.concatenate(resolved) if resolved else np.zeros(0, bool)
+    return np.cumsum(of_messages) - of_messages, of_messages, all_resolved
+
+
+def _all_resolved(events: pa.RecordBatch, counts: Numbers) -> Flags:
     """Return which messages have resolved events, and no others.
 
     >>> events = pa.record_batch({"kind": ["resolved", "row", "resolved"]})
@@ -119,7 +126,7 @@ def _all_resolved(events: pa.RecordBatch, counts: Numbers) -> npt.NDArray[np.boo
     resolved = pc.equal(events.column("kind"), "resolved").to_numpy(zero_copy_only=False)
     sums = np.concatenate([[0], np.cumsum(resolved)])
     ends = np.cumsum(counts)
-    matching: npt.NDArray[np.bool_] = (counts > 0) & (sums[ends] - sums[ends - counts] == counts)
+    matching: Flags = (counts > 0) & (sums[ends] - sums[ends - counts] == counts)
     return matching
 
 
@@ -235,8 +242,8 @@ class StreamCopy:
         rows: list[DecodedRow] = self.events.take(pa.array(flat_positions(firsts, counts))).to_pylist()
         return rows
 
-    def _equal(self, column: str, value: object) -> npt.NDArray[np.bool_]:
-        values: npt.NDArray[np.bool_] = pc.equal(self.messages.column(column), value).to_numpy()
+    def _equal(self, column: str, value: object) -> Flags:
+        values: Flags = pc.equal(self.messages.column(column), value).to_numpy()
         return values
 
 

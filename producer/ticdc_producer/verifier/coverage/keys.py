@@ -219,7 +219,17 @@ def _add_row_keys(counts: FeatureCounts, rows: RowKeys) -> None:
 
 
 def _add_known_rows(counts: FeatureCounts, rows: KnownRows) -> None:
-    """Count old images with a value that the row's previous event lacked, and rows that a delete preceded."""
+    """Count old images with a value that the row's previous event lacked, and rows that a delete preceded.
+
+    >>> from ticdc_producer.model.trap_coverage import Feature
+    >>> counts = FeatureCounts((Feature("known-row", "filled"), Feature("known-row", "deleted")))
+    >>> columns = {"op": [Op.INSERT, Op.DELETE, Op.INSERT], "names": ['["a"]', '["a", "b"]', '["a", "b"]']}
+    >>> old_names = ["", '["a", "b"]', ""]
+    >>> rows = {"topic": "t", "position": [0, 1, 2], "commit_ts": [5, 6, 7], "old_names": old_names}
+    >>> _add_known_rows(counts, KnownRows.with_columns(3, **columns, **rows))
+    >>> [(feature.condition, of_feature.first) for (feature, _), of_feature in counts.counts.items()]
+    [('filled', ('t', 0, 0, 1)), ('deleted', ('t', 0, 0, 2))]
+    """
     order, starts = _grouped(rows, rows.position)
     before, own = pa.array(np.roll(order, 1)), pa.array(order)
     codes, pairs = numbered_pairs(rows.names.take(before), rows.old_names.take(own))
@@ -241,6 +251,11 @@ def _moved_rows(counts: FeatureCounts, images: RowImages) -> MovedRows:
 
     Such a row has an old and a new image with different keys and equal other columns, split or not. Of
     several rows with equal other columns, the one with the lowest hash counts.
+
+    >>> rows = {"key": [7, 7, 8, 8], "row": [2, 1, 3, 3], "before": [True, False, True, False]}
+    >>> moved = _moved_rows(FeatureCounts(()), RowImages.with_columns(4, **rows, position=[4, 4, 5, 5]))
+    >>> moved.position.tolist(), moved.hash_grows.tolist()
+    ([4], [False])
     """
     order, starts = _grouped(images, images.partition, images.position)
     moved_away = np.logical_or.reduceat(images.moved_away[order], starts)

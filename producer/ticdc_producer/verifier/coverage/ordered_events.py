@@ -174,7 +174,15 @@ class OrderedPartition:
         return replace(events, rows_again=rows_again, stale=stale, replaying=replaying[:-1])
 
     def _repeated(self, events: DeliveredEvents, again: Flags) -> Flags:
-        """Return which events are in a message with the events of the previous one."""
+        """Return which events are in a message with the events of the previous one.
+
+        >>> events = DeliveredEvents.with_columns(5, offset=[0, 1, 2, 2, 4], identity=[7, 7, 7, 8, 7])
+        >>> again = np.array([False, True, True, False, True])
+        >>> OrderedPartition(("t", 0), first=0)._repeated(events, again).tolist()
+        [False, True, False, False, False]
+
+        :param again: which events came before in the partition.
+        """
         starts = np.flatnonzero(starts_of(events.offset))
         content = np.add.reduceat(combined(indexes(events), events.identity), starts)
         offset = events.offset[starts]
@@ -185,6 +193,15 @@ class OrderedPartition:
         return np.repeat(repeated, np.diff(starts, append=len(again)))
 
     def _table_max(self, events: DeliveredEvents, row_ts: Numbers) -> Numbers:
+        """Return the commit-ts of the newest first-time row of each event's table before it.
+
+        >>> events = DeliveredEvents.with_columns(4, table=["a", "b", "a", "a"])
+        >>> partition = OrderedPartition(("t", 0), first=0)
+        >>> partition._table_max(events, row_ts=np.array([5, 7, -1, 6])).tolist()
+        [-1, -1, 5, 5]
+
+        :param row_ts: commit-ts of first-time rows; -1 for other events.
+        """
         codes, tables = events.tables
         newest, order = np.empty(len(events), np.int64), np.argsort(codes, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):

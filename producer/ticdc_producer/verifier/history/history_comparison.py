@@ -208,14 +208,12 @@ class HistoryComparison:
 
     def _by_table(self, pairs: _Pairs) -> dict[TableName, KeyCounts]:
         """Return the counts of each table."""
-        rows, number = pairs.rows, len(pairs.first)
-        begins = np.flatnonzero(starts_of(pairs.key[pairs.first]))
-        different = np.where(pairs.kind < 0, number, np.arange(number))
-        difference = np.minimum.reduceat(different, begins)  # the first one of each key
+        rows = pairs.rows
+        difference = _first_differences(pairs.key[pairs.first], pairs.kind)
         row_begins = np.flatnonzero(starts_of(pairs.key))
         in_b = np.add.reduceat(pairs.side, row_begins)
         in_a = np.diff(row_begins, append=len(rows)) - in_b
-        differs = difference < number
+        differs = difference < len(pairs.first)
         both = (in_a > 0) & (in_b > 0)
         codes, tables = rows.tables
         of_key, counts = codes[row_begins], dict[TableName, KeyCounts]()
@@ -375,6 +373,19 @@ def _kinds(rows: HistoryRows, side: Numbers, late: Flags, first: Numbers, other:
     for name, rows_of_kind in pairs.items():
         kind[rows_of_kind] = _KINDS.index(name)
     return kind
+
+
+def _first_differences(key: Numbers, kind: Numbers) -> Numbers:
+    """Return the number of the first different pair of each key; the number of all pairs if none differs.
+
+    >>> _first_differences(np.array([5, 5, 5, 6]), np.array([-1, 3, 2, -1])).tolist()
+    [1, 4]
+
+    :param key: that of each pair; the pairs of a key follow each other.
+    :param kind: see :class:`_Pairs`.
+    """
+    different = np.where(kind < 0, len(kind), np.arange(len(kind)))
+    return np.minimum.reduceat(different, np.flatnonzero(starts_of(key)))
 
 
 def _differ(first: Numbers, other: Numbers) -> Flags:

@@ -21,7 +21,7 @@ from ticdc_producer.model.fingerprint import (
 )
 from ticdc_producer.verifier.event_layouts import DescribedColumn, EventLayout, LayoutBatch
 from ticdc_producer.verifier.events import EventID, EventKind, offset_and_index
-from ticdc_producer.verifier.history.common_form import Projection, repaired
+from ticdc_producer.verifier.history.common_form import CommonForm, Projection, repaired
 from ticdc_producer.verifier.history.history_rows import HistoryRows, HistoryStats, TableName, ddl_of
 from ticdc_producer.verifier.history.sides import ColumnProjections, KnownDefinition, KnownSide, readable
 from ticdc_producer.verifier.row_digests import row_key
@@ -118,27 +118,17 @@ class HistoryBatch(LayoutBatch):
     def _with_key(self, layout: EventLayout, key: tuple[str, ...]) -> Iterable[HistoryRows]:
         table = layout.schema, layout.table
         self.stats.keys.setdefault(table, set()).add(key)
-        rows, form = layout.rows, self.known.form
-        count = len(rows)
+        rows, commit_ts, form = layout.rows, self.commit_ts[layout.rows], self.known.form
         if table in self.known.keyless:
             key = ()
-        whole = ~self.reduced[rows]
-        op, commit_ts = self.op[rows], self.commit_ts[rows]
         hashes = combined(*(text_hashes(pa.array([name])) for name in table))
-        tables = np.repeat(hashes, count)
+        tables = np.repeat(hashes, len(rows))
+        whole = ~self.reduced[rows]
         new = np.where(whole & ~layout.deletes, self.new.hashes[rows], 0)
-        completed = np.where(whole, layout.completed_old_images(self.known.fidelity), 0)
+        old = np.where(whole, layout.completed_old_images(self.known.fidelity), 0)
         moves = self._moves(layout, key)
-        op = np.where(moves, int(Op.INSERT), op)
-        has_old = form.deleted_values if layout.deletes else form.old_values
-        old = np.where((op == Op.INSERT) | (not has_old), 0, completed)
-        changes = {
-            "commit_ts": commit_ts,
-            "time": form.times(commit_ts, op == Op.DELETE),
-            "op": form.operations(op),
-            "old": old,
-            "new": new,
-        }
+        op = np.where(moves, int(Op.INSERT), self.op[rows])
+        changes = _changes(form, commit_ts, op, old, new, deletes=layout.deletes)
         pairs = [layout.key_pair(name) for name in key]
         yield self._rows_of(rows, table, _key(pairs, tables, changes), bool(key), changes)
         if moves.any():
@@ -147,12 +137,7 @@ class HistoryBatch(LayoutBatch):
                 layout.old_pair(name) if member else layout.key_pair(name)
                 for name, member in zip(key, members, strict=True)
             ]
-            changes |= {
-                "time": form.times(commit_ts, True),
-                "op": np.full(count, int(Op.DELETE)),
-                "old": completed if form.deleted_values else np.zeros(count, np.int64),
-                "new": np.zeros(count, np.int64),
-            }
+            changes = _deletions(form, commit_ts, old)
             yield self._rows_of(rows, table, _key(old_key, tables, changes), True, changes).take(moves)
 
     def _moves(self, layout: EventLayout, key: tuple[str, ...]) -> Flags:
@@ -184,6 +169,47 @@ class HistoryBatch(LayoutBatch):
             keyed=np.full(count, keyed),
             **changes,
         )
+
+
+def _changes(
+    form: CommonForm, commit_ts: Numbers, op: Numbers, old: Numbers, new: Numbers, *, deletes: bool
+) -> dict[str, Numbers]:
+    """Return changes of rows in the common form.
+
+    >>> from ticdc_producer.model.fidelity import Fidelity
+    >>> form, op = CommonForm((Fidelity(), Fidelity(deletes="handle-key"))), np.array([Op.INSERT, Op.UPDATE])
+    >>> commit_ts, old, new = np.array([[5, 6], [7, 8], [8, 9]])
+    >>> _changes(form, commit_ts, op, old, new, deletes=False)["old"].tolist()
+    [0, 8]
+    >>> _deletions(form, commit_ts, old)["old"].tolist()
+    [0, 0]
+
+    :param old, new: fingerprints of the images; an insert has no old image, whatever ``old`` is.
+    :param deletes: whether all of them delete rows; otherwise none does.
+    """
+    has_old = form.deleted_values if deletes else form.old_values
+    return {
+        "commit_ts": commit_ts,
+        "time": form.times(commit_ts, deletes),
+        "op": form.operations(op),
+        "old": np.where((op == Op.INSERT) | (not has_old), 0, old),
+        "new": new,
+    }
+
+
+def _deletions(form: CommonForm, commit_ts: Numbers, old: Numbers) -> dict[str, Numbers]:
+    """Return deletions of rows in the common form.
+
+    :param old: fingerprints of the old images.
+    """
+    unknown = np.zeros(len(old), np.int64)
+    return {
+        "commit_ts": commit_ts,
+        "time": form.times(commit_ts, True),
+        "op": np.full(len(old), int(Op.DELETE)),
+        "old": old if form.deleted_values else unknown,
+        "new": unknown,
+    }
 
 
 def _key(pairs: list[Hashes], tables: Hashes, changes: Mapping[str, Numbers]) -> tuple[Numbers, Numbers]:

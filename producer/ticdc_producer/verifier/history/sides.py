@@ -103,6 +103,12 @@ class TableDefinitions:
         differ from the columns after the DDL. Without a commit-ts a row belongs to the newest definition with
         its columns.
 
+        >>> versions = [KnownDefinition({"a": None}, since=since) for since in (5, 9)]
+        >>> definitions = TableDefinitions({("s", "t"): versions})
+        >>> rows = definitions.of_rows(("s", "t"), ["a"], np.array([9, 10, 0]))
+        >>> [(definition.since, numbers.tolist()) for definition, numbers in rows]
+        [(5, [0]), (9, [1, 2])]
+
         :param names: the columns of the rows.
         :param commit_ts: of each row; 0: unknown.
         :param ticks: the number of TSOs that are rounded to one; 0: commit-ts are exact.

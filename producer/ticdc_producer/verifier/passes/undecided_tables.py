@@ -63,7 +63,16 @@ def _positions(rows: Events) -> Positions:
 
 
 def _cleared(rows: Events, clears: Iterable[tuple[str, str, int]]) -> Flags:
-    """Return which rows are within the unit of time of a DDL that removes the rows of their table."""
+    """Return which rows are within the unit of time of a DDL that removes the rows of their table.
+
+    >>> rows = Events.with_columns(3, schema="s", table=["a", "b", "b"], commit_ts=[7, 7, 8])
+    >>> _cleared(rows, [("s", "a", 7)]).tolist()
+    [True, False, False]
+    >>> _cleared(rows, [("s", "", 7)]).tolist()
+    [True, True, False]
+
+    :param clears: schema, table and commit-ts of the DDLs; without a table, all tables of the schema.
+    """
     names_at: dict[int, set[tuple[str, str]]] = {}
     for schema, table, ts in clears:
         names_at.setdefault(ts, set()).add((schema, table))
