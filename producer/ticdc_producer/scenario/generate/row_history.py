@@ -154,7 +154,6 @@ class RowFollower:
         """
         runs = RowRuns(events.row)
         changes = self._followed(events.take(runs.order), runs)
-        selected = np.arange(len(events))
         if net:
             first, ends = _transaction_bounds(changes.commit, runs.ends)
             changes = RowChanges(
@@ -162,6 +161,8 @@ class RowFollower:
                 changes.before.take(first), changes.after,
             )  # fmt: skip
             selected = np.flatnonzero(ends & (changes.existed | changes.exists))
+        else:
+            selected = np.arange(len(events))
         return changes.take(runs.in_first_order(selected))
 
     def _followed(self, events: GeneratedEvents, runs: RowRuns) -> RowChanges:
