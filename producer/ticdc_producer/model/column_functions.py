@@ -1,4 +1,4 @@
-"""Functions on columns of many rows: groups of equal keys, maxima in them, and texts of floats.
+"""Functions on columns of many rows: operations, groups of equal keys, maxima in them, and texts of floats.
 
 Arrow also prints the shortest digits of a float, but with an exponent below 1e-6 and from 1e10.
 ``model.values.number_text`` prints those few numbers one by one.

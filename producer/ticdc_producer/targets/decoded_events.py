@@ -204,9 +204,9 @@ def _joined_images(events: DecodedEvents, side: Literal["before", "after"]) -> p
     >>> from types import SimpleNamespace
     >>> rows = SimpleNamespace(after={"a": pa.array([b"1", b"2"]), "b": pa.array([b"5", None])})
     >>> others = pa.record_batch({"after": pa.array([[("c", b"7")], None], DECODED.field("after").type)})
-    >>> of_both = {"rows": [rows], "others": others, "numbers": [np.array([0, 3]), np.array([1, 2])]}
-    >>> images = _joined_images(SimpleNamespace(counts=np.ones(4, np.int64), **of_both), "after")
-    >>> [image and dict(image) for image in images.to_pylist()]
+    >>> numbers = [np.array([0, 3]), np.array([1, 2])]
+    >>> events = SimpleNamespace(counts=np.ones(4, np.int64), numbers=numbers, rows=[rows], others=others)
+    >>> [image and dict(image) for image in _joined_images(events, "after").to_pylist()]
     [{'a': b'1', 'b': b'5'}, {'c': b'7'}, None, {'a': b'2', 'b': None}]
     """
     others = events.others.column(side)

@@ -73,6 +73,8 @@ def statement_at(plan: GeneratePlan, position: Longs) -> Longs:
 def first_event(plan: GeneratePlan, row: Longs) -> Longs:
     """Return the event that inserts a row for the first time.
 
+    Two rows exist before the transactions; each transaction has three changes, and its first pick is new.
+
     >>> from types import SimpleNamespace
     >>> sizes = {"picks_per_transaction": 2, "rows_per_transaction": 3, "changes_per_row": 2}
     >>> of_table = {"rows": 2, "new_rows": 2, "table_picks": 4, "table_schedule": ALWAYS}
