@@ -72,7 +72,18 @@ def without_duplicates(before: Callable[[], ResolvedTS] = dict) -> BatchFunction
 
 
 def _first(events: pa.RecordBatch, mark: _PartitionMarks, partition: tuple[str, int]) -> Flags:
-    """Return which events of a partition are no duplicates, and remember them."""
+    """Return which events of a partition are no duplicates, and remember them.
+
+    After a resolved event, the events up to it are duplicates, and those before it are forgotten.
+
+    >>> sent = [("row", 5), ("row", 5), ("resolved", 5), ("row", 5), ("row", 6), ("resolved", 5)]
+    >>> rows = [{"kind": kind, "commit_ts": commit_ts} for kind, commit_ts in sent]
+    >>> mark = _PartitionMarks()
+    >>> _first(pa.RecordBatch.from_pylist(rows, DECODED), mark, ("topic", 0)).tolist()
+    [True, False, True, False, True, False]
+    >>> mark.resolved_ts, len(mark.seen)
+    (5, 1)
+    """
     commit_ts = pc.fill_null(events.column("commit_ts"), 0).to_numpy(zero_copy_only=False)
     resolved = pc.equal(events.column("kind"), "resolved").to_numpy(zero_copy_only=False)
     highest = np.maximum.accumulate(np.where(resolved, commit_ts, 0))

@@ -1,4 +1,4 @@
-"""Functions on columns of many rows: groups of equal keys, maxima in them, and texts of floats.
+"""Functions on columns of many rows: operations, groups of equal keys, maxima in them, and texts of floats.
 
 Arrow also prints the shortest digits of a float, but with an exponent below 1e-6 and from 1e10.
 ``model.values.number_text`` prints those few numbers one by one.
@@ -14,11 +14,22 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.event import Op
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.values.number_text import plain_text
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 Numbers: TypeAlias = npt.NDArray[np.int64]
+
+
+def operations(existed: Flags, exists: Flags) -> Numbers:
+    """Return the operation (``Op``) of each change of a row, by whether the row existed, and exists after it.
+
+    >>> codes = operations(np.array([True, False, True]), np.array([True, True, False]))
+    >>> [Op(code).name for code in codes]
+    ['UPDATE', 'INSERT', 'DELETE']
+    """
+    return np.where(existed, np.where(exists, int(Op.UPDATE), int(Op.DELETE)), int(Op.INSERT))
 
 
 def first_of_groups(rows: pa.RecordBatch, key: tuple[str, ...]) -> npt.NDArray[np.bool_]:

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.column_functions import Flags, Numbers, first_of_groups, fixed_bytes
+from ticdc_producer.model.column_functions import Flags, Numbers, first_of_groups, fixed_bytes, operations
 from ticdc_producer.model.event import REWRITE, Op
 from ticdc_producer.model.mysql_type import INTEGERS
 from ticdc_producer.model.parameter import Profile
@@ -257,7 +257,7 @@ def net_mutations(changes: ChangeBatch) -> MutationBatch:
     :return: in the same order, without ``row_seq``.
     """
     existed, exists = present(changes.column("before")), present(changes.column("after"))
-    op = np.where(existed, np.where(exists, int(Op.UPDATE), int(Op.DELETE)), int(Op.INSERT)).astype(np.int8)
+    op = operations(existed, exists).astype(np.int8)
     mutations: MutationBatch = _replaced(changes.drop_columns(["row_seq"]), "op", pa.array(op))
     return mutations
 

@@ -141,13 +141,11 @@ def _joined(events: DecodedEvents) -> DecodedBatch:
     order = _inverse(np.concatenate(events.numbers))
     flat = [_flat(events.messages, group) for group in events.rows]
     columns = pa.concat_batches([*flat, events.others.select(_FLAT.names)]).take(pa.array(order))
-    sizes = [*map(len, events.rows)]
     descriptions = pa.concat_arrays([
         pa.array([described(group.columns) for group in events.rows], _COLUMNS),
         events.others.column("columns"),
     ])  # fmt: skip
-    codes = np.repeat(np.arange(len(sizes)), sizes)
-    codes = np.concatenate([codes, len(sizes) + np.arange(events.others.num_rows)])[order]
+    codes = _description_numbers([*map(len, events.rows)], events.others.num_rows)[order]
     nested = {
         "columns": descriptions.take(pa.array(codes)),
         "before": _joined_images(events, "before"),
@@ -156,6 +154,17 @@ def _joined(events: DecodedEvents) -> DecodedBatch:
     arrays = [nested[name] if name in nested else columns.column(name) for name in DECODED.names]
     batch: DecodedBatch = pa.RecordBatch.from_arrays(arrays, schema=DECODED)
     return batch
+
+
+def _description_numbers(sizes: Sequence[int], others: int) -> Numbers:
+    """Return the number of the column descriptions of each event: one per group of rows, then one per event.
+
+    >>> _description_numbers([3, 2], others=2).tolist()
+    [0, 0, 0, 1, 1, 2, 3]
+
+    :param sizes: the number of rows of each group.
+    """
+    return np.concatenate([np.repeat(np.arange(len(sizes)), sizes), len(sizes) + np.arange(others)])
 
 
 def _inverse(numbers: Numbers) -> Numbers:
@@ -190,7 +199,16 @@ def _flat(messages: StoredMessageBatch, rows: DecodedRows) -> pa.RecordBatch:
 
 
 def _joined_images(events: DecodedEvents, side: Literal["before", "after"]) -> pa.MapArray:
-    """Return the old or the new images of all events."""
+    """Return the old or the new images of all events.
+
+    >>> from types import SimpleNamespace
+    >>> rows = SimpleNamespace(after={"a": pa.array([b"1", b"2"]), "b": pa.array([b"5", None])})
+    >>> others = pa.record_batch({"after": pa.array([[("c", b"7")], None], DECODED.field("after").type)})
+    >>> numbers = [np.array([0, 3]), np.array([1, 2])]
+    >>> events = SimpleNamespace(counts=np.ones(4, np.int64), numbers=numbers, rows=[rows], others=others)
+    >>> [image and dict(image) for image in _joined_images(events, "after").to_pylist()]
+    [{'a': b'1', 'b': b'5'}, {'c': b'7'}, None, {'a': b'2', 'b': None}]
+    """
     others = events.others.column(side)
     *of_rows, of_others = events.numbers
     images: list[Mapping[str, pa.Array] | None] = [getattr(rows, side) for rows in events.rows]

@@ -149,6 +149,16 @@ class RowVersions:
     def converted(self, images: pa.ListArray, versions: Numbers, targets: Numbers) -> pa.ListArray:
         """Return images of some versions as those of later versions of the same tables.
 
+        >>> from dataclasses import replace
+        >>> from ticdc_producer.model.mysql_type import MySQLType
+        >>> a, b = (ColumnInfo(name=name, id=id, type=MySQLType.LONG) for id, name in enumerate("ab"))
+        >>> columns = (a,), (replace(b, origin_default=b"7"), a)  # ADD COLUMN b INT DEFAULT 7 FIRST
+        >>> table = TableInfo(schema="s", name="t", table_id=1, columns=(a,))
+        >>> versions = RowVersions([replace(table, version=n, columns=c) for n, c in enumerate(columns)])
+        >>> images = pa.array([[b"1"], [b"2", b"3"], None], IMAGE)
+        >>> versions.converted(images, np.array([0, 1, 0]), np.array([1, 1, 1])).to_pylist()
+        [[b'7', b'1'], [b'2', b'3'], None]
+
         :param versions: the version of each image.
         :param targets: the version that it becomes.
         """

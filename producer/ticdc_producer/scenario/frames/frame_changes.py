@@ -88,7 +88,25 @@ class VersionChanges:
     after: ImageValues
 
     def batch(self, commits: Numbers, seq: Numbers, row_ids: Numbers | None = None) -> pa.RecordBatch:
-        """Return the changes (shape ``FRAME_CHANGES``).
+        """Return the changes (shape ``FRAME_CHANGES``): first deletes, also those of rows that move.
+
+        >>> from types import SimpleNamespace
+        >>> from ticdc_producer.model.column import ColumnInfo, IndexInfo
+        >>> from ticdc_producer.model.mysql_type import MySQLType
+        >>> keys = (IndexInfo(id=1, name="PRIMARY", offsets=(0,), unique=True, primary=True, clustered=True),)
+        >>> columns = (ColumnInfo(name="id", type=MySQLType.LONG),)
+        >>> table = TableInfo(schema="s", name="t", table_id=1, columns=columns, indexes=keys)
+        >>> lists = ([None, b"2", b"3"], [b"1", b"2", b"9"])  # INSERT, UPDATE, and UPDATE of the key
+        >>> images = [ImageValues({0: pa.array(values)}, {}) for values in lists]
+        >>> flags, ops = (np.array([False, True, True]), np.ones(3, bool)), np.array([1, 2, 2])
+        >>> plan = SimpleNamespace(partitioning={}, deletes_by_key=False)
+        >>> changes = VersionChanges(plan, table, ops, *flags, *images)
+        >>> for change in changes.batch(np.zeros(3, int), np.arange(3)).to_pylist():
+        ...     print(change["row_seq"], Op(change["op"]).name, change["before"], change["after"])
+        2 DELETE [b'3'] None
+        0 INSERT None [b'1']
+        1 UPDATE [b'2'] [b'2']
+        2 INSERT None [b'9']
 
         :param row_ids: the hidden ids of the rows, if the frame gives them.
         :raises ScenarioError: for a column without a value, and for a row without a key.
@@ -190,6 +208,19 @@ class VersionChanges:
 
     def homes(self, values: dict[int, pa.Array], present: Flags) -> Numbers:
         """Return the physical table ids of rows: those of their partitions.
+
+        >>> from types import SimpleNamespace
+        >>> from ticdc_producer.model.column import ColumnInfo
+        >>> from ticdc_producer.model.mysql_type import MySQLType
+        >>> from ticdc_producer.model.table import PartitionInfo
+        >>> from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
+        >>> parts = tuple(PartitionInfo(id=number, name=f"p{number}") for number in (100, 101))
+        >>> columns = (ColumnInfo(name="id", type=MySQLType.LONG),)
+        >>> table = TableInfo(schema="s", name="t", table_id=1, columns=columns, partitions=parts)
+        >>> partitioning = Partitioning(kind="HASH", expression="id", count=2)
+        >>> changes = VersionChanges(SimpleNamespace(partitioning={0: partitioning}), table, *[None] * 5)
+        >>> changes.homes({0: pa.array([b"4", b"5", None])}, np.array([True, True, False])).tolist()
+        [100, 101, 1]
 
         :raises ScenarioError: for a row without a partition.
         """

@@ -151,6 +151,13 @@ class FramePlan:
     def versions_at(self, name: TableName, commits: Numbers) -> Numbers:
         """Return the versions of the table of a name at some commits; ``NO_TABLE`` if there is none.
 
+        >>> table = TableInfo(schema="s", name="t", table_id=1, version=4, columns=())
+        >>> entries = TableEntry(2, ("s", "t"), table), TableEntry(5, ("s", "t"), None)  # DROP TABLE
+        >>> columns = {"entries": entries, "databases": ((0, "u"), (3, "S"))}  # USE S
+        >>> plan, commits = FramePlan(**dict.fromkeys(FramePlan.__annotations__) | columns), np.arange(1, 6)
+        >>> plan.versions_at(("s", "t"), commits).tolist(), plan.versions_at(("", "t"), commits).tolist()
+        ([-1, 4, 4, 4, -1], [-1, -1, 4, 4, -1])
+
         :param name: without a schema, that of the current database.
         """
         schema, table = name

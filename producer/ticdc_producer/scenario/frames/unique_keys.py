@@ -192,7 +192,18 @@ def _moves(batches: Batches) -> Batches:
 
 
 def _of_part(since: Since, _part: Part, batches: Batches) -> list[Conflict]:
-    """Return the first changes of a part that take a key which another row holds."""
+    """Return the first changes of a part that take a key which another row holds.
+
+    A row may take a key in the commit in which another one leaves it, and before a DDL adds the index.
+
+    >>> moves = [{"takes": takes, "commit_seq": commit} for takes, commit in [(1, 1), (0, 2), (1, 2), (1, 3)]]
+    >>> key = {"table_id": 7, "index": 1, "key": 9, "row_seq": 0}
+    >>> batch = pa.RecordBatch.from_pylist([key | move for move in moves], _MOVES)
+    >>> [conflict.at for conflict in _of_part({}, Part(0), [batch])]
+    [(3, 0)]
+    >>> [conflict.at == (4, OF_DDL) for conflict in _of_part({1: (4, frozenset([7]))}, Part(0), [batch])]
+    [True]
+    """
     conflicts: list[Conflict] = []
     for rows in whole_groups(batches, _KEY):
         takes = rows.column("takes").to_numpy().astype(np.int64)

@@ -54,6 +54,18 @@ class VersionRows:
 def rows_by_version(plan: FramePlan, rows: pa.RecordBatch) -> Iterator[VersionRows]:
     """Yield the row changes of each version of a table.
 
+    >>> from types import SimpleNamespace
+    >>> from ticdc_producer.scenario.frames.frame_plan import Numbering
+    >>> tables = SimpleNamespace(table=["t", "t after ADD COLUMN"])
+    >>> versions_at = lambda name, commits: np.where(commits < 7, 0, 1)
+    >>> numbers = {"columns": SimpleNamespace(number="txn"), "numbering": Numbering("txn", (0,), (4,))}
+    >>> plan = SimpleNamespace(versions=tables, versions_at=versions_at, **numbers)
+    >>> columns = {"txn": [2, 3, 2], "before": [None, "{}", "{}"], "after": ["{}", None, "{}"]}
+    >>> for rows in rows_by_version(plan, pa.record_batch({"table": ["t"] * 3, **columns})):
+    ...     print(rows.table, rows.commits.tolist(), [Op(code).name for code in rows.ops])
+    t [6, 6] ['INSERT', 'UPDATE']
+    t after ADD COLUMN [7] ['DELETE']
+
     :param rows: with the columns of ``frame_rows.frame_rows``.
     :raises ScenarioError: for a row that does not say what it does.
     """

@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
-from ticdc_producer.model.column_functions import Flags
-from ticdc_producer.model.event import Op
+from ticdc_producer.model.column_functions import Flags, operations
 from ticdc_producer.model.mysql_type import INTEGERS, NUMBERED
 from ticdc_producer.model.row_key import encode_part, prefix
 from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE, ChangeBatch, TableRowsBatch
@@ -88,10 +87,7 @@ class DrawnValues:
         new, old = np.flatnonzero(changes.exists), np.flatnonzero(changes.existed & ~remains)
         self.offset = column.offset
         self.values = cells(plan, column, _both(after, new, before, old), expressions)
-        self.after = np.full(len(changes), -1, np.int64)
-        self.after[new] = np.arange(len(new))
-        self.before = np.where(remains, self.after, -1)
-        self.before[old] = len(new) + np.arange(len(old))
+        self.before, self.after = _value_indexes(old, new, remains)
 
     def take(self, indexes: Longs) -> DrawnValues:
         """Return the values of some of the changes."""
@@ -120,6 +116,26 @@ class DrawnValues:
         return unchanged
 
 
+def _value_indexes(old: Longs, new: Longs, remains: Flags) -> tuple[Longs, Longs]:
+    """Return the index of the value before and after each change, -1 if there is none.
+
+    The values are those after the changes, then those before them that do not remain.
+
+    >>> before, after = _value_indexes(np.array([2]), np.array([0, 1]), np.array([False, True, False]))
+    >>> before.tolist(), after.tolist()  # of an insert, an update and a delete
+    ([-1, 1, 2], [0, 1, -1])
+
+    :param old: the changes before which there is another value than after them.
+    :param new: the changes after which there is a value.
+    :param remains: whether the value before each change is the one after it.
+    """
+    after = np.full(len(remains), -1, np.int64)
+    after[new] = np.arange(len(new))
+    before = np.where(remains, after, -1)
+    before[old] = len(new) + np.arange(len(old))
+    return before, after
+
+
 def _both(after: CellSources, new: Longs, before: CellSources, old: Longs) -> CellSources:
     added = None
     if after.added is not None and before.added is not None:
@@ -145,7 +161,6 @@ def _change_log(
         differ = pc.fill_null(pc.not_equal(old_keys, keys), False).to_numpy(zero_copy_only=False)
         moved = existed & exists & differ
         old_keys, old_ids = (pc.if_else(pa.array(moved), of, None) for of in (old_keys, pa.array(old_ids)))
-    op = np.where(existed, np.where(exists, int(Op.UPDATE), int(Op.DELETE)), int(Op.INSERT))
     columns = {
         "commit_seq": changes.commit,
         "row_seq": changes.position,
@@ -153,7 +168,7 @@ def _change_log(
         "table_id": tables,
         "row_key": keys,
         "row_id": ids,
-        "op": op,
+        "op": operations(existed, exists),
         "before": _images(values, [column.before for column in values], existed),
         "after": _images(values, [column.after for column in values], exists),
         "old_table_id": pc.if_else(pa.array(moved), pa.array(old_tables), None),

@@ -71,7 +71,16 @@ def statement_at(plan: GeneratePlan, position: Longs) -> Longs:
 
 
 def first_event(plan: GeneratePlan, row: Longs) -> Longs:
-    """Return the event that inserts a row for the first time."""
+    """Return the event that inserts a row for the first time.
+
+    Two rows exist before the transactions; each transaction has three changes, and its first pick is new.
+
+    >>> from types import SimpleNamespace
+    >>> sizes = {"picks_per_transaction": 2, "rows_per_transaction": 3, "changes_per_row": 2}
+    >>> of_table = {"rows": 2, "new_rows": 2, "table_picks": 4, "table_schedule": ALWAYS}
+    >>> first_event(SimpleNamespace(each=(), **sizes, **of_table), np.arange(4)).tolist()
+    [0, 1, 2, 5]
+    """
     new = np.maximum(row - plan.rows, 0)
     if plan.each:
         positions = [number for number, step in enumerate(plan.each) if step.inserts]
@@ -158,7 +167,17 @@ def _picked(plan: GeneratePlan, table_pick: Longs, rows: Longs) -> Longs:
 def _changes_of_picks(plan: GeneratePlan, pick: Longs, row: Longs, is_new: Flags) -> GeneratedEvents:
     """Return the changes of picks: as many per pick as its statement has, the first of them an insert if new.
 
-    For example, the picks of rows 8 and 9 with two changes each are the changes of rows 8, 8, 9, 9.
+    A transaction of three changes, with two per row, has one change of its second row.
+
+    >>> from types import SimpleNamespace
+    >>> sizes = {"picks_per_transaction": 2, "rows_per_transaction": 3, "changes_per_row": 2}
+    >>> numbers = {"rows": 10, "first_transaction": 7, "ddl_every": 1, "delete_chance": 0}
+    >>> plan, is_new = SimpleNamespace(each=(), **sizes, **numbers), np.zeros(3, bool)
+    >>> changes = _changes_of_picks(plan, np.array([0, 1, 2]), np.array([8, 9, 4]), is_new)
+    >>> changes.row.tolist(), changes.position.tolist()
+    ([8, 8, 9, 4, 4], [0, 1, 2, 0, 1])
+    >>> changes.event.tolist(), changes.commit.tolist()  # a DDL is the commit 8
+    ([10, 11, 12, 13, 14], [7, 7, 7, 9, 9])
     """
     transaction, statement = np.divmod(pick, plan.picks_per_transaction)
     starts, sizes = _statements(plan)

@@ -121,6 +121,16 @@ class ExpressionValues:
     def _canonical(self, batch: pa.RecordBatch) -> pa.Array:
         """Return the canonical value of each row.
 
+        >>> from types import SimpleNamespace
+        >>> from ticdc_producer.model.column import ColumnInfo
+        >>> from ticdc_producer.model.mysql_type import MySQLType
+        >>> columns = [ColumnInfo(name="a", type=kind) for kind in (MySQLType.LONG, MySQLType.DOUBLE)]
+        >>> columns = [SimpleNamespace(expression="draw", column=column) for column in columns]
+        >>> of_columns = {"value_0": [None, 5, None], "value_1": [2.0, None, 0.5]}
+        >>> batch = pa.record_batch({"_task": [0] * 3, "_column": [1, 0, 1], **of_columns})
+        >>> ExpressionValues([SimpleNamespace(columns=columns)], [])._canonical(batch).to_pylist()
+        [b'2', b'5', b'0.5']
+
         :raises ScenarioError: for a value that its column rejects.
         """
         numbers = batch.column("_column").to_numpy()

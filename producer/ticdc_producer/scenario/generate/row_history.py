@@ -7,7 +7,7 @@ many changes it had.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -128,8 +128,8 @@ class RowFollower:
         self._versions = Versions(
             inserted=np.zeros(self._rows, np.int64),
             keys=self._first_keys(),
-            changed={offset: np.zeros(self._rows, np.int64) for offset in self._updated},
-            added={column.offset: np.zeros(self._rows, np.int64) for column in self._adding},
+            changed=_zeros(self._updated, self._rows),
+            added=_zeros((column.offset for column in self._adding), self._rows),
             moved=None if self._partitions is None else np.zeros(self._rows, np.int64),
         )
 
@@ -154,16 +154,15 @@ class RowFollower:
         """
         runs = RowRuns(events.row)
         changes = self._followed(events.take(runs.order), runs)
-        selected = np.arange(len(events))
         if net:
-            ends = runs.ends | (np.append(changes.commit[1:], NEVER) != changes.commit)
-            begins = np.concatenate([[True], ends[:-1]])[: len(ends)]
-            first = np.maximum.accumulate(np.where(begins, selected, 0))
+            first, ends = _transaction_bounds(changes.commit, runs.ends)
             changes = RowChanges(
                 changes.row, changes.commit, changes.position, changes.existed[first], changes.exists,
                 changes.before.take(first), changes.after,
             )  # fmt: skip
             selected = np.flatnonzero(ends & (changes.existed | changes.exists))
+        else:
+            selected = np.arange(len(events))
         return changes.take(runs.in_first_order(selected))
 
     def _followed(self, events: GeneratedEvents, runs: RowRuns) -> RowChanges:
@@ -253,6 +252,28 @@ class RowFollower:
             state.added[offset][rows] = column
         if state.moved is not None and versions.moved is not None:
             state.moved[rows] = versions.moved
+
+
+def _zeros(offsets: Iterable[int], rows: int) -> dict[int, Longs]:
+    """Return a column of zeros for each offset; each is updated alone."""
+    return {offset: np.zeros(rows, np.int64) for offset in offsets}
+
+
+def _transaction_bounds(commits: Longs, ends: Flags) -> tuple[Longs, Flags]:
+    """Return the index of the row's first change in the transaction of each change, and which are the last.
+
+    >>> commits, ends = np.array([4, 4, 6, 6]), np.array([False, False, True, True])  # of two rows
+    >>> first, last = _transaction_bounds(commits, ends)
+    >>> first.tolist(), last.tolist()
+    ([0, 0, 2, 3], [False, True, True, True])
+
+    :param commits: of changes, those of each row together and in their order.
+    :param ends: whether each change is the last one of its row.
+    """
+    last: Flags = ends | (np.append(commits[1:], NEVER) != commits)
+    begins = np.concatenate([[True], last[:-1]])[: len(last)]
+    first: Longs = np.maximum.accumulate(np.where(begins, np.arange(len(commits)), 0))
+    return first, last
 
 
 def _existence(deletes: Flags, runs: RowRuns, existed_before: Flags) -> Flags:
