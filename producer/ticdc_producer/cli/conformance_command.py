@@ -169,14 +169,10 @@ def golden(
         return 0
     from ticdc_producer.conformance.catalog import case_specs, selected
     from ticdc_producer.conformance.corpus import write_corpus
-    from ticdc_producer.errors import FolderError
 
-    if out is None:
-        raise FolderError("--out is required", path="golden", hint="--out DIR")
+    check_options("golden", {"out": out}, RESTARTS if Level.RESTART in (level or ()) else "")
+    assert out is not None
     protocols = set() if not protocol or "all" in protocol else set(protocol)
-    if Level.RESTART in (level or ()):
-        what, hint = "a case of the level restart is a conversation, not files", "leave --level restart out"
-        raise FolderError(what, path="golden", hint=hint)
     if form is GoldenFormat.VECTORS:
         from ticdc_producer.conformance.vectors import vector_specs, write_vectors
 
