@@ -89,7 +89,7 @@ class PipedProcess:
             return
         try:
             ended = os.pidfd_open(self._popen.pid)
-        except (AttributeError, OSError):  # neither macOS nor an old Linux has it
+        except (AttributeError, OSError):  # missing on macOS and old versions of Linux
             await asyncio.to_thread(self._popen.wait)
             return
         try:

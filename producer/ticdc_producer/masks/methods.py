@@ -52,7 +52,7 @@ def masked_values(mask: ColumnMask, column: ColumnInfo, values: pa.Array) -> Mas
     """Mask values of a column.
 
     :param values: canonical, binary.
-    :raises RecordingError: for a value that is none of the type; the text does not have it.
+    :raises RecordingError: for a value that is none of the type; the text does not contain it.
     """
     if mask.method == "null":
         return MaskedValues(pa.nulls(len(values), pa.binary()), np.zeros(len(values), np.bool_))

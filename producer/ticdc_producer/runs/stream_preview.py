@@ -1,4 +1,4 @@
-"""The whole stream of a small job in memory: its messages, their events, and the statements behind these."""
+"""The stream of a small job in memory: its messages, their events, and the statements that caused these."""
 
 from __future__ import annotations
 
