@@ -77,10 +77,17 @@ class Client:
         return [ServiceTask(self, content) for content in contents if isinstance(content, dict)]
 
     def _ended(self, path: str, content: JSONObject, wait: float | None) -> ServiceTask:
-        left = float("inf") if wait is None else wait
-        task = ServiceTask(self, self.request("POST", path, content, wait=min(left, _LONGEST_WAIT)))
-        while task.content.get("status") in ("queued", "running") and (left := left - _LONGEST_WAIT) > 0:
-            task = ServiceTask(self, self.request("GET", task.path, wait=min(left, _LONGEST_WAIT)))
+        remaining_seconds = float("inf") if wait is None else wait
+        task = ServiceTask(
+            self, self.request("POST", path, content, wait=min(remaining_seconds, _LONGEST_WAIT))
+        )
+        while (
+            task.content.get("status") in ("queued", "running")
+            and (remaining_seconds := remaining_seconds - _LONGEST_WAIT) > 0
+        ):
+            task = ServiceTask(
+                self, self.request("GET", task.path, wait=min(remaining_seconds, _LONGEST_WAIT))
+            )
         if task.content.get("error") is not None:
             raise _error(0, task.content)
         return task

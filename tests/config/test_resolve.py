@@ -234,7 +234,7 @@ def test_an_option_of_other_protocols_is_refused_and_they_are_named(
     with pytest.raises(ChangefeedError) as caught:
         resolve(f"kafka:///t?{query}")
     assert caught.value.parameter == parameter
-    assert caught.value.hint == f"these have it: {protocols}"
+    assert caught.value.hint == f"supported by {protocols}"
 
 
 @pytest.mark.parametrize(
@@ -410,7 +410,7 @@ CLAIM_CHECK = {"large_message_handle_option": "claim-check", "claim_check_storag
         (_large("open-protocol", large_message_handle_option="claim-check"), "claim-check-storage-uri",
          "needs a storage"),
         (_large("open-protocol", **CLAIM_CHECK, claim_check_raw_value=True), "claim-check-raw-value",
-         "these have it: canal-json"),
+         "supported by canal-json"),
         (_large("open-protocol", **HANDLE_KEY) | {"force-replicate": True},
          "force-replicate", "must be off when large-message-handle-option is handle-key-only"),
     ],

@@ -14,10 +14,10 @@ async def lines_of(program: str, content: bytes, number: int) -> tuple[list[byte
     try:
         child.write(content)
         assert await child.output.arrived(number, 60)
-        lines = child.output.taken(number)
+        lines = child.output.take(number)
         child.close_input()
         assert await child.output.arrived(1, 60)
-        assert child.output.taken(1) == []  # the end
+        assert child.output.take(1) == []  # the end
         await child.wait()
         return lines, child.status, child.error_lines(2)
     finally:
@@ -48,7 +48,7 @@ def test_a_closed_input_is_no_error() -> None:
     async def write_after_the_end() -> bytes:
         child = PipedProcess([sys.executable, "-c", program])
         assert await child.output.arrived(1, 60)
-        [line] = child.output.taken(1)
+        [line] = child.output.take(1)
         child.write(b"x" * (1 << 20))
         await child.kill()
         return line
@@ -70,7 +70,7 @@ def test_a_line_that_takes_too_long_is_not_awaited() -> None:
         child = PipedProcess([sys.executable, "-c", "print('one', flush=True); input()"])
         try:
             assert await child.output.arrived(1, 60)
-            return await child.output.arrived(2, 0.1), child.output.taken(2)
+            return await child.output.arrived(2, 0.1), child.output.take(2)
         finally:
             await child.kill()
 

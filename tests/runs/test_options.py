@@ -127,7 +127,11 @@ def test_requests_have_the_declared_fields(
 @pytest.mark.parametrize("command", RULES)
 def test_rules_name_options_of_their_command(command: str) -> None:
     options = {"run": RUN, **DECLARED}.get(command, VERIFY)
-    names = {option.name for option in options} | {"decode": {"file"}, "mask": {"dump"}}.get(command, set())
+    names = {option.name for option in options} | {
+        "decode": {"file"},
+        "mask": {"dump"},
+        "golden": {"out"},
+    }.get(command, set())
     sinks = {"a storage sink", "a Pulsar sink", "a broker", "an embedded broker"}
     kinds = {*sinks, "a golden folder", "a scenario", "a recording", "the level restart"}
     for rule in RULES[command]:
@@ -168,6 +172,8 @@ REJECTED: list[tuple[str, dict[str, Any], str, str, str]] = [
     ("conformance", {"kafka": "x", "testee": "y"}, "", "`kafka`", "without restarts (add --level restart)"),
     ("conformance", {"only": ["*"]}, "", "`listing`", "conformance requires --testee or --list"),
     ("conformance", {"replay": "x", "listing": True}, "", "`listing`", "--list is an option of written"),
+    ("golden", {}, "", "`out`", "golden requires --out"),
+    ("golden", {"out": "x"}, "the level restart", "`level`", "leave --level restart out"),
     ("mask", {"dump": "x", "rules": "y", "suggest": True}, "", "`rules`", "--suggest cannot be combined"),
     ("mask", {"dump": "x", "rules": "y"}, "", "`out`", "give a dump, --rules and --out, or --suggest"),
     ("mask", {"dump": "x", "folder": "y"}, "", "`folder`", "--in requires --suggest"),

@@ -203,6 +203,12 @@ BODIES: list[tuple[str, dict[str, Any], int, str]] = [
     ("an object as scenario", {"scenario": {"name": "bank"}}, 422, "this is a text, not an object"),
     ("no scenario", {}, 422, "exactly one of scenario, sql and yaml"),
     ("two scenarios", {"sql": TABLE, "scenario": "bank"}, 422, "exactly one of scenario, sql and yaml"),
+    (
+        "a URI and a part of it",
+        {"sql": TABLE, "sink_uri": "kafka:///t", "partitions": 2},
+        422,
+        "sink_uri cannot be combined with partitions",
+    ),
     ("an unknown key", {"sql": TABLE, "command": "id"}, 422, "unknown key 'command'"),
     ("many partitions", {"sql": TABLE, "partitions": 1_000_000}, 422, "the largest value is 100"),
     ("a protocol with parameters", {"sql": TABLE, "protocol": "avro&ca=PEM"}, 422, "there is no protocol"),

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -169,24 +169,20 @@ def golden(
         return 0
     from ticdc_producer.conformance.catalog import case_specs, selected
     from ticdc_producer.conformance.corpus import write_corpus
-    from ticdc_producer.errors import FolderError
 
-    if out is None:
-        raise FolderError("--out is required", path="golden", hint="--out DIR")
+    check_options("golden", {"out": out}, RESTARTS if Level.RESTART in (level or ()) else "")
+    folder = cast(Path, out)  # the rules require it
     protocols = set() if not protocol or "all" in protocol else set(protocol)
-    if Level.RESTART in (level or ()):
-        what, hint = "a case of the level restart is a conversation, not files", "leave --level restart out"
-        raise FolderError(what, path="golden", hint=hint)
     if form is GoldenFormat.VECTORS:
         from ticdc_producer.conformance.vectors import vector_specs, write_vectors
 
         specs = vector_specs(level or LEVELS_OF_FILES, protocols, only or ())
-        counts = write_vectors(out, specs, _print_status)
-        typer.echo(f"wrote {counts.vectors} vectors with {counts.messages} messages into {out}")
+        counts = write_vectors(folder, specs, _print_status)
+        typer.echo(f"wrote {counts.vectors} vectors with {counts.messages} messages into {folder}")
         return 0
     cases = selected(case_specs(level or LEVELS_OF_FILES), protocols, only or ())
-    write_corpus(out, cases, _print_status)
-    typer.echo(f"wrote {len(cases)} cases into {out}")
+    write_corpus(folder, cases, _print_status)
+    typer.echo(f"wrote {len(cases)} cases into {folder}")
     return 0
 
 

@@ -204,7 +204,7 @@ class IntegritySection(ConfigSection):
 
 
 def _is_of_others(spec: ProtocolSpec, protocol: str) -> bool:
-    """Return whether a protocol has a section below ``sink``, and another protocol does not have it."""
+    """Return whether the section of a protocol below ``sink`` is not that of another protocol."""
     own = BUILT_IN[protocol].section if protocol in BUILT_IN else ""
     return bool(spec.section) and spec.section != own
 

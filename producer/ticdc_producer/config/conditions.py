@@ -90,7 +90,7 @@ def check_protocol(spec: ProtocolSpec, options: Mapping[str, Plain]) -> None:
             raise ChangefeedError(
                 f"protocol {spec.name} has no option {option.name}",
                 parameter=option.name,
-                hint=f"these have it: {', '.join(protocols_with(option))}",
+                hint=f"supported by {', '.join(protocols_with(option))}",
             )
     for name in options.keys() - {option.name for option in (*PARAMETERS, *spec.parameters)}:
         raise ChangefeedError(f"protocol {spec.name} has no option {name}", parameter=name)

@@ -246,7 +246,7 @@ def has_parameter(spec: ProtocolSpec, option: Parameter) -> bool:
 
 
 def protocols_with(option: Parameter) -> tuple[str, ...]:
-    """Return the built-in protocols that have a parameter; empty if all have it."""
+    """Return the built-in protocols that have a parameter; empty if all do."""
     names = tuple(spec.name for spec in BUILT_IN.values() if has_parameter(spec, option))
     return () if len(names) == len(BUILT_IN) else names
 

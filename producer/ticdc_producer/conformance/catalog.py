@@ -87,7 +87,7 @@ def selected(cases: Sequence[CaseSpec], protocols: Collection[str], globs: Seque
 def check_matches(glob: str, ids: Collection[str], *, where: str = "", argument: str = "") -> None:
     """Check that a glob matches an id.
 
-    :param where: the line of a file with the glob, for errors; or ``argument``, which has it.
+    :param where: the line of a file with the glob, for errors; or ``argument``, which contains it.
     :raises ConformanceError: if it matches none.
     """
     if any(fnmatchcase(case, glob) for case in ids):

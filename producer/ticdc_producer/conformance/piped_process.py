@@ -89,7 +89,7 @@ class PipedProcess:
             return
         try:
             ended = os.pidfd_open(self._popen.pid)
-        except (AttributeError, OSError):  # neither macOS nor an old Linux has it
+        except (AttributeError, OSError):  # missing on macOS and old versions of Linux
             await asyncio.to_thread(self._popen.wait)
             return
         try:
@@ -145,7 +145,7 @@ class Lines:
             self._loop.remove_reader(self._pipe)
         return True
 
-    def taken(self, number: int) -> list[bytes]:
+    def take(self, number: int) -> list[bytes]:
         """Remove the next lines and return them, without their ends; fewer if no more have arrived."""
         return [self._complete.popleft() for _ in range(min(number, len(self._complete)))]
 

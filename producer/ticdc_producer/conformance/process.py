@@ -82,7 +82,7 @@ class Testee:
         :returns: the lines, and the reason if they are fewer.
         """
         in_time = await process.output.arrived(number, seconds)
-        lines = process.output.taken(number)
+        lines = process.output.take(number)
         if len(lines) == number:
             return lines, ""
         if in_time and not process.output.too_long:

@@ -1,4 +1,4 @@
-"""The written cases of the restart level: ``restarts.yaml``, each topic in all protocols that can have it."""
+"""The written cases of the restart level: ``restarts.yaml``, each topic in all protocols that support it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class RestartCaseSpec:
 
     @property
     def example(self) -> FuzzExample:
-        """The topic, as random histories have it."""
+        """The topic, in the form of random histories."""
         options = BUILT_IN[self.protocol].conformance.histories or {}
         return FuzzExample(
             sql=self.spec.sql,

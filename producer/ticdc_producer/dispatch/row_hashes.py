@@ -33,7 +33,7 @@ _TABLE = _table()
 
 
 def partition_hashes(route: Route, values: Sequence[pa.Array], rows: int) -> npt.NDArray[np.int64]:
-    """Return the hash of each row, for all rules but ``ts``. The partition is its remainder.
+    """Return the hash of each row, for all rules except ``ts``. The partition is its remainder.
 
     >>> route = Route("topic", "columns", (("id", 0),), base_hash=7, table_key="shop.orders")
     >>> partition_hashes(route, [pa.array([b"1"])], 1).tolist() == [7 ^ crc32(b"id1")]

@@ -139,7 +139,7 @@ class InvalidValue(Exception):
 def check_property(name: str, value: str) -> None:
     """Check name and value of a property as librdkafka does. No client is created.
 
-    :raises UnknownProperty: if librdkafka does not know the name, or has it for its own use.
+    :raises UnknownProperty: if librdkafka does not know the name, or reserves it.
     :raises InvalidValue: if it rejects the value.
     """
     if name == "plugin.library.paths":  # would load the libraries

@@ -52,7 +52,7 @@ def masked_values(mask: ColumnMask, column: ColumnInfo, values: pa.Array) -> Mas
     """Mask values of a column.
 
     :param values: canonical, binary.
-    :raises RecordingError: for a value that is none of the type; the text does not have it.
+    :raises RecordingError: for a value that is none of the type; the text does not contain it.
     """
     if mask.method == "null":
         return MaskedValues(pa.nulls(len(values), pa.binary()), np.zeros(len(values), np.bool_))
@@ -202,11 +202,11 @@ def _float(key: CipherKey, value: bytes, kind: MySQLType) -> bytes:
         return b"0"
     zeros = len(whole + fraction) - len(plain)
     stream = int.from_bytes(key.digest(value, 32), "little")
-    drawn = [str(1 + stream % 9)]
+    masked_digits = [str(1 + stream % 9)]
     for _ in range(min(len(plain), digits) - 1):
         stream //= 10
-        drawn.append(str(stream % 10))
-    masked = "0" * zeros + "".join(drawn).ljust(len(plain), "0")
+        masked_digits.append(str(stream % 10))
+    masked = "0" * zeros + "".join(masked_digits).ljust(len(plain), "0")
     if abs(float(f"{masked[: len(whole)]}.{masked[len(whole) :]}")) > greatest:
         masked = "10" + masked[2:]
     head, tail = masked[: len(whole)], masked[len(whole) :].rstrip("0")

@@ -70,9 +70,9 @@ class Parameter:
     :param in_uri: whether a sink URI may contain it.
     :param file_key: its dotted key in a changefeed file; empty if it has none.
     :param of_codec: only protocols whose codec has an option of this name support it; otherwise all do.
-    :param ignored_elsewhere: whether protocols that do not have it ignore it; otherwise they refuse it.
+    :param ignored_elsewhere: whether protocols that do not support it ignore it; otherwise they reject it.
     :param checked_elsewhere: whether its value must be allowed also under protocols and sinks that ignore it.
-    :param implies: the switch that it turns on under protocols that do not have it; empty: none.
+    :param implies: the switch that it turns on under protocols that do not support it; empty: none.
     :param profiles: the profiles that support it; empty for both.
     :param sinks: the sinks that support it; empty for all. In other sinks it has its default.
     :param of_client: it configures the connection to Kafka or the schema registry, and is never written to a

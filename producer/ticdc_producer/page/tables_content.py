@@ -1,4 +1,4 @@
-"""The tables of a stream at its times as JSON for the page: each row once, however many times have it."""
+"""The tables of a stream at its times as JSON for the page: each row once, even if several times have it."""
 
 from __future__ import annotations
 

@@ -83,11 +83,11 @@ class Selection:
 
     def _rows(self, layouts: LayoutBatch, candidates: Flags) -> Flags:
         """Return which events are no rows, or rows with one of the keys."""
-        wanted: Flags = layouts.kind != EventKind.ROW
+        selected: Flags = layouts.kind != EventKind.ROW
         for layout in layouts.layouts():
             if candidates[layout.rows].any():
-                wanted[layout.rows] = self._has_key(layout)
-        return wanted
+                selected[layout.rows] = self._has_key(layout)
+        return selected
 
     def _has_key(self, layout: EventLayout) -> Flags:
         names = {*layout.handle_names}

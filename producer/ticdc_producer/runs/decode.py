@@ -144,7 +144,7 @@ def _decoded_events(
     claims: str,
     on_status: Callable[[str], object] | None,
 ) -> Iterator[DecodedRow]:
-    """Yield the rows of all records; if the protocol was detected, all records must have it.
+    """Yield the rows of all records; if the protocol was detected, all records must be in it.
 
     :param options_of: a protocol to the options of its decoder.
     :param claims: location of claim-check objects, as URI or path; empty if unknown.

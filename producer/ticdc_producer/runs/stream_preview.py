@@ -1,4 +1,4 @@
-"""The whole stream of a small job in memory: its messages, their events, and the statements behind these."""
+"""The stream of a small job in memory: its messages, their events, and the statements that caused these."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class MemoryTarget(MessageTarget):
     """The memory of this process: nothing stores the messages, and claim-check objects are not kept.
 
     :ivar messages: the written messages (shape ``MESSAGES``), in order.
-    :ivar carried: the events that they carry (shape ``CARRIED``).
+    :ivar event_rows: the events that they carry (shape ``CARRIED``).
     :ivar faults: the injected faults, in order.
     """
 
@@ -54,7 +54,7 @@ class MemoryTarget(MessageTarget):
 
     def __init__(self, job: Job, options: RunOptions) -> None:
         super().__init__(job, options)
-        self.messages, self.carried = MESSAGES.empty_table(), CARRIED.empty_table()
+        self.messages, self.event_rows = MESSAGES.empty_table(), CARRIED.empty_table()
         self.faults: list[FaultRow] = []
 
     def check(self) -> None:
@@ -65,7 +65,7 @@ class MemoryTarget(MessageTarget):
         self.messages = pa.Table.from_batches(
             stream.messages.select(*MESSAGES.names).batches(), MESSAGES
         ).combine_chunks()
-        self.carried = pa.Table.from_batches(stream.stored[EVENT].merged().batches(), CARRIED)
+        self.event_rows = pa.Table.from_batches(stream.stored[EVENT].merged().batches(), CARRIED)
         if self.job.faults is not None:
             self.faults = [row for batch in stream.faults.batches() for row in batch.to_pylist()]
         return report
@@ -136,7 +136,7 @@ def preview_stream(job: Job, *, verify_output: bool, change: str | None = None) 
     options = RunOptions(verify_output=verify_output, from_beginning=True)
     target = MemoryTarget(job, options)
     report = execute(Simulation.of(job, LocalEngine()), [target], options)
-    causes, messages = _causes(job, target.carried), target.messages
+    causes, messages = _causes(job, target.event_rows), target.messages
     decode_options = _decode_options(job, LocalEngine().of_batches(messages.to_batches(), MESSAGES))
     if change is not None:
         messages = _carrying(messages, causes, change)

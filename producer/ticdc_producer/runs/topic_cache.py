@@ -254,7 +254,7 @@ def cached_topic(topic: Topic, on_status: OnStatus = ignore_status) -> CachedTop
 def cached_folder(kind: str, label: str, content: object, write: Callable[[Path], None]) -> Path:
     """Return a folder of the cache; write it if it is missing.
 
-    :param kind: the folder in the cache that has it.
+    :param kind: the folder in the cache that contains it.
     :param label: the beginning of its name.
     :param content: determines what is in it, besides the code of this program.
     :param write: writes into a new folder.

@@ -71,10 +71,10 @@ def _is_zip(path: Path) -> bool:
         return file.read(4) == _ZIP
 
 
-def _write(members: Iterator[tuple[str, IO[bytes]]], folder: Path, name: str, left: int) -> None:
+def _write(members: Iterator[tuple[str, IO[bytes]]], folder: Path, name: str, remaining_bytes: int) -> None:
     """Write the files of an archive.
 
-    :param left: bytes of all files, at most.
+    :param remaining_bytes: of all files, at most.
     """
     for entry, content in members:
         inside = entry.removeprefix("./")
@@ -85,8 +85,8 @@ def _write(members: Iterator[tuple[str, IO[bytes]]], folder: Path, name: str, le
         target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("xb") as file:
             while part := content.read(_PART):
-                left -= len(part)
-                if left < 0:
+                remaining_bytes -= len(part)
+                if remaining_bytes < 0:
                     raise _too_large(name)
                 file.write(part)
 
@@ -138,10 +138,10 @@ def _not_plain(entry: str) -> RefusedRequest:
 class _Inflated(gzip.GzipFile):
     """An inflated file with a limit: ``tarfile`` reads long names and other headers as a whole.
 
-    :ivar left: bytes that may be read.
+    :ivar remaining_bytes: that may be read.
     """
 
-    left = 0
+    remaining_bytes = 0
 
     def read(self, size: int | None = -1, /) -> bytes:
         """Read a part.
@@ -149,8 +149,8 @@ class _Inflated(gzip.GzipFile):
         :raises ReadError: above the limit.
         """
         part = super().read(size)
-        self.left -= len(part)
-        if self.left < 0:
+        self.remaining_bytes -= len(part)
+        if self.remaining_bytes < 0:
             raise tarfile.ReadError
         return part
 
@@ -158,7 +158,7 @@ class _Inflated(gzip.GzipFile):
 def _of_tar(path: Path, name: str, most: int) -> Iterator[tuple[str, IO[bytes]]]:
     """Yield the paths and the contents of the files in a tar file that is compressed by gzip."""
     with _Inflated(path) as plain:
-        plain.left = most + MOST_FILES * (4 << 10)  # with the headers of the files
+        plain.remaining_bytes = most + MOST_FILES * (4 << 10)  # with the headers of the files
         with tarfile.open(fileobj=plain, mode="r|") as archive:
             for number, entry in enumerate(archive, 1):
                 _check_number(number, name)

@@ -10,6 +10,8 @@ from ipaddress import ip_address
 from typing import Literal, TypeAlias
 
 from ticdc_producer.errors import ArgumentError, ChangefeedError, EnvironmentFailure
+from ticdc_producer.runs.options.requests import SERVE_RULES
+from ticdc_producer.runs.options.rule import check_rules
 
 Permission: TypeAlias = Literal["environment", "expression", "files"]
 """``environment``: ``${NAME}``; ``expression``: columns with Spark SQL; ``files``: ``data`` steps, storages,
@@ -183,11 +185,8 @@ def check_kafka_ports(settings: ServeSettings) -> None:
     :raises ArgumentError: if the service starts no Kafka.
     :raises EnvironmentFailure: if a port is taken.
     """
-    if settings.kafka and settings.kafka_addresses:
-        what = "`kafka_address` is of the embedded Kafka, and `kafka` names another one"
-        raise ArgumentError(what, argument="kafka_address", hint="leave one out").about(
-            "kafka_address", "kafka"
-        )
+    options = {"kafka": settings.kafka, "kafka_address": settings.kafka_addresses}
+    check_rules(SERVE_RULES, {name for name, value in options.items() if value})
     for address in settings.kafka_addresses:
         with socket.socket() as listener:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

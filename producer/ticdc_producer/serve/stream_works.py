@@ -133,7 +133,7 @@ class CopyStream:
             "name": self.stream.source.name,
             "protocol": copy.protocol,
             "total": copy.messages.num_rows,
-            "left": copy.left,
+            "left": copy.omitted,
             "partitions": [asdict(part) for part in copy.partitions],
             "times": times,
             "resolved": resolved,
@@ -300,7 +300,7 @@ class VerifyStream:
     def __call__(self, _tell: Tell) -> Result:
         """Verify it; without a verdict if the newest messages alone were copied."""
         copy = self.stream.copy
-        if copy.left:
+        if copy.omitted:
             return Result(True, {"verdict": None}, _NO_TEXTS)
         with self.stream.read():
             verdict = verify_copy(copy, self.stream.named(copy))

@@ -15,9 +15,11 @@ from pydantic_core import PydanticCustomError
 
 from ticdc_producer.config import SinkKind, parse_sink_uri
 from ticdc_producer.config.parameters import BY_NAME
-from ticdc_producer.errors import RefusedRequest
+from ticdc_producer.errors import ProducerError, RefusedRequest
 from ticdc_producer.runs.options.commands import RUN, VERIFY
 from ticdc_producer.runs.options.option import Option
+from ticdc_producer.runs.options.requests import REQUEST_RULES
+from ticdc_producer.runs.options.rule import check_rules
 from ticdc_producer.scenario.scenario_file import ChangesStep, DataStep, GenerateStep, ScenarioFile
 from ticdc_producer.serve.settings import Permission, ServeSettings
 
@@ -66,10 +68,16 @@ class ScenarioOf(_Body):
     file: _Name = Field(default="", description="Name of the file that held the text, for messages.")
     overrides: _Names = _of_run("overrides", description="PATH=VALUE each, as `overrides` of `run`.")
 
-    @property
-    def given(self) -> int:
-        """The number of sources."""
-        return sum(part is not None for part in (self.scenario, self.sql, self.yaml))
+    def check_combinations(self, kind: str) -> None:
+        """Reject fields that cannot be combined.
+
+        :param kind: of the request, as ``REQUEST_RULES`` names it.
+        :raises ValueError: for the first rule that they break, in the words of the JSON.
+        """
+        try:
+            check_rules(REQUEST_RULES[kind], {name for name, value in self if value not in (None, {})})
+        except ProducerError as error:
+            raise ValueError(error.spelled(str)) from None
 
 
 _PARTITION_NUM: Any = Field(default=None, ge=1, le=100, description="Partitions of the topic.")
@@ -117,12 +125,7 @@ class RunRequest(ScenarioOf):
 
     @model_validator(mode="after")
     def _fits_together(self) -> RunRequest:
-        if self.given != 1:
-            raise ValueError("a run has exactly one of scenario, sql and yaml")
-        if self.sink_uri is not None:
-            parts = (self.protocol, self.partitions, self.topic)
-            if any(part is not None for part in parts) or self.options:
-                raise ValueError("sink_uri cannot be combined with protocol, options, partitions and topic")
+        self.check_combinations("run")
         return self
 
 
@@ -155,16 +158,15 @@ class PreviewRequest(ScenarioOf):
 
     @model_validator(mode="after")
     def _fits_together(self) -> PreviewRequest:
-        if self.given != 1:
-            raise ValueError("a preview has exactly one of scenario, sql and yaml")
+        self.check_combinations("preview")
         return self
 
     def run_request(self, protocol: str | None) -> RunRequest:
         """Return the run of one protocol, to the topic that the scenario names."""
         others = {"protocols", "options", "state_at", "verify", "change"}
-        given = {name: getattr(self, name) for name in type(self).model_fields if name not in others}
+        fields = {name: getattr(self, name) for name in type(self).model_fields if name not in others}
         options = self.options.get(protocol or "", {})
-        return RunRequest(**given, protocol=protocol, options=options, scenario_topic=True)
+        return RunRequest(**fields, protocol=protocol, options=options, scenario_topic=True)
 
 
 class VerifyRequest(ScenarioOf):
@@ -183,8 +185,7 @@ class VerifyRequest(ScenarioOf):
 
     @model_validator(mode="after")
     def _fits_together(self) -> VerifyRequest:
-        if self.given > 1:
-            raise ValueError("a verification has at most one of scenario, sql and yaml")
+        self.check_combinations("verification")
         return self
 
 

@@ -59,7 +59,7 @@ def is_compared(job: Job, table: TableInfo, first_commit: int, commits: int | No
 
 
 def sent_table(job: Job, table: TableInfo) -> TableInfo:
-    """Return a table of a plan as messages have it: under its name in them, with the selected columns."""
+    """Return a table of a plan in the form of messages: under its name in them, with the selected columns."""
     return job.stream.selection.of(job.history.catalog.tables[table.version])
 
 
@@ -232,7 +232,7 @@ def _located(table: TableInfo, definition: DefinedTable, batches: Iterator[Table
 
 
 def ts_before_start(job: Job) -> int:
-    """Return a commit-ts that is lower than that of every event, as the messages would have it."""
+    """Return a commit-ts that is lower than that of every event, in the form of messages."""
     visible = job.encoder.fidelity.visible_commit_ts
     return max(visible(max((job.start_ts or 0), 1)) - 1, 1)
 

@@ -75,12 +75,12 @@ def check_python(program: str, variables: Mapping[str, str] = MappingProxyType({
     command = [program, "-c", _PROGRAM, *_MODULES]
     environment = {**os.environ, **variables}
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=_TIMEOUT_S, check=True
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise _error(program, f"does not start: {error}") from None
-    major, minor, *missing = done.stdout.split()
+    major, minor, *missing = completed.stdout.split()
     if missing:
         raise _error(program, f"lacks {', '.join(missing)}")
     if (int(major), int(minor)) != sys.version_info[:2]:

@@ -24,8 +24,8 @@ class MarkerArguments:
     :param protocols: each a name, optionally followed by ``&`` and parameters of the sink URI; empty for the
         scenario's own.
     :param several: whether the test runs once for each of the protocols.
-    :param traps: values of ``run --inject``.
-    :param overrides: values of ``run --set``.
+    :param traps: values of ``inject`` of ``ticdc_producer.run``.
+    :param overrides: values of ``overrides`` of ``ticdc_producer.run``.
     """
 
     scenario: str | LoadableScenario

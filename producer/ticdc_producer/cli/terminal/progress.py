@@ -25,11 +25,11 @@ class ProgressDisplay:
     """The display of the current step, and of the progress of long steps."""
 
     def __init__(
-        self, *, quiet: bool = False, done: str = "written", clock: Callable[[], float] = monotonic
+        self, *, quiet: bool = False, participle: str = "written", clock: Callable[[], float] = monotonic
     ) -> None:
         """Show nothing yet.
 
-        :param done: word for what has happened to a message, for plain lines.
+        :param participle: word for what has happened to a message, for plain lines.
         :param clock: returns seconds.
         """
         from rich.console import Console  # not at the top: --help does not need it
@@ -39,7 +39,7 @@ class ProgressDisplay:
         self._bar: Bar | None = None
         self._task: TaskID | None = None
         self._line = ""
-        self._done, self._clock = done, clock
+        self._participle, self._clock = participle, clock
         self._next_line: float | None = None
 
     def __enter__(self) -> ProgressDisplay:
@@ -81,7 +81,7 @@ class ProgressDisplay:
         now = self._clock()
         if self._next_line is not None and now >= self._next_line:
             total = "" if measured.total is None else f" of {measured.total:,}"
-            self._console.print(f"{self._done} {measured.messages:,}{total}", soft_wrap=True)
+            self._console.print(f"{self._participle} {measured.messages:,}{total}", soft_wrap=True)
         if self._next_line is None or now >= self._next_line:
             self._next_line = now + _LINE_SECONDS
 

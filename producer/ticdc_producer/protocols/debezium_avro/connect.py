@@ -1,6 +1,6 @@
 """Kafka Connect's schemas as Avro schemas, and single values by them: what TiCDC converts for each message.
 
-A schema is an object as Connect's JSON has it. Source: ticdc ``pkg/sink/codec/debezium/avro.go``
+A schema is an object of Connect's JSON. Source: ticdc ``pkg/sink/codec/debezium/avro.go``
 (``toAvroSchema``, ``toNative``).
 """
 

@@ -167,7 +167,7 @@ def _null(column: ColumnInfo, options: DebeziumAvroOptions) -> bytes:
 
 
 def decimal_default(column: ColumnInfo, options: DebeziumAvroOptions) -> bytes | None:
-    """Return the DEFAULT of a DECIMAL column as readers have it; None if there is none.
+    """Return the DEFAULT of a DECIMAL column in the form of readers; None if there is none.
 
     TiCDC takes the digits of the DEFAULT as the user wrote them. Avro's decimal has as many as the column:
     goavro rounds others down. Source: goavro ``decimalBytesFromNative``.

@@ -169,7 +169,7 @@ class StreamCopy:
         return str(self._content["named"])
 
     @property
-    def left(self) -> int:
+    def omitted(self) -> int:
         """The number of older messages of the topic that were not copied."""
         return int(self._content["left"])
 

@@ -141,12 +141,12 @@ def micro_batches(
     options = _query_options(uri, kafka_properties, offsets, most if LIMITED else None)
     frame = session.readStream.format("ticdc").options(**options).load()
     frames: Queue[DataFrame] = Queue()
-    taken, ended = Semaphore(0), False
+    consumed, ended = Semaphore(0), False
 
     def hand_over(batch: DataFrame, _number: int) -> None:
         if not ended:
             frames.put(batch)
-            taken.acquire()
+            consumed.acquire()
 
     with TemporaryDirectory(prefix="ticdc-producer-query-") as folder:
         query = (
@@ -160,14 +160,14 @@ def micro_batches(
                 with suppress(Empty):
                     rows = frames.get(timeout=_WAIT_SECONDS).collect()
                     yield topic_rows(engine, brokers, [OffsetRange(**row.asDict()) for row in rows])
-                    taken.release()
+                    consumed.release()
                     continue
                 _check(query)
                 if _waits(query):
                     yield None
         finally:
             ended = True
-            taken.release()
+            consumed.release()
             query.stop()
 
 

@@ -91,3 +91,12 @@ def _rules() -> Iterator[OptionRule]:
 
 RULES = tuple(_rules())
 """In the order of the checks."""
+GOLDEN_RULES = (
+    OptionRule("golden requires `out`", (), ("out",), "it names the folder to write"),
+    OptionRule(
+        "a case of the level restart is a conversation, not files",
+        (RESTARTS,),
+        hint="leave `level` restart out",
+    ),
+)
+"""Those of ``golden``, which writes the cases as files."""

@@ -18,12 +18,12 @@ class Option:
     :param type: of the value on the command line. In Python a path may be a text, and a list any sequence.
     :param help: its effect in one sentence, with other options in backticks.
     :param note: what the help of the command adds.
-    :param functions: the Python functions that have it.
+    :param functions: the Python functions that accept it.
     :param flags: on the command line; empty: the name with hyphens.
     :param value: the only value that the command accepts, if the option is a boolean in Python.
     :param spelled: in errors of the command; empty: flag and ``value``.
     :param field: of the service's requests; empty: none.
-    :param local: the command does not have it with ``--server``.
+    :param local: the command rejects it with ``--server``.
     """
 
     name: str

@@ -143,6 +143,7 @@ RULES: dict[str, tuple[OptionRule, ...]] = {
     ),
     "decode": (*_of_command(*DECODE), *_sources("sink_uri", "folder", "file")),
     "conformance": conformance.RULES,
+    "golden": conformance.GOLDEN_RULES,
 }
 """By command, in the order of the checks."""
 # fmt: on
@@ -158,6 +159,7 @@ _OPTIONS = {
         "diff": DIFF,
         "decode": DECODE,
         "conformance": conformance.CONFORMANCE,
+        "golden": (),
     }.items()
 }
 

@@ -194,7 +194,7 @@ class _Server:
 
         return BinLogStreamReader(
             connection_settings=dict(self.connection),
-            server_id=(1 << 31) + secrets.randbelow(1 << 30),  # no other replica of the server may have it
+            server_id=(1 << 31) + secrets.randbelow(1 << 30),  # unique among the replicas of the server
             is_mariadb=is_mariadb,
             resume_stream=True,
             log_file=first,

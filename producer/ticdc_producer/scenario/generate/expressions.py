@@ -48,8 +48,8 @@ def expression_values(tasks: DataFrame, plans: Sequence[GeneratePlan], draws: Dr
                 yield _batch(task, _NO_COLUMN, [np.zeros(1, np.int64)] * len(_NAMES))
                 noted = _Noted(task, columns)
                 for _ in draws(task, noted):
-                    yield from noted.taken()
-                yield from noted.taken()
+                    yield from noted.take_batches()
+                yield from noted.take_batches()
 
     frame = tasks.mapInArrow(arguments, _ARGUMENTS_TEXT)
     values = [_value(frame, number, plan, column) for number, (plan, column) in enumerate(columns)]
@@ -82,7 +82,7 @@ class _Noted:
             self._batches.append(_batch(self._task, self._numbers[_identity(plan, column)], arguments))
         return pa.nulls(len(of.row), pa.binary())
 
-    def taken(self) -> list[pa.RecordBatch]:
+    def take_batches(self) -> list[pa.RecordBatch]:
         batches, self._batches = self._batches, []
         return batches
 

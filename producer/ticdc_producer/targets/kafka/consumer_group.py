@@ -73,11 +73,11 @@ class ConsumerGroups:
 
         :raises BrokerError: if the group cannot be read.
         """
-        wanted = [TopicPartition(topic, number) for topic, number in partitions]
+        topic_partitions = [TopicPartition(topic, number) for topic, number in partitions]
         own = {"group.id": group, "isolation.level": "read_committed"}
         consumer = Consumer({**connection(self._brokers), **own})
         try:
-            parts = committed_positions(consumer, wanted, self._seconds)
+            parts = committed_positions(consumer, topic_partitions, self._seconds)
         except KafkaException as error:
             raise self._error("the committed offsets cannot be read", error) from None
         finally:

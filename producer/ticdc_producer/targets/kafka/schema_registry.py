@@ -108,7 +108,7 @@ def _without_credentials(url: str) -> str:
 
 
 def schemas_of_registry(changefeed: Changefeed) -> Callable[[int], str | None]:
-    """Return the lookup of schemas by their ids in a changefeed's registry. Tasks can have it.
+    """Return the lookup of schemas by their ids in a changefeed's registry. Tasks can receive it.
 
     :raises ChangefeedError: if the changefeed names no registry.
     """

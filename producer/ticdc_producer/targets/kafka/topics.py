@@ -165,7 +165,7 @@ class Topics:
     def at_time(self, topics: Mapping[str, int], timestamp: int) -> dict[tuple[str, int], int]:
         """Return the offset of the first message of every partition at or after a time.
 
-        :param timestamp: in Unix milliseconds, as records have it.
+        :param timestamp: in Unix milliseconds, as in records.
         :return: where no such message exists, the end offset.
         """
         later = self._offsets(topics, OffsetSpec.for_timestamp(timestamp))

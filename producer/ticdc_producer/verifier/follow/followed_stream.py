@@ -164,7 +164,7 @@ class FollowedStream:
         for invariant in enabled_invariants(self.options):
             reasons = [(unmet.rows, unmet.reason) for unmet in invariant.unmet(self.stats)]
             if invariant.id in LATER:
-                reasons = [(0, "a stream that is followed has it checked by `verify` alone")]
+                reasons = [(0, "`verify` checks it, and a followed stream does not")]
             elif (
                 self.dropped and (invariant.by_key or invariant.by_batch) and invariant.id not in IN_PARTITION
             ):

@@ -125,7 +125,7 @@ def _default(column: ColumnInfo) -> str:
 
 
 def value_text(column: ColumnInfo, value: bytes | None) -> str:
-    """Return the literal of a canonical value, as an INSERT or a DEFAULT has it."""
+    """Return the literal of a canonical value, for an INSERT or a DEFAULT."""
     if value is None:
         return "NULL"
     if column.type == T.BIT:

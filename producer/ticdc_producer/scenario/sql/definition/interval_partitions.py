@@ -130,7 +130,7 @@ class _Series:
         return quoted_text(bound) if self.unit else bound
 
     def value(self, text: str) -> str:
-        """Return the text of a bound's value, as the column has it."""
+        """Return the text of a bound's value in the column's type."""
         return self._stored(evaluate_constant(parse_expression(text, self.line), self.mode))
 
     def _bounds(self) -> Iterator[str]:

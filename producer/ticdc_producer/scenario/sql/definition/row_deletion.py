@@ -24,7 +24,7 @@ _OF_TTL = ("TTL_ENABLE", "TTL_JOB_INTERVAL")
 class SoftDelete:
     """The options of a CREATE TABLE that concern soft deletes.
 
-    :param value: of SOFTDELETE as the statement has it; empty if DELETE deletes rows.
+    :param value: of SOFTDELETE in the statement; empty if DELETE deletes rows.
     :param active_active: whether several clusters write the table.
     """
 

@@ -60,7 +60,7 @@ class ParsedStatement:
         """Return the plan for a version of a table.
 
         :param mode: of the session.
-        :param make: makes it, unless an earlier statement of the shape has it.
+        :param make: makes it, unless an earlier statement of the shape made it.
         """
         settings = mode.soft_deletes, mode.cte_max_recursion_depth
         is_same = self._table is table and self._settings == settings

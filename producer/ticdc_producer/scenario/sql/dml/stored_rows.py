@@ -115,9 +115,9 @@ def _auto_random(table: Table, column: ColumnInfo, value: Value, context: Statem
     if value is not None and not _needs_id(value, context.mode):
         table.ids.advance_sharded(int(value))
         return value
-    taken = table.ids.take_sharded(context.values.shard)
-    context.note_generated(taken)
-    return coerce(column, taken, context.mode)
+    generated_id = table.ids.take_sharded(context.values.shard)
+    context.note_generated(generated_id)
+    return coerce(column, generated_id, context.mode)
 
 
 def fill_auto_increment(
@@ -152,9 +152,9 @@ def _needs_id(value: Value, mode: SQLMode) -> bool:
     return value is None or (int(value) == 0 and mode.auto_value_on_zero)
 
 
-def _stored_id(column: ColumnInfo, taken: int, context: StatementContext, limit_ids: bool) -> Value:
-    stored = coerce(column, taken, context.mode)
-    if not limit_ids and stored is not None and int(stored) < taken:
+def _stored_id(column: ColumnInfo, next_id: int, context: StatementContext, limit_ids: bool) -> Value:
+    stored = coerce(column, next_id, context.mode)
+    if not limit_ids and stored is not None and int(stored) < next_id:
         raise ids_exhausted(column)
     context.note_generated(int(stored or 0))
     return stored

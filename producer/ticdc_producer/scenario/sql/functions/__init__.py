@@ -45,7 +45,7 @@ REASONS: dict[str, tuple[str, ...]] = {
     "a scenario runs without locks and without waiting": (
         "GET_LOCK", "IS_FREE_LOCK", "IS_USED_LOCK", "RELEASE_ALL_LOCKS", "RELEASE_LOCK",
     ),
-    "TiDB does not have it": ("JSON_VALUE", "SOUNDEX", "UUID_SHORT"),
+    "TiDB does not support it": ("JSON_VALUE", "SOUNDEX", "UUID_SHORT"),
     "its result is approximate": ("APPROX_COUNT_DISTINCT", "APPROX_PERCENTILE"),
     "its result cannot be computed exactly as in TiDB": (
         "COERCIBILITY", "COMPRESS", "DECODE", "ENCODE", "JSON_SCHEMA_VALID", "JSON_SUM_CRC32", "TIDB_SHARD",

@@ -1,4 +1,4 @@
-"""The descriptor of SQL functions: evaluation, arguments, type, syntax, and where a table may have it.
+"""The descriptor of SQL functions: evaluation, arguments, type, syntax, and where a table may use it.
 
 Rules of types: tidb ``pkg/expression/builtin_string.go``, ``builtin_control.go``.
 """
@@ -54,8 +54,8 @@ class Function:
     :param arguments: gives the arguments of ``run`` from those in brackets, if one is a word or INTERVAL.
     :param syntax: the nodes that mean a call besides one by name.
     :param default: whether TiDB accepts a call with some arguments as the DEFAULT of a column.
-    :param clock: whether it depends on the time, so that no generated column may have it.
-    :param indexed: whether an index may have it: a text has the type of its column, other results are BIGINT.
+    :param clock: whether it depends on the time, so that no generated column may use it.
+    :param indexed: whether an index may use it: a text has the type of its column, other results are BIGINT.
     """
 
     run: Callable[..., SQLValue]

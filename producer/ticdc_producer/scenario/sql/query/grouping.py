@@ -225,7 +225,7 @@ FORMS[GroupLevel] = Form(_level, EvalType.INTEGER, lambda *_: ())
 def with_aliases(tree: exp.Expr, aliases: Mapping[str, exp.Expr], names: Names) -> exp.Expr:
     """Return HAVING or a term of ORDER BY with the expressions of the aliases in its aggregate functions.
 
-    Columns have precedence. The tree itself stays as it is, because other statements of its shape have it,
+    Columns have precedence. The tree itself stays as it is, because other statements of its shape share it,
     too. Source: tidb ``havingWindowAndOrderbyExprResolver.Leave``.
 
     :param aliases: the expressions of the SELECT list by their names in lower case.

@@ -193,7 +193,7 @@ _CASTS = {
 
 
 def _target(field: Field, given: Field) -> CastType | None:
-    """Return the type to which values of the recursive parts are cast; None if they have it already.
+    """Return the type to which values of the recursive parts are cast; None if they are of it already.
 
     :param field: the column of the seed.
     :param given: the column of the recursive parts.

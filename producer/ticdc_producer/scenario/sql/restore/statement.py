@@ -67,7 +67,7 @@ def print_ddl_with_targets(query: str, database: str, target: Callable[[str, str
 
     Source: ticdc ``pkg/routing/ddl_query_rewriter.go``.
 
-    :param query: one statement, as TiCDC has it before.
+    :param query: one statement, as TiCDC receives it.
     :param database: of tables that the statement does not qualify.
     :param target: database and name upstream to those that are sent.
     :raises UnsupportedSQL: for a construct that this tool does not print.

@@ -215,11 +215,11 @@ class _Query:
 
 
 def _edited(source: SourceText, edits: Sequence[_Edit]) -> str:
-    statement, text, done = source.statement, "", source.start
+    statement, text, position = source.statement, "", source.start
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
-        text += _words(statement, done, edit.start) + edit.text + " " * (not edit.text.endswith("."))
-        done = edit.end
-    return (text + _words(statement, done, source.end)).rstrip()
+        text += _words(statement, position, edit.start) + edit.text + " " * (not edit.text.endswith("."))
+        position = edit.end
+    return (text + _words(statement, position, source.end)).rstrip()
 
 
 def _words(statement: Statement, start: int, end: int) -> str:

@@ -150,7 +150,7 @@ def note_program(statement: Statement, kind: str, ignored_statements: IgnoredSta
     """Note a stored program, which TiDB does not have.
 
     :param kind: such as TRIGGER.
-    :param file: the file that has it.
+    :param file: the file that contains it.
     :raises UnsupportedSQL: if it was divided at a ``;`` of its body.
     """
     last = len(statement.tokens) - 1

@@ -36,7 +36,7 @@ class ScriptFiles:
     def loaded(self, name: str) -> str:
         """Return the content of a file that ``LOAD DATA`` reads.
 
-        :raises ScenarioError: if the folder of the scenario does not have it, or the scenario is no file.
+        :raises ScenarioError: if the folder of the scenario does not contain it, or the scenario is no file.
         """
         if (read := self.sourced.get(loaded_by(name))) is None:
             what = f"LOAD DATA reads files of the folder of the scenario, which has no {name!r}"

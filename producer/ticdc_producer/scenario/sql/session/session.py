@@ -293,12 +293,12 @@ class Session:
 
     def take_rows(self, followed: FollowedTables) -> list[tuple[TableInfo, list[list[Value]]]]:
         """Return the rows of followed tables, and remove them: from now on they are the DataFrame's."""
-        taken = []
+        rows_of_tables = []
         for table in self._tables.cluster.tables():
             if table.rows and followed.fills(table.info):
-                taken.append((table.info, [[*row.values] for row in table.scan()]))
+                rows_of_tables.append((table.info, [[*row.values] for row in table.scan()]))
                 table.clear()
-        return taken
+        return rows_of_tables
 
     def tables_with_enforced_keys(self, followed: FollowedTables) -> list[str]:
         """Return the names of the followed tables whose foreign keys, or those to them, SQL enforces."""

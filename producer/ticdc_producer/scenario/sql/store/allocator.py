@@ -23,9 +23,9 @@ class ObjectIds:
     next_id: int = FIRST_TABLE_ID
 
     def take(self) -> int:
-        taken = self.next_id
+        object_id = self.next_id
         self.next_id += 1
-        return taken
+        return object_id
 
 
 @dataclass(slots=True)

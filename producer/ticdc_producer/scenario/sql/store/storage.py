@@ -219,7 +219,7 @@ class Table:
     def put_moved(self, row: Row) -> None:
         """Store a row of partitions that are reorganized, in its new partition.
 
-        Its hidden id changes if another row has it there, which EXCHANGE PARTITION makes possible.
+        Its hidden id changes if another row there uses it, which EXCHANGE PARTITION makes possible.
         Source: tidb ``reorgPartitionWorker`` (``pkg/ddl/partition.go``).
         """
         moved = self.make_row(row.values, row.row_id, row.stored)
