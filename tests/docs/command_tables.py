@@ -31,7 +31,7 @@ NOT_RUN = (
     NotRun("real-topics.md", "--shrink", "tests/conformance/fuzz/test_shrink_recording.py has a command"),
     NotRun("real-topics.md", "of-tests", "needs a server; tests/recording/test_binlog.py starts one"),
     NotRun("README.md", "ticdc-producer run seed_t1", "tests/cli/test_process.py runs it as a process"),
-    NotRun("README.md", "pytest -n 2", "it runs these tests"),
+    NotRun("README.md", "pytest -n 3", "it runs these tests"),
     NotRun("index.md", "ticdc-producer run seed_t1", "tests/cli/test_process.py runs it as a process"),
     NotRun(
         "consumers.md", "TICDC_KAFKA_CONSUMER", "needs TiCDC's programs; tests/peers/test_ticdc_programs.py"
