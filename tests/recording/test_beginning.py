@@ -213,10 +213,18 @@ def test_a_table_that_no_message_has(tmp_path: Path, protocol: str) -> None:
         record(folder=tmp_path / "golden", out=tmp_path / "recording", table=["a.b"])
 
 
-def test_a_dump_that_is_no_sql(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("CREATE TABLE t (", r"dump\.sql:1"),
+        ("CREATE DATABASE a; INSERT INTO a.t VALUES (1)", r"dump\.sql: the dump defines no table"),
+        ("", r"dump\.sql: the dump defines no table"),
+    ],
+)
+def test_a_dump_without_tables(tmp_path: Path, text: str, error: str) -> None:
     folder = golden(tmp_path / "golden")
-    (tmp_path / "dump.sql").write_text("CREATE TABLE t (")
-    with pytest.raises(ProducerError, match=r"dump\.sql:1"):
+    (tmp_path / "dump.sql").write_text(text)
+    with pytest.raises(ProducerError, match=error):
         record(folder=folder, schema=tmp_path / "dump.sql", out=tmp_path / "recording")
 
 

@@ -118,7 +118,8 @@ def dumped_tables(dump: Path | DatabaseSchema, accepts: Accepts, created: Create
     """Return the tables of a dump or a database; the rows of a dump are not read.
 
     :param created: tables that the messages create.
-    :raises ScenarioError: for a file that is not SQL text, and for a definition that does not run.
+    :raises ScenarioError: for a file that is not SQL text or defines no table, and for a definition that does
+        not run.
     """
     if isinstance(dump, DatabaseSchema):
         text, file = dump.text, dump.url
@@ -126,9 +127,13 @@ def dumped_tables(dump: Path | DatabaseSchema, accepts: Accepts, created: Create
         text, file = _dump_text(dump), str(dump)
     session = Session(file=file)
     session.run_definitions(text)
+    tables = session.defined_tables()
+    if not tables and isinstance(dump, Path):
+        what, hint = "the dump defines no table", "give a file of SQL with CREATE TABLE statements"
+        raise ScenarioError(what, file=file, hint=hint).about("schema")
     return [
         EarlierTable(info.schema, info.name, create)
-        for info, create in session.defined_tables()
+        for info, create in tables
         if accepts(info.schema, info.name) and (info.schema, info.name) not in created
     ]
 
