@@ -227,6 +227,23 @@ update t set a = 0B01
 create table v (a int default 0X11)
 update t set b = json_object('a', 1)->'$.a'
 update t set b = (j)->>'$.a'
+update t set a = extract(year, '2020-01-01')
+update t set a = extract('year' from '2020-01-01')
+update t set a = position('a', b)
+update t set b = substring(b for 1)
+update t set b = substring(b for 1 from 1)
+update t set b = substring(b)
+insert into t (a) select x.a + 1 from t x join t y using a
+delete from t x, t y
+delete from t x join t y on x.a = y.a
+insert into t (a) select 5 from t not indexed
+insert into t (a) select 5 from t@x
+update t set a = cast(b as dec)
+update t set a = cast(b as int64)
+update t set a = cast(b as ``)
+update t set b = cast(b as varchar(3))
+update t set b = cast(b as nchar(3))
+update t set b = cast('1' as date default 1 on conversion error)
 """
 """Statements that sqlglot reads."""
 TIDBS = """
@@ -252,8 +269,23 @@ insert into t (a, b) values (7, default) on duplicate key update b = values(a)
 update t use index (primary) set b = left('abc', 2)
 update t set b = t.j->'$.a'
 update t set b = test.t.j->>'$.a'
+update t set a = extract(year_month from '2020-01-01')
+update t set a = position('a' in b)
+update t set b = substring(b from 1), b = substring(b from 1 for 2), b = substring(b, 1, a > 1)
+insert into t (a) select x.a + 1 from t x join t y using (a, `b`)
+delete from x using t x join t y on x.a = y.a where 0
+delete x from t x, t y where 0
+update t set b = cast('1.5' as decimal(10, 2)), b = cast(b as character(3) charset utf8mb4)
+update t set b = cast(b as binary(3)), b = cast('[1]' as vector(1)), b = cast('1' as unsigned int)
 """
 _TABLE = "create table t (a int primary key, j json, b varchar(20)); insert into t values (1, '{}', '');"
+
+
+def test_a_reserved_word_is_a_name_after_a_dot() -> None:
+    columns = "create table r (`mod` int, `not` int, `select` int, `left` int, `case` int)"
+    script = f"{columns}; insert into r (r.mod, r.select) values (1, 2);"
+    changes = "update r set r.not = r.mod + r.select, r.left = test.r.mod, r.case = r . mod where r.mod = 1"
+    assert rows_of(f"{script} {changes} order by r.select", "r") == [(b"1", b"3", b"2", b"1", b"1")]
 
 
 @pytest.mark.parametrize("statement", FOREIGN.strip().splitlines())

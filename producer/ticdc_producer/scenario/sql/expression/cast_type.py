@@ -125,7 +125,6 @@ _NAMES: dict[exp.DType, str] = {
     exp.DType.DOUBLE: "DOUBLE",
     exp.DType.FLOAT: "FLOAT",
     exp.DType.CHAR: "CHAR",
-    exp.DType.NCHAR: "CHAR",
     exp.DType.CHARACTER_SET: "CHAR",
     exp.DType.BINARY: "BINARY",
     exp.DType.DATE: "DATE",

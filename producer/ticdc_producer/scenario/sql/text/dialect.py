@@ -52,6 +52,13 @@ _FOREIGN_FUNCTIONS = (
 """Functions of other dialects, whose arguments sqlglot reads in a way of their own."""
 
 
+CAST_TYPES = (
+    "BINARY", "CHAR", "CHARACTER", "DATE", "DATETIME", "DECIMAL", "DOUBLE", "FLOAT", "JSON", "REAL", "SIGNED",
+    "TIME", "UNSIGNED", "VECTOR", "YEAR",
+)  # fmt: skip
+"""The first words of the types of CAST (TiDB's grammar, ``CastType``)."""
+
+
 def _call_without_brackets(parser: Any) -> exp.Expr:
     """Read the rest of a call that may have no brackets; sqlglot has other nodes for it."""
     name = parser._prev.text
@@ -184,6 +191,51 @@ class TiDB(MySQL):
             elif side is not None:
                 self.raise_error("Expecting FROM")
             return self.expression(exp.Trim(this=value, position=side, expression=what))
+
+        def _expect(self, kind: TokenType, text: str) -> None:
+            """Read a word that has to follow.
+
+            :raises ParseError: if it does not.
+            """
+            if not self._match(kind):
+                self.raise_error(f"Expecting {text}")
+
+        def _parse_substring(self) -> Any:
+            """Read ``value, start [, length]`` or ``value FROM start [FOR length]``."""
+            arguments = [self._parse_disjunction()]
+            if self._match(TokenType.FROM):
+                arguments.append(self._parse_disjunction())
+                arguments += [self._parse_disjunction()] if self._match(TokenType.FOR) else []
+            else:
+                self._expect(TokenType.COMMA, "FROM or a comma")
+                arguments += self._parse_csv(self._parse_disjunction)
+            return self.validate_expression(exp.Substring.from_arg_list(arguments), arguments)
+
+        def _parse_position(self, *_args: Any) -> Any:
+            """Read ``value IN text``; sqlglot also accepts a comma."""
+            value = self._parse_bitwise()
+            self._expect(TokenType.IN, "IN")
+            return self.expression(exp.StrPosition(this=self._parse_disjunction(), substr=value))
+
+        def _parse_extract(self) -> Any:
+            """Read ``unit FROM time``; sqlglot also accepts a comma, and a unit in quotes."""
+            unit = self._parse_var(any_token=self._curr.token_type != TokenType.STRING, upper=True)
+            self._expect(TokenType.FROM, "FROM")
+            return self.expression(exp.Extract(this=unit, expression=self._parse_disjunction()))
+
+        def _parse_cast(self, strict: bool, safe: bool | None = None) -> Any:
+            """Read ``value AS type``, where the type is one of ``CAST_TYPES``."""
+            value = self._parse_disjunction()
+            self._expect(TokenType.ALIAS, "AS")
+            words_of_type = self._curr.text.split() if self._curr else []  # SIGNED INTEGER is one token
+            if not words_of_type or words_of_type[0].upper() not in CAST_TYPES:
+                self.raise_error("Expecting a type of CAST")
+            to = self._parse_char_charset(self._parse_types(with_collation=True))
+            return self.build_cast(strict=strict, this=value, to=to, safe=safe)
+
+        def _parse_using_identifiers(self) -> Any:
+            """Read the columns of JOIN … USING; sqlglot also accepts them without brackets."""
+            return self._parse_wrapped_id_vars()
 
         def _parse_field_def(self) -> Any:
             """Read a column of INSERT, which may have the names of its table and database before it."""

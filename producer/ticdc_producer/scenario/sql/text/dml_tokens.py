@@ -67,8 +67,8 @@ _ODBC_WORDS = {"D": "DATE", "T": "TIME", "TS": "TIMESTAMP"}
 def _with_literals(tokens: list[Token]) -> list[Token]:
     r"""Replace ``{d '…'}``, ``{t '…'}``, ``{ts '…'}`` and ``\N`` by literals, ``NEXT VALUE FOR`` by a call.
 
-    The word before the bracket of ``DEFAULT(column)`` becomes a name, and so do a charset in quotes and the
-    last word of ``@@session.timestamp``. ``:=`` after a column becomes ``=``.
+    The word before the bracket of ``DEFAULT(column)`` becomes a name, and so do a charset in quotes, the last
+    word of ``@@session.timestamp`` and any word after a dot. ``:=`` after a column becomes ``=``.
     """
     for position in range(len(tokens) - 2, -1, -1):
         token, following = tokens[position], tokens[position + 1]
@@ -82,6 +82,8 @@ def _with_literals(tokens: list[Token]) -> list[Token]:
             )
         elif (token.text, following.text) == ("\\", "N") and following.start == token.end + 1:
             tokens[position : position + 2] = [_retyped(token, TokenType.NULL, "NULL")]
+        elif token.token_type == TokenType.DOT and following.text.isidentifier():
+            tokens[position + 1] = _name(following)
         elif token.token_type == TokenType.L_BRACE:
             tokens[position : position + 4] = _without_braces(tokens[position : position + 4])
         elif [each.text.upper() for each in tokens[position : position + 3]] == ["NEXT", "VALUE", "FOR"]:
@@ -89,6 +91,11 @@ def _with_literals(tokens: list[Token]) -> list[Token]:
         elif following.token_type is TokenType.COLON_EQ and _is_assigned(tokens, position):
             tokens[position + 1] = _retyped(following, TokenType.EQ, "=")
     return tokens
+
+
+def _name(token: Token) -> Token:
+    """Return a word as a name; a name in quotes remains one."""
+    return token if token.token_type == TokenType.IDENTIFIER else _retyped(token, TokenType.VAR)
 
 
 def _is_assigned(tokens: list[Token], position: int) -> bool:

@@ -119,6 +119,8 @@ def _join(node: Any) -> _Faults:
 
 
 def _alias(node: Any) -> _Faults:
+    if not isinstance(node.this, exp.Identifier | None):
+        yield "expected a name after the table", ""
     if node.args.get("columns") and not isinstance(node.parent, exp.CTE):
         yield "columns after an alias", "name the columns in the subquery"
 
@@ -139,6 +141,16 @@ def _if(node: Any) -> _Faults:
         yield "IF has three arguments", ""
 
 
+def _delete(node: Any) -> _Faults:
+    if node.this.args.get("joins") and not (node.args.get("tables") or node.args.get("using")):
+        yield "DELETE FROM several tables", "name the tables before FROM, or after it, with USING"
+
+
+def _table(node: Any) -> _Faults:
+    if node.args.get("indexed") is not None:
+        yield "unexpected INDEXED", "write USE INDEX, FORCE INDEX or IGNORE INDEX"
+
+
 def _select(node: Any) -> _Faults:
     if node.args.get("offset") and not node.args.get("limit"):
         yield "OFFSET without LIMIT", ""
@@ -152,6 +164,8 @@ _CHECKS: Mapping[type, Callable[[Any], _Faults]] = {
     exp.TableAlias: _alias,
     exp.If: _if,
     exp.Select: _select,
+    exp.Delete: _delete,
+    exp.Table: _table,
     exp.Star: _without("except_", "replace", "rename"),
     exp.Distinct: _without("on"),
     exp.Between: _without("symmetric"),
