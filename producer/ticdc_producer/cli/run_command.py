@@ -88,7 +88,7 @@ def run(
 
 
 def _watch(scenario: str, options: Mapping[str, Any], *, quiet: bool = False) -> None:
-    """Run a scenario now and after each save of its file, of one that it sources, or of the changefeed file.
+    """Run a scenario now and after each save of its file, of one that it reads, or of the changefeed file.
 
     Ctrl-C ends it.
 
@@ -116,18 +116,18 @@ class _WatchedFiles:
     def __init__(self, scenario: str, named: Sequence[str]) -> None:
         self._scenario = scenario
         self._named = named
-        self._sourced: Sequence[str] = ()
+        self._read: Sequence[str] = ()
 
     def __call__(self) -> Sequence[str]:
-        """Return them, with the files that the scenario sources, also one that is missing.
+        """Return them, with the files that the scenario reads, and a sourced one that is missing.
 
         If the scenario itself cannot be read, they are those of before.
         """
-        from ticdc_producer.scenario.load import sourced_paths
+        from ticdc_producer.scenario.load import paths_of_scenario
 
         with suppress(ProducerError):  # the run reports it
-            self._sourced = sourced_paths(self._scenario)
-        return [*self._named, *self._sourced]
+            self._read = paths_of_scenario(self._scenario)
+        return [*self._named, *self._read]
 
 
 def _run(

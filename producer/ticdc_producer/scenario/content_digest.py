@@ -33,6 +33,16 @@ def content_sha256(scenario: ScenarioFile) -> str:
     return scenario.sha256 if digest is None else digest.hexdigest()
 
 
+def content_paths(scenario: ScenarioFile) -> Iterator[str]:
+    """Yield the files of this machine whose rows a scenario reads, and the folders that contain them."""
+    for location in _locations(scenario):
+        path = _path(location)
+        if path is not None:
+            yield str(path)
+    for _, path in _files(scenario):
+        yield str(path)
+
+
 def _files(scenario: ScenarioFile) -> Iterator[tuple[str, Path]]:
     """Yield the name and the path of each file, in an order that does not depend on the machine."""
     for location in dict.fromkeys(_locations(scenario)):

@@ -20,6 +20,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.hints import nearest
 from ticdc_producer.local_path import local_path
 from ticdc_producer.resources import bundled_dir
+from ticdc_producer.scenario.content_digest import content_paths
 from ticdc_producer.scenario.data_steps import location_of
 from ticdc_producer.scenario.dump_folder import is_dump_folder, read_dump_folder
 from ticdc_producer.scenario.file_steps import DumpStep, divide_dump
@@ -161,10 +162,10 @@ def _read_sourced(scenario: ScenarioFile, reader: SourceReader) -> None:
             reader.read(step.text, scenario.file, step.line)
 
 
-def sourced_paths(scenario: str) -> list[str]:
-    """Return the files that a scenario in a file sources, in order of their names.
+def paths_of_scenario(scenario: str) -> list[str]:
+    """Return the files that a scenario in a file sources, and those whose rows its steps read, by name.
 
-    If one of them cannot be read, it is the last of which the name is known.
+    If a sourced file cannot be read, it is the last of which the name is known.
 
     :raises ScenarioError: if the scenario itself cannot be read.
     :raises ScenarioProblems: with all problems of its content.
@@ -172,10 +173,10 @@ def sourced_paths(scenario: str) -> list[str]:
     source = Path(scenario)
     if _is_large_dump(source):
         return []
-    reader = SourceReader(source.parent)
+    reader, content = SourceReader(source.parent), _of_content(_read(source, scenario), scenario, ())
     with suppress(ScenarioError):
-        _read_sourced(_of_content(_read(source, scenario), scenario, ()), reader)
-    return sorted(reader.paths)
+        _read_sourced(content, reader)
+    return sorted({*reader.paths, *content_paths(content)})
 
 
 def _scenario_file(

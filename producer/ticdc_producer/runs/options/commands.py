@@ -87,7 +87,7 @@ RUN = (
     Option("keep", bool, False, "Leave the embedded broker running; also together with `out`.",
         functions=_RUNS, local=True),
     Option("watch", bool, False,
-        "Run again whenever the scenario, a file that it sources or that of `config` is saved, and print what"
+        "Run again whenever the scenario, a file that it reads or that of `config` is saved, and print what"
         " changed; implies `replace`.",
         functions=_COMMAND),
     Option("rate", str | None, None, "Run in real time: row changes per time, such as 5000/s or 300/m.",
