@@ -121,24 +121,39 @@ PARTITIONS = (
 )
 
 
-def transactions(seed: int, count: int = 14) -> Iterator[list[Record]]:
-    """Random transactions: rows of several tables, or a DDL."""
+def hidden(create: str) -> str:
+    """A CREATE TABLE whose table has the same key, and no clustered one."""
+    nonclustered = create.replace("INT PRIMARY KEY", "INT PRIMARY KEY NONCLUSTERED")
+    return nonclustered.replace("PRIMARY KEY CLUSTERED", "NOT NULL UNIQUE")
+
+
+def transactions(
+    seed: int, count: int = 14, most: int = 5, *, are_hidden: bool = False
+) -> Iterator[list[Record]]:
+    """Random transactions: rows of several tables, or a DDL.
+
+    :param most: rows of a transaction.
+    :param are_hidden: whether the rows have hidden row ids.
+    """
     tables = Tables(random.Random(seed))
     partitions = tables.draw.choice(PARTITIONS)
     tables.is_partitioned = bool(partitions)
-    yield [(CREATE_T + partitions, None, None, None)]
-    yield [(CREATE_U, None, None, None)]
+    for create in (CREATE_T + partitions, CREATE_U):
+        yield [(hidden(create) if are_hidden else create, None, None, None)]
     for _ in range(count):
         if tables.draw.random() < 0.2:
             yield [tables.ddl()]
         else:
-            yield [tables.change(may_move=True) for _ in range(tables.draw.randint(1, 5))]
+            yield [tables.change(may_move=True) for _ in range(tables.draw.randint(1, most))]
 
 
-def frame(seed: int, number: Literal["txn", "commit_ts"], images: Images) -> pa.Table:
-    """A random history; its rows are in no order."""
+def frame(seed: int, number: Literal["txn", "commit_ts"], images: Images, **of_rows: Any) -> pa.Table:
+    """A random history; its rows are in no order.
+
+    :param of_rows: see ``transactions``.
+    """
     draw, records, ts = random.Random(f"{seed}/order"), list[Mapping[str, Any]](), START
-    for txn, transaction in enumerate(transactions(seed)):
+    for txn, transaction in enumerate(transactions(seed, **of_rows)):
         ts += draw.choice([1, 1000 << 18, (700 << 18) + 5])
         for seq, (statement, table, before, after) in enumerate(transaction):
             records.append({"number": txn + 3 if number == "txn" else ts, "seq": seq,
