@@ -68,7 +68,6 @@ class CommitSizes:
         self.most = max(self.most, int(ended.max(initial=0)))
         self.last = int(numbers[-1]), int(counts[-1])
 
-
     def _add_positions(self, commits: Numbers, seq: Numbers) -> None:
         same = commits[1:] == commits[:-1]
         first, last = ((int(commits[row]), int(seq[row])) for row in (0, -1))

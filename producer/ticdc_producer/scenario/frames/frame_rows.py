@@ -88,22 +88,32 @@ class FrameForm(Protocol):
     def before(self) -> str:
         """The column of the row before an update; empty: there is none."""
 
-    def rows(self, engine: Engine, frame: Frame, /) -> Dataset:
-        """Return the rows with the columns of a frame with several tables, in no order."""
+    def rows(self, engine: Engine, frame: Frame, only: Collection[str] | None = None, /) -> Dataset:
+        """Return the rows with the columns of a frame with several tables, in no order.
+
+        :param only: the columns of the table that are needed, in lower case; None: all.
+        """
 
 
 FrameColumns: TypeAlias = "FrameColumnNames | FrameForm"
 
 
-def frame_rows(engine: Engine, frame: Frame, columns: FrameColumns, names: Sequence[str]) -> Dataset:
+def frame_rows(
+    engine: Engine,
+    frame: Frame,
+    columns: FrameColumns,
+    names: Sequence[str],
+    only: Collection[str] | None = None,
+) -> Dataset:
     """Return some columns of a frame under their fixed names, those that it has, in no order.
 
     Values have plain types (``plain_table``); the numbers are ``int64``.
 
+    :param only: the columns of images that are needed, in lower case; None: all. Images may have others.
     :raises ScenarioError: for a column of another type.
     """
     if not isinstance(columns, FrameColumnNames):
-        flat = columns.rows(engine, frame)
+        flat = columns.rows(engine, frame, only)
         return flat.select(*(name for name in names if name in flat.schema.names))
     wanted = [name for name in names if name in columns.actual]
     rows = frame.dataset(engine, [columns.actual[name] for name in wanted])
@@ -205,7 +215,7 @@ def summary_of(engine: Engine, frame: Frame, columns: FrameColumns) -> FrameSumm
     :raises ScenarioError: for a number that is NULL, and for numbers ``txn`` with gaps.
     """
     names = (columns.number, "seq", "statement", "schema", "table", "resolved")
-    rows, summary = frame_rows(engine, frame, columns, names), FrameSummary()
+    rows, summary = frame_rows(engine, frame, columns, names, only=()), FrameSummary()
     for of_part in rows.results(partial(_summary, columns.number)):
         summary.add(of_part)
     counts = isinstance(columns, FrameColumnNames) and columns.number == "txn"
@@ -242,7 +252,7 @@ def names_without_order(
         return ()
     if summary.unordered is None:
         wanted = (columns.number, "seq", "statement", "table", "resolved")
-        rows = frame_rows(summary_engine(frame), frame, columns, wanted)
+        rows = frame_rows(summary_engine(frame), frame, columns, wanted, only=())
         of_names = rows.map(partial(_positions_of, columns.number, pa.array(sorted(names))), _POSITIONS)
         by_position = of_names.shuffle(_POSITION, Order(_POSITION))
         with translate_worker_errors():

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from ticdc_producer.engine.choose import translate_worker_errors
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, Part, Sides
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.column_functions import Numbers, first_of_groups, whole_groups
+from ticdc_producer.model.column_functions import first_of_groups
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.xx_hash import xx_hash
@@ -43,7 +43,12 @@ _RANGES = 4096
 """Ranges of commits, of all tables; a range of a table is counted in order by one task."""
 _LAST_ID = (1 << 63) - 1
 
-_AT = [("table_id", pa.int64()), ("row_key", pa.binary()), ("commit_seq", pa.int64()), ("row_seq", pa.int64())]
+_AT = [
+    ("table_id", pa.int64()),
+    ("row_key", pa.binary()),
+    ("commit_seq", pa.int64()),
+    ("row_seq", pa.int64()),
+]
 _STEPS = pa.schema([*_AT, ("table_version", pa.int32()), ("table", pa.int64()), ("range", pa.int64()),
                     ("step", pa.int8()), ("row_id", pa.int64()), ("new_key", pa.binary())])  # fmt: skip
 """What changes do with ids. ``table`` is the logical id; ``new_key`` is the key to which a row leaves."""
@@ -58,7 +63,9 @@ _Counts: TypeAlias = Mapping[tuple[int, int], int]
 
 
 def counted_tables(
-    followed: FollowedTables, earlier: Iterable[FramePlan], unordered: Callable[[Collection[str]], Collection[str]]
+    followed: FollowedTables,
+    earlier: Iterable[FramePlan],
+    unordered: Callable[[Collection[str]], Collection[str]],
 ) -> tuple[dict[int, int], dict[str, str]]:
     """Return the tables whose rows get hidden row ids, and why rows of other tables without a clustered key do not.
 
@@ -113,7 +120,7 @@ def row_id_starts(engine: Engine, plan: FramePlan, stack: ExitStack) -> RowIdSta
     :param stack: removes the data stored for them.
     :raises ScenarioError: for rows that do not fit, and if all ids are used.
     """
-    rows = frame_rows(engine, plan.frame, plan.columns, COLUMNS)
+    rows = frame_rows(engine, plan.frame, plan.columns, COLUMNS, only=_key_columns(plan))
     steps = located(rows.map(partial(_steps, plan), _STEPS), plan.file, plan.line)
     steps = stack.enter_context(steps.cached())
     counts, moves = Counter[tuple[int, int]](), 0
@@ -128,6 +135,12 @@ def row_id_starts(engine: Engine, plan: FramePlan, stack: ExitStack) -> RowIdSta
         links = _resolved_links(engine, _links(engine, plan, steps, taken), stack)
         starts = starts.union(links.map(_starts, FRAME_CHANGES))
     return RowIdStarts(starts, bool(moves))
+
+
+def _key_columns(plan: FramePlan) -> set[str]:
+    """Return the names of the columns of keys, in lower case."""
+    tables = (plan.versions.table[version] for version in plan.versions_with_row_ids)
+    return {table.columns[offset].name.lower() for table in tables for offset in stored_key(table).offsets}
 
 
 def _steps(plan: FramePlan, batches: Batches) -> Batches:
@@ -150,7 +163,9 @@ def _steps_of(plan: FramePlan, width: int, rows: VersionRows) -> Iterator[pa.Rec
     at, table = pa.array(chosen), rows.table
     existed, exists = rows.existed[chosen], rows.exists[chosen]
     key = stored_key(table)
-    images = (image_values(table, images.take(at), plan.mode, key.offsets) for images in (rows.before, rows.after))
+    images = (
+        image_values(table, images.take(at), plan.mode, key.offsets) for images in (rows.before, rows.after)
+    )
     changes = VersionChanges(plan, table, rows.ops[chosen], existed, exists, *images)
     before, after = changes.old_values(key.offsets), changes.new_values(key.offsets)
     (old_keys, _, old_homes), (keys, _, homes), moved = changes.locations(before, after)
@@ -362,7 +377,9 @@ def _joined(links: pa.RecordBatch, known: pa.RecordBatch) -> pa.RecordBatch:
     })  # fmt: skip
     at = ["table_id", "from_commit", "from_seq"]
     joined = own.join(ends, at, join_type="inner", use_threads=False).drop_columns(at[1:])
-    joined = joined.rename_columns({"next_commit": "from_commit", "next_seq": "from_seq"}).select(_LINKS.names)
+    joined = joined.rename_columns({"next_commit": "from_commit", "next_seq": "from_seq"}).select(
+        _LINKS.names
+    )
     (batch,) = joined.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], _LINKS)]
     return batch.cast(_LINKS)
 
