@@ -213,6 +213,8 @@ def scenario(
     *,
     large: bool,
     between: str = "",
+    earlier: str = "",
+    parts: int = 3,
     **changes: Any,
 ) -> Path:
     """A scenario file of a DataFrame; a path with a scheme is read as a large one.
@@ -220,12 +222,15 @@ def scenario(
     :param rows: of one or several steps.
     :param later: SQL after the DataFrame.
     :param between: SQL between two of them.
+    :param earlier: SQL before the first one.
+    :param parts: row groups of a file.
     :param changes: other keys of the step; with ``table`` the table ``t`` exists before.
     """
     steps: list[Any] = [{"sql": f"{CREATE_T}; INSERT INTO t VALUES (9, 'x', 1)"}] if changes else []
+    steps = [{"sql": earlier}] if earlier else steps
     for number, each in enumerate([rows] if isinstance(rows, pa.Table) else rows):
         path = folder / f"{name}{number}.parquet"
-        pq.write_table(each, path, row_group_size=max(1, each.num_rows // 3))
+        pq.write_table(each, path, row_group_size=max(1, -(-each.num_rows // parts)))
         steps += [{"sql": between}] if between and number else []
         steps += [{"changes": {"path": path.as_uri() if large else str(path), **changes}}]
     steps += [{"sql": later}] if later else []

@@ -205,6 +205,8 @@ class VersionChanges:
 
     def _keys(self, values: dict[int, pa.Array], present: Flags) -> tuple[pa.Array, pa.Array]:
         """Return the keys and the integer handles of rows; NULL where there is no row."""
+        if not present.any():
+            return pa.nulls(len(present), pa.binary()), pa.nulls(len(present), pa.int64())
         key = stored_key(self.table)
         for offset in key.offsets:
             if (present & values[offset].is_null().to_numpy(zero_copy_only=False)).any():

@@ -197,9 +197,11 @@ def _counted(_part: Part, batches: Batches) -> tuple[_Counts, int]:
     for batch in batches:
         steps = batch.column("step").to_numpy()
         moves += int((steps == _LEAVES).sum())
-        pairs = np.stack([batch.column(name).to_numpy()[steps == _TAKES] for name in _GROUP], axis=1)
-        groups, sizes = np.unique(pairs, axis=0, return_counts=True)
-        counts.update(dict(zip(map(tuple, groups.tolist()), sizes.tolist(), strict=True)))
+        tables, ranges = (batch.column(name).to_numpy()[steps == _TAKES] for name in _GROUP)
+        for table in np.unique(tables).tolist():
+            sizes = np.bincount(ranges[tables == table])
+            taken = np.flatnonzero(sizes)
+            counts.update({(table, number): int(sizes[number]) for number in taken.tolist()})
     return counts, moves
 
 

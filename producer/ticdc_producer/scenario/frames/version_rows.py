@@ -74,7 +74,13 @@ def rows_by_version(plan: FramePlan, rows: pa.RecordBatch) -> Iterator[VersionRo
     before, after = (_images(batch, name) for name in ("before", "after"))
     existed, exists = (images.is_valid().to_numpy(zero_copy_only=False) for images in (before, after))
     ops = _operations(batch, existed, exists)
-    for version in np.unique(versions).tolist():
+    different = np.unique(versions).tolist()
+    if len(different) == 1:
+        yield VersionRows(
+            plan.versions.table[different[0]], ops, existed, exists, before, after, commits, seq, row_ids
+        )
+        return
+    for version in different:
         at = np.flatnonzero(versions == version)
         own = pa.array(at)
         yield VersionRows(
