@@ -21,9 +21,7 @@ from tests.runs.frame_histories import START, flat_frame, frame, hidden, scenari
 from ticdc_producer.engine import EngineOption
 
 OPEN = "kafka:///s?protocol=open-protocol&partition-num=2"
-ROW_KEY = (
-    "kafka:///s?protocol=canal-json&partition-num=2&profile=new&enable-tidb-extension=true&output-row-key=true"
-)
+ROW_KEY = "kafka:///s?protocol=canal-json&partition-num=2&profile=new&enable-tidb-extension=true&output-row-key=true"
 DEBEZIUM = "kafka:///s?protocol=debezium&partition-num=2"
 LATE = START + (60_000 << 18)
 LATER = "CREATE TABLE o (a INT PRIMARY KEY); INSERT INTO o VALUES (1); ALTER TABLE t ADD z INT DEFAULT 3"
@@ -102,7 +100,9 @@ def test_a_random_history_is_the_same(phases: tuple[Phase, ...], cases: list[dic
     check()
 
 
-CREATE_T = "CREATE TABLE t (id INT PRIMARY KEY NONCLUSTERED, v VARCHAR(9), d DECIMAL(8,2) NOT NULL, UNIQUE (id, v))"
+CREATE_T = (
+    "CREATE TABLE t (id INT PRIMARY KEY NONCLUSTERED, v VARCHAR(9), d DECIMAL(8,2) NOT NULL, UNIQUE (id, v))"
+)
 ONE_TABLE: dict[str, Any] = {"table": "t", "order": ["x", "y"], "earlier": CREATE_T}
 
 
@@ -137,9 +137,7 @@ def changes(*transactions: list[Change] | str) -> pa.Table:
             records.append({"number": number, "seq": seq, "table": "t", "before": before, "after": after})
     columns = {name: [record.get(name) for record in records] for name in ("seq", "statement", "table")}
     kind = pa.struct([("id", pa.int64()), ("v", pa.string())])
-    images = {
-        name: pa.array([record.get(name) for record in records], kind) for name in ("before", "after")
-    }
+    images = {name: pa.array([record.get(name) for record in records], kind) for name in ("before", "after")}
     return pa.table({"commit_ts": [LATE + record["number"] for record in records], **columns, **images})
 
 
@@ -187,6 +185,21 @@ def test_a_column_of_ids_may_have_a_counter_of_its_own() -> None:
     assert row_ids(same_on("local", rows)[0]) == [1, 2, 1, 1]
 
 
+def test_values_of_a_column_of_ids_advance_the_counter() -> None:
+    """The values of inserts, of updates, and of rows that move between partitions."""
+    parts = "PARTITION BY RANGE (id) (PARTITION p VALUES LESS THAN (50), PARTITION q VALUES LESS THAN (999))"
+    create = T.replace("NONCLUSTERED", "NONCLUSTERED AUTO_INCREMENT")
+    rows = changes(
+        [(None, row(9)), (None, row(4))], [(row(4), row(20)), (None, row(12))], [(row(9), row(10))],
+        [(None, row(5)), (row(20), row(70)), (None, row(6)), (row(70), row(3)), (row(3), row(90))],
+        [(None, row(number)) for number in range(120, 100, -1)], [(row(12), row(8)), (None, row(9))],
+    )  # fmt: skip
+    for partitions in ("", parts):
+        sql = f"{create} {partitions}; INSERT INTO t (v) VALUES ('x'), ('y')"
+        for order in (rows, rows.take([*range(len(rows))][::-1])):
+            assert row_ids(same_on("local", order, earlier=sql)[0])
+
+
 @pytest.mark.parametrize("step", [1, -1], ids=["in order", "backwards"])
 @pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
 def test_large_transactions_have_the_order_of_gos_sort(
@@ -196,7 +209,10 @@ def test_large_transactions_have_the_order_of_gos_sort(
     if engine == "spark":
         request.getfixturevalue("spark")
     parts = "PARTITION BY RANGE (id) (PARTITION p VALUES LESS THAN (30), PARTITION q VALUES LESS THAN (99))"
-    creates = [f"{T[:-1]}, UNIQUE KEY k (id, v)) {parts}", "CREATE TABLE u (v VARCHAR(9) NOT NULL UNIQUE, id INT)"]
+    creates = [
+        f"{T[:-1]}, UNIQUE KEY k (id, v)) {parts}",
+        "CREATE TABLE u (v VARCHAR(9) NOT NULL UNIQUE, id INT)",
+    ]
     rows: list[Row] = [{"statement": create} for create in creates]
     left: dict[tuple[str, int], Row] = {}
     for number, count in enumerate([60, 5, 13, 60, 25]):
@@ -216,9 +232,9 @@ UNKNOWN: dict[str, tuple[pa.Table, str, str]] = {
         changes(T, [(None, row(1)), (None, row(2))]).drop_columns(["seq"]), "",
         "two of its rows have one position: a column with the position of a row is needed",
     ),
-    "a column with the same counter": (
-        changes(T.replace("NONCLUSTERED", "NONCLUSTERED AUTO_INCREMENT"), [(None, row(1))]), "",
-        "its AUTO_INCREMENT column has the same counter, without AUTO_ID_CACHE 1",
+    "unsigned values": (
+        changes(T.replace("INT", "BIGINT UNSIGNED").replace("NONCLUSTERED", "NONCLUSTERED AUTO_INCREMENT"), [(None, row(1))]), "",
+        "the values of its AUTO_INCREMENT column are no signed integers",
     ),
     "a shard": (changes(f"{T} SHARD_ROW_ID_BITS = 3", [(None, row(1))]), "", "it has SHARD_ROW_ID_BITS"),
     "another counter": (

@@ -67,7 +67,7 @@ class DataChanges(UpstreamSource):
 
         return data_changes(_on_spark(engine, self.plan.what), self.plan)
 
-    def row_events(self, engine: Engine, plan: StreamPlan, stack: ExitStack) -> Dataset | None:
+    def row_events(self, engine: Engine, plan: StreamPlan, _stack: ExitStack) -> Dataset | None:
         from ticdc_producer.scenario.dataframe.changes import located
         from ticdc_producer.scenario.dataframe.data import is_by_row
 

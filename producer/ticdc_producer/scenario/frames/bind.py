@@ -164,7 +164,7 @@ class _Binding:
         stop = last + numbering.offsets[-1] + 1
         session.skip_commits(stop - session.commits)
         followed.close()
-        row_ids, without = self._row_ids(followed, earlier, summary)
+        row_ids, sharing, without = self._row_ids(followed, earlier, summary)
         plan = FramePlan(
             file=self._file,
             line=self._line,
@@ -178,6 +178,7 @@ class _Binding:
                 (table, tuple((row.row_id, row.values) for row in rows)) for table, rows in taken
             ),
             row_ids=row_ids,
+            sharing=sharing,
             mode=session.mode,
             largest_commit=largest_commit(summary.sizes),
             entries=tuple(followed.entries),
@@ -193,10 +194,10 @@ class _Binding:
 
     def _row_ids(
         self, followed: FollowedTables, earlier: Collection[FramePlan], summary: FrameSummary
-    ) -> tuple[dict[int, int], dict[str, str]]:
+    ) -> tuple[dict[int, int], frozenset[int], dict[str, str]]:
         """Return the tables whose rows get hidden row ids, and why others do not; see ``counted_tables``."""
         if self._is_canonical:
-            return {}, {}
+            return {}, frozenset(), {}
         unordered = partial(names_without_order, self._frame, self._columns, summary)
         return counted_tables(followed, earlier, unordered)
 

@@ -1,4 +1,4 @@
-"""How many rows the commits of a frame have, and whether its rows have an order, if its parts are in order."""
+"""The commits of a frame whose parts are in order: their sizes, and whether all positions differ."""
 
 from __future__ import annotations
 

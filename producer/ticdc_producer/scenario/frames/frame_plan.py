@@ -66,6 +66,7 @@ class FramePlan:
     :param rows_before: rows that the tables had before, by table: the hidden row id, and canonical values of
         all columns.
     :param row_ids: by the id of a table whose rows get hidden row ids, the last one before the frame.
+    :param sharing: those of these tables whose AUTO_INCREMENT column has the same counter.
     :param largest_commit: most rows of one transaction; None: it is not known.
     :param earlier: the frames that filled tables before, as they are at the first commit.
     :param mode: the settings of the session, which decide conversions.
@@ -83,6 +84,7 @@ class FramePlan:
     table_ids: frozenset[int]
     rows_before: tuple[tuple[TableInfo, tuple[tuple[int, tuple[Value, ...]], ...]], ...]
     row_ids: Mapping[int, int]
+    sharing: frozenset[int]
     mode: SQLMode
     largest_commit: int | None = None
     earlier: tuple[FramePlan, ...] = ()

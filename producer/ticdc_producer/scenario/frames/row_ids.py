@@ -1,14 +1,13 @@
 """The hidden row ids (``_tidb_rowid``) of the rows of a large frame.
 
-TiDB gives each inserted row the next id of its table, and a row that moves to another partition a new one. The
-number of ids that are taken before a position follows from counts by range of commits, which are few, and
-from the order of the positions in a range. A row retains its id when its handle key changes: each such change
-is linked to the change that brought the row to the former key, until all links end at a row whose id is known.
+TiDB gives each inserted row the next id of its table, and a row that moves to another partition a new one.
+The number of ids that are taken before a position follows from counts by range of commits, which are few,
+and from the order of the positions in a range. A row retains its id when its handle key changes: each such
+change is linked to the change that brought the row to the former key, until all links end at a known id.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -22,8 +21,10 @@ import pyarrow.compute as pc
 from ticdc_producer.engine.choose import translate_worker_errors
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, Part, Sides
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.column_functions import first_of_groups
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.column_functions import Numbers, first_of_groups
 from ticdc_producer.model.event import Op
+from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.xx_hash import xx_hash
 from ticdc_producer.scenario.columns.key_columns import stored_key
@@ -37,8 +38,9 @@ from ticdc_producer.scenario.frames.version_rows import VersionRows, rows_by_ver
 from ticdc_producer.scenario.sql.store.allocator import ids_exhausted
 from ticdc_producer.scenario.sql.store.followed_tables import FollowedTables
 
-_TAKES, _ENTERS, _LEAVES = range(3)
-"""What a change does: it takes an id for the row at its key; moves a row to its key, or away from it."""
+_TAKES, _USES, _ENTERS, _LEAVES = range(4)
+"""What a change does: it takes an id for the row at its key; gives the AUTO_INCREMENT column a value; moves a
+row to its key, or away from it."""
 _RANGES = 4096
 """Ranges of commits, of all tables; a range of a table is counted in order by one task."""
 _LAST_ID = (1 << 63) - 1
@@ -50,29 +52,57 @@ _AT = [
     ("row_seq", pa.int64()),
 ]
 _STEPS = pa.schema([*_AT, ("table_version", pa.int32()), ("table", pa.int64()), ("range", pa.int64()),
-                    ("step", pa.int8()), ("row_id", pa.int64()), ("new_key", pa.binary())])  # fmt: skip
-"""What changes do with ids. ``table`` is the logical id; ``new_key`` is the key to which a row leaves."""
+                    ("step", pa.int8()), ("used", pa.int64()), ("row_id", pa.int64()),
+                    ("new_key", pa.binary())])  # fmt: skip
+"""What changes do with ids. ``table`` is the logical id; ``used`` is the value of an AUTO_INCREMENT column with
+the same counter; ``new_key`` is the key to which a row leaves."""
 _LINKS = pa.schema([*_AT, ("table_version", pa.int32()), ("row_id", pa.int64()), ("from_commit", pa.int64()),
                     ("from_seq", pa.int64())])  # fmt: skip
 """Changes of a key, at the new key: the id of the row, or the position of the change that brought it to the
 former key."""
 _HASH = pa.field("position", pa.int64())
 _GROUP = ("table", "range")
-_Counts: TypeAlias = Mapping[tuple[int, int], int]
-"""By table and range of commits."""
+_Group: TypeAlias = tuple[int, int]
+"""Table and range of commits."""
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """What consecutive changes do with a counter.
+
+    :param taken: number of ids that they take.
+    :param used: the highest value that one of them uses, less the ids taken before it; None: none does.
+    """
+
+    taken: int = 0
+    used: int | None = None
+
+    def after(self, last: int) -> int:
+        """Return the last id after the changes, given that before them.
+
+        >>> (_Sum(2) + _Sum(1, 9) + _Sum(1)).after(3), (_Sum(2) + _Sum(1, 9) + _Sum(1)).after(20)
+        (11, 24)
+        """
+        return self.taken + (last if self.used is None else max(last, self.used))
+
+    def __add__(self, other: _Sum) -> _Sum:
+        used = [self.used] if self.used is not None else []
+        used += [other.used - self.taken] if other.used is not None else []
+        return _Sum(self.taken + other.taken, max(used, default=None))
 
 
 def counted_tables(
     followed: FollowedTables,
     earlier: Iterable[FramePlan],
     unordered: Callable[[Collection[str]], Collection[str]],
-) -> tuple[dict[int, int], dict[str, str]]:
-    """Return the tables whose rows get hidden row ids, and why rows of other tables without a clustered key do not.
+) -> tuple[dict[int, int], frozenset[int], dict[str, str]]:
+    """Return the tables whose rows get hidden row ids, and why those of others without a clustered key do not.
 
     :param followed: the tables of a frame, after its statements.
     :param earlier: the frames that filled some of them before.
     :param unordered: returns those of some names of tables of which two rows have one position.
-    :return: by the id of a table the last id before the frame; by the name of a table the reason.
+    :return: by the id of a table the last id before the frame; those of these tables whose AUTO_INCREMENT
+        column has the same counter; by the name of a table the reason.
     """
     filled_before = {number for plan in earlier for number in plan.table_ids}
     names: dict[int, set[str]] = {}
@@ -82,24 +112,30 @@ def counted_tables(
             tables[entry.table.table_id] = entry.table
             names.setdefault(entry.table.table_id, set()).add(entry.name[1])
     without_order = unordered({name for each in names.values() for name in each}) if names else ()
-    counters, reasons = dict[int, int](), dict[str, str]()
+    counters, sharing, reasons = dict[int, int](), set[int](), dict[str, str]()
     for number, table in tables.items():
         ids, now = followed.counters[number]
         if names[number] & {*without_order}:
             reason = "two of its rows have one position: a column with the position of a row is needed"
         elif number in filled_before:
             reason = "an earlier large DataFrame has filled it"
-        elif table.auto_increment and ids.cache != 1:
-            reason = "its AUTO_INCREMENT column has the same counter, without AUTO_ID_CACHE 1"
+        elif ids.cache != 1 and not all(_counts_signed(table.columns[i]) for i in table.auto_increment):
+            reason = "the values of its AUTO_INCREMENT column are no signed integers"
         elif ids.shard_bits:
             reason = "it has SHARD_ROW_ID_BITS"
         elif ids != now:
             reason = "a statement of the DataFrame changes its counter"
         else:
             counters[number] = ids.last_row_id if ids.cache == 1 else ids.base
+            sharing |= {number} if table.auto_increment and ids.cache != 1 else set()
             continue
         reasons[table.qualified_name] = reason
-    return counters, reasons
+    return counters, frozenset(sharing), reasons
+
+
+def _counts_signed(column: ColumnInfo) -> bool:
+    """Return whether all values of a column are integers of 64 bits with a sign."""
+    return column.type in INTEGERS and not (column.type == MySQLType.LONGLONG and column.unsigned)
 
 
 @dataclass(frozen=True)
@@ -123,24 +159,28 @@ def row_id_starts(engine: Engine, plan: FramePlan, stack: ExitStack) -> RowIdSta
     rows = frame_rows(engine, plan.frame, plan.columns, COLUMNS, only=_key_columns(plan))
     steps = located(rows.map(partial(_steps, plan), _STEPS), plan.file, plan.line)
     steps = stack.enter_context(steps.cached())
-    counts, moves = Counter[tuple[int, int]](), 0
+    counting = steps.map(_counting, _STEPS).shuffle(_GROUP, Order((*_GROUP, "commit_seq", "row_seq")))
     with translate_worker_errors():
-        for of_part, moves_of_part in steps.results(_counted):
-            counts.update(of_part)
-            moves += moves_of_part
-    taken = steps.map(_taking, _STEPS).shuffle(_GROUP, Order((*_GROUP, "commit_seq", "row_seq")))
-    taken = taken.map(partial(_numbered, _first_ids(plan, counts)), _STEPS)
+        moves = any(steps.results(_has_moves))
+        # Without values the sum of changes does not depend on their order.
+        sums = (counting if plan.sharing else steps.map(_counting, _STEPS)).results(_sums)
+    taken = counting.map(partial(_numbered, _last_ids(plan, sums)), _STEPS)
     starts = taken.map(_starts, FRAME_CHANGES)
     if moves:
         links = _resolved_links(engine, _links(engine, plan, steps, taken), stack)
         starts = starts.union(links.map(_starts, FRAME_CHANGES))
-    return RowIdStarts(starts, bool(moves))
+    return RowIdStarts(starts, moves)
 
 
 def _key_columns(plan: FramePlan) -> set[str]:
-    """Return the names of the columns of keys, in lower case."""
+    """Return the names of the columns of keys and of ids, in lower case."""
     tables = (plan.versions.table[version] for version in plan.versions_with_row_ids)
-    return {table.columns[offset].name.lower() for table in tables for offset in stored_key(table).offsets}
+    return {table.columns[offset].name.lower() for table in tables for offset in _offsets(plan, table)}
+
+
+def _offsets(plan: FramePlan, table: TableInfo) -> list[int]:
+    ids = table.auto_increment if table.table_id in plan.sharing else ()
+    return sorted({*stored_key(table).offsets, *ids})
 
 
 def _steps(plan: FramePlan, batches: Batches) -> Batches:
@@ -159,19 +199,20 @@ def _width(plan: FramePlan) -> int:
 
 
 def _steps_of(plan: FramePlan, width: int, rows: VersionRows) -> Iterator[pa.RecordBatch]:
-    chosen = np.flatnonzero(rows.exists & (rows.existed | (rows.ops == Op.INSERT)))
-    at, table = pa.array(chosen), rows.table
+    table, shares = rows.table, rows.table.table_id in plan.sharing
+    chosen = np.flatnonzero(rows.exists & (rows.existed | (rows.ops == Op.INSERT) | shares))
+    at, offsets = pa.array(chosen), _offsets(plan, table)
     existed, exists = rows.existed[chosen], rows.exists[chosen]
-    key = stored_key(table)
-    images = (
-        image_values(table, images.take(at), plan.mode, key.offsets) for images in (rows.before, rows.after)
-    )
+    images = (image_values(table, each.take(at), plan.mode, offsets) for each in (rows.before, rows.after))
     changes = VersionChanges(plan, table, rows.ops[chosen], existed, exists, *images)
-    before, after = changes.old_values(key.offsets), changes.new_values(key.offsets)
+    before, after = changes.old_values(offsets), changes.new_values(offsets)
     (old_keys, _, old_homes), (keys, _, homes), moved = changes.locations(before, after)
     retains = moved & (old_homes == homes)  # hidden row ids do not move between partitions
-    for step, flags in ((_TAKES, ~existed | (moved & ~retains)), (_ENTERS, retains), (_LEAVES, retains)):
-        own = np.flatnonzero(flags)
+    takes = (changes.ops == Op.INSERT) | (moved & ~retains)
+    used = _used(table, after) if shares else pa.nulls(len(chosen), pa.int64())
+    flags = {_TAKES: takes, _USES: ~takes & shares, _ENTERS: retains, _LEAVES: retains}
+    for step, has_step in flags.items():
+        own = np.flatnonzero(has_step)
         if not len(own):
             continue
         commits, of_own = rows.commits[chosen][own], pa.array(own)
@@ -184,46 +225,88 @@ def _steps_of(plan: FramePlan, width: int, rows: VersionRows) -> Iterator[pa.Rec
             "table": np.full(len(own), table.table_id),
             "range": (commits - plan.first_commit) // width,
             "step": np.full(len(own), step),
+            "used": used.take(of_own),
             "row_id": pa.nulls(len(own)),
             "new_key": keys.take(of_own) if step == _LEAVES else pa.nulls(len(own)),
-        }  # fmt: skip
+        }
         arrays = [pa.array(columns[field.name]).cast(field.type) for field in _STEPS]
         yield pa.record_batch(arrays, schema=_STEPS)
 
 
-def _counted(_part: Part, batches: Batches) -> tuple[_Counts, int]:
-    """Return how many ids each table takes in each range of commits, and how many rows change their keys."""
-    counts, moves = Counter[tuple[int, int]](), 0
+def _used(table: TableInfo, values: Mapping[int, pa.Array]) -> pa.Array:
+    """Return the values of the AUTO_INCREMENT column of a table."""
+    (offset,) = table.auto_increment
+    return values[offset].cast(pa.string()).cast(pa.int64())
+
+
+def _has_moves(_part: Part, batches: Batches) -> bool:
+    return any(pc.any(pc.equal(batch.column("step"), _LEAVES)).as_py() for batch in batches)
+
+
+def _counting(batches: Batches) -> Batches:
+    return (batch.filter(pc.less_equal(batch.column("step"), _USES)) for batch in batches)
+
+
+def _groups(rows: pa.RecordBatch) -> Iterator[tuple[_Group, pa.RecordBatch]]:
+    """Yield the rows of each group, which follow each other."""
+    starts = np.flatnonzero(first_of_groups(rows, _GROUP))
+    tables, ranges = (rows.column(name).to_numpy()[starts].tolist() for name in _GROUP)
+    ends = [*starts.tolist()[1:], rows.num_rows]
+    for table, number, start, end in zip(tables, ranges, starts.tolist(), ends, strict=False):
+        yield (table, number), rows.slice(start, end - start)
+
+
+def _sums(_part: Part, batches: Batches) -> dict[_Group, _Sum]:
+    """Return what the changes of each table do in each range of commits.
+
+    :param batches: with the columns of ``_STEPS``; of tables that share their counter in the order of changes.
+    """
+    sums = dict[_Group, _Sum]()
     for batch in batches:
-        steps = batch.column("step").to_numpy()
-        moves += int((steps == _LEAVES).sum())
-        tables, ranges = (batch.column(name).to_numpy()[steps == _TAKES] for name in _GROUP)
-        for table in np.unique(tables).tolist():
-            sizes = np.bincount(ranges[tables == table])
-            taken = np.flatnonzero(sizes)
-            counts.update({(table, number): int(sizes[number]) for number in taken.tolist()})
-    return counts, moves
+        tables, ranges = (batch.column(name).to_numpy() for name in _GROUP)
+        for group, rows in _groups(batch.take(pa.array(np.lexsort((ranges, tables))))):
+            taken, used = _running(rows)
+            highest = None if rows.column("used").null_count == rows.num_rows else int(used[-1])
+            sums[group] = sums.get(group, _Sum()) + _Sum(int(taken[-1]), highest)
+    return sums
 
 
-def _first_ids(plan: FramePlan, counts: _Counts) -> dict[tuple[int, int], int]:
+_NOT_USED = -1 << 63
+
+
+def _running(rows: pa.RecordBatch) -> tuple[Numbers, Numbers]:
+    """Return ``_Sum.taken`` and ``_Sum.used`` up to each of the rows of a group."""
+    takes = (rows.column("step").to_numpy() == _TAKES).astype(np.int64)
+    taken = np.cumsum(takes)
+    used = rows.column("used")
+    if used.null_count == len(used):
+        return taken, np.full(len(used), _NOT_USED)
+    relative = pc.fill_null(used, 0).to_numpy() - (taken - takes)
+    return taken, np.maximum.accumulate(
+        np.where(used.is_valid().to_numpy(zero_copy_only=False), relative, _NOT_USED)
+    )
+
+
+def _last_ids(plan: FramePlan, sums: Iterable[Mapping[_Group, _Sum]]) -> dict[_Group, int]:
     """Return the last id before each range of commits."""
-    last, before = dict(plan.row_ids), {}
-    for table, number in sorted(counts):
+    totals = dict[_Group, _Sum]()
+    for of_part in sums:
+        for group, part in of_part.items():
+            totals[group] = totals.get(group, _Sum()) + part
+    last, before = dict(plan.row_ids), dict[_Group, int]()
+    for table, number in sorted(totals):
         before[table, number] = last[table]
-        last[table] += counts[table, number]
+        last[table] = totals[table, number].after(last[table])
     if any(each > _LAST_ID for each in last.values()):
         raise ids_exhausted().at(plan.file, plan.line)
     return before
 
 
-def _taking(batches: Batches) -> Batches:
-    return (batch.filter(pc.equal(batch.column("step"), _TAKES)) for batch in batches)
-
-
-def _numbered(before: Mapping[tuple[int, int], int], batches: Batches) -> Batches:
+def _numbered(before: Mapping[_Group, int], batches: Batches) -> Batches:
     """Yield changes that take ids, with the ids.
 
-    >>> columns = {"table": [1, 1, 1], "range": [0, 0, 1], "row_id": [None] * 3}
+    >>> columns = {"table": [1, 1, 1], "range": [0, 0, 1], "step": [_TAKES] * 3, "row_id": [None] * 3}
+    >>> columns["used"] = pa.array([None] * 3, pa.int64())
     >>> batches = [pa.record_batch(columns), pa.record_batch(columns).slice(2)]
     >>> [batch["row_id"].to_pylist() for batch in _numbered({(1, 0): 5, (1, 1): 20}, iter(batches))]
     [[6, 7, 21], [22]]
@@ -231,22 +314,16 @@ def _numbered(before: Mapping[tuple[int, int], int], batches: Batches) -> Batche
     :param before: the last id before each range.
     :param batches: with the columns of ``_STEPS``, in the order of the ranges and the positions.
     """
-    last, next_id = None, 0
+    known: dict[_Group, int] = {}
     for batch in batches:
-        if not batch.num_rows:
-            continue
-        groups = batch.select(_GROUP)
-        known = groups if last is None else pa.concat_batches([last, groups])
-        first = first_of_groups(known, _GROUP)[known.num_rows - batch.num_rows :]
-        starts = np.flatnonzero(first)
-        names = zip(*(groups.column(name).take(pa.array(starts)).to_pylist() for name in _GROUP), strict=True)
-        # Consecutive numbers from the start of each group on, and from the start of the batch on.
-        bases = np.array([next_id, *(before[name] + 1 for name in names)], np.int64)
-        group = np.cumsum(first)
-        ids = bases[group] + np.arange(len(first)) - np.append(0, starts)[group]
-        last, next_id = groups.slice(len(first) - 1), int(ids[-1]) + 1
+        ids = [np.zeros(0, np.int64)]
+        for group, rows in _groups(batch):
+            taken, used = _running(rows)
+            ids.append(taken + np.maximum(known.get(group, before[group]), used))
+            known = {group: int(ids[-1][-1])}
         index = batch.schema.get_field_index("row_id")
-        yield batch.set_column(index, pa.field("row_id", pa.int64()), pa.array(ids))
+        numbered = batch.set_column(index, pa.field("row_id", pa.int64()), pa.array(np.concatenate(ids)))
+        yield numbered.filter(pc.equal(batch.column("step"), _TAKES))
 
 
 def _starts(batches: Batches) -> Batches:

@@ -44,8 +44,8 @@ class FollowedTables:
     :param commits: returns the number of commits so far.
     :ivar entries: in the order of their commits.
     :ivar table_ids: the tables that the DataFrame fills.
-    :ivar counters: by the id of a table that the DataFrame fills, its counter of row ids: as it was first, and
-        as it is.
+    :ivar counters: by the id of a table that the DataFrame fills, its counter of row ids: as it was first,
+        and as it is.
     :ivar load: stores the rows that the DataFrame leaves in a table of the session.
     """
 
