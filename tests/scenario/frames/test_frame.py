@@ -17,9 +17,9 @@ from ticdc_producer import ProducerError
 from ticdc_producer.engine import SMALL_EVENTS
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.engine.spark import SparkEngine
-from ticdc_producer.scenario.columns.zones import SESSION_ZONE
 from ticdc_producer.scenario.frames.frame import Frame, ParquetFrame, SparkFrame, frame_of
 from ticdc_producer.scenario.frames.frame_rows import FrameColumnNames, frame_rows
+from ticdc_producer.scenario.frames.zones import SESSION_ZONE
 
 NULLS = pa.nulls(SMALL_EVENTS + 1)
 ROWS = pa.table({"n": [0, 1], "v": ["a", None]})

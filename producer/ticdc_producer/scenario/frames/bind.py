@@ -32,7 +32,7 @@ from ticdc_producer.scenario.frames.frame_rows import (
     summary_of,
 )
 from ticdc_producer.scenario.frames.readings import FrameReadings
-from ticdc_producer.scenario.frames.row_ids import counted_tables
+from ticdc_producer.scenario.frames.row_ids.counted_tables import counted_tables
 from ticdc_producer.scenario.frames.session_rows import loaded_rows, store_rows
 from ticdc_producer.scenario.frames.table_frame import TableColumns
 from ticdc_producer.scenario.scenario_file import ChangesStep

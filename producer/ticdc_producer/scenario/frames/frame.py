@@ -22,8 +22,8 @@ from ticdc_producer.engine import SMALL_BYTES, SMALL_EVENTS
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine
 from ticdc_producer.errors import ArgumentError, ScenarioError
 from ticdc_producer.scenario.columns.temporal_columns import arrow_zone
-from ticdc_producer.scenario.columns.zones import SESSION_ZONE, has_zones, in_zone, with_zones
 from ticdc_producer.scenario.frames.plain_table import plain_table, with_empty_nulls
+from ticdc_producer.scenario.frames.zones import SESSION_ZONE, has_zones, in_zone, with_zones
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
