@@ -32,7 +32,8 @@ class CounterAdvance:
     def after(self, last: int) -> int:
         """Return the last id after the changes, given that before them.
 
-        >>> (CounterAdvance(2) + CounterAdvance(1, 9) + CounterAdvance(1)).after(3), (CounterAdvance(2) + CounterAdvance(1, 9) + CounterAdvance(1)).after(20)
+        >>> advance = CounterAdvance(2) + CounterAdvance(1, 9) + CounterAdvance(1)
+        >>> advance.after(3), advance.after(20)
         (11, 24)
         """
         return self.taken + (last if self.used is None else max(last, self.used))
