@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from ticdc_producer.engine.dataset import Batches, Part
 from ticdc_producer.model.column_functions import Numbers, first_of_groups
 from ticdc_producer.scenario.frames.frame_plan import FramePlan
-from ticdc_producer.scenario.frames.row_ids.steps import GROUP, LEAVES, TAKES, USES, Group
+from ticdc_producer.scenario.frames.row_ids.steps import GROUP, LEAVES, STEPS, TAKES, USES, Group
 from ticdc_producer.scenario.sql.store.allocator import ids_exhausted
 
 _LAST_ID = (1 << 63) - 1
@@ -133,14 +133,14 @@ def last_ids(plan: FramePlan, sums: Iterable[Mapping[Group, CounterAdvance]]) ->
 def numbered(before: Mapping[Group, int], batches: Batches) -> Batches:
     """Yield changes that take ids, with the ids.
 
-    >>> columns = {"table": [1, 1, 1], "range": [0, 0, 1], "step": [TAKES] * 3, "row_id": [None] * 3}
-    >>> columns["used"] = pa.array([None] * 3, pa.int64())
+    >>> columns = {field.name: pa.nulls(3, field.type) for field in STEPS}
+    >>> columns |= {"table": [1, 1, 1], "range": [0, 0, 1], "step": [TAKES] * 3}
     >>> batches = [pa.record_batch(columns), pa.record_batch(columns).slice(2)]
     >>> [batch["row_id"].to_pylist() for batch in numbered({(1, 0): 5, (1, 1): 20}, iter(batches))]
     [[6, 7, 21], [22]]
 
     :param before: the last id before each range.
-    :param batches: with the columns of ``STEPS``, in the order of the ranges and the positions.
+    :param batches: shape ``COUNTED``, in the order of the ranges and the positions.
     """
     known: dict[Group, int] = {}
     for batch in batches:
@@ -149,6 +149,7 @@ def numbered(before: Mapping[Group, int], batches: Batches) -> Batches:
             taken, used = _running(rows)
             ids.append(taken + np.maximum(known.get(group, before[group]), used))
             known = {group: int(ids[-1][-1])}
-        index = batch.schema.get_field_index("row_id")
-        numbered = batch.set_column(index, pa.field("row_id", pa.int64()), pa.array(np.concatenate(ids)))
-        yield numbered.filter(pc.equal(batch.column("step"), TAKES))
+        columns = {name: batch.column(name) for name in batch.schema.names}
+        columns |= {"row_id": pa.array(np.concatenate(ids)), "new_key": pa.nulls(batch.num_rows)}
+        arrays = [columns[field.name].cast(field.type) for field in STEPS]
+        yield pa.record_batch(arrays, schema=STEPS).filter(pc.equal(batch.column("step"), TAKES))

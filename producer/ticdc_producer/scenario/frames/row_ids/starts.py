@@ -24,7 +24,7 @@ from ticdc_producer.scenario.frames.frame_plan import FramePlan
 from ticdc_producer.scenario.frames.frame_rows import frame_rows, located
 from ticdc_producer.scenario.frames.row_ids.counters import counted, counting, last_ids, numbered, sums_of
 from ticdc_producer.scenario.frames.row_ids.key_changes import links_of, resolved_links
-from ticdc_producer.scenario.frames.row_ids.steps import GROUP, STEPS, columns_read, steps_of
+from ticdc_producer.scenario.frames.row_ids.steps import COUNTED, GROUP, STEPS, columns_read, steps_of
 from ticdc_producer.scenario.frames.rows import COLUMNS
 
 
@@ -53,7 +53,8 @@ def row_id_starts(engine: Engine, plan: FramePlan, stack: ExitStack) -> RowIdSta
         counts = steps.results(counted)
         moves = any(each.moves for each in counts)
         counted_steps = steps.map(counting, STEPS) if moves or plan.sharing else steps
-        in_order = counted_steps.shuffle(GROUP, Order((*GROUP, "commit_seq", "row_seq")))
+        in_order = counted_steps.select(*COUNTED.names)
+        in_order = in_order.shuffle(GROUP, Order((*GROUP, "commit_seq", "row_seq")))
         # Without values the sum of changes does not depend on their order.
         sums = in_order.results(sums_of) if plan.sharing else [each.sums for each in counts]
     taken = in_order.map(partial(numbered, last_ids(plan, sums)), STEPS)

@@ -7,9 +7,10 @@ from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches
-from ticdc_producer.model.event import Op
+from ticdc_producer.model.event import OP_OF_LABEL, Op
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.columns.key_columns import stored_key
 from ticdc_producer.scenario.frames.frame_changes import VersionChanges
@@ -34,6 +35,7 @@ STEPS = pa.schema([*AT, ("table_version", pa.int32()), ("table", pa.int64()), ("
                     ("new_key", pa.binary())])  # fmt: skip
 """What changes do with ids. ``table`` is the logical id; ``used`` is the value of an AUTO_INCREMENT column
 with the same counter; ``new_key`` is the key to which a row leaves."""
+COUNTED = pa.schema([field for field in STEPS if field.name not in ("row_id", "new_key")])
 GROUP = ("table", "range")
 Group: TypeAlias = tuple[int, int]
 """Table and range of commits."""
@@ -54,9 +56,23 @@ def steps_of(plan: FramePlan, batches: Batches) -> Batches:
     """Yield what the changes of a frame do with ids (shape ``STEPS``)."""
     width = _width(plan)
     for batch in batches:
-        for rows in rows_by_version(plan, batch):
+        for rows in rows_by_version(plan, batch.filter(_may_concern_ids(plan, batch))):
             if rows.table.table_id in plan.row_ids:
                 yield from _steps_of_version(plan, width, rows)
+
+
+def _may_concern_ids(plan: FramePlan, batch: pa.RecordBatch) -> pa.Array:
+    """Return which rows may have a step: no delete, and no update without a row before that uses no id."""
+    if "after" not in batch.schema.names:
+        return pa.array(np.zeros(batch.num_rows, bool))
+    chosen = batch.column("after").is_valid()
+    if plan.sharing or "op" not in batch.schema.names:
+        return chosen
+    updates = pa.array([label for label, op in OP_OF_LABEL.items() if op == Op.UPDATE])
+    stays = pc.is_in(pc.utf8_lower(batch.column("op").cast(pa.string())), updates)
+    if "before" in batch.schema.names:
+        stays = pc.and_(stays, batch.column("before").is_null())
+    return pc.and_not(chosen, stays)
 
 
 def _width(plan: FramePlan) -> int:
