@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -132,7 +132,9 @@ class FrameSource(UpstreamSource):
     _checked: set[str] = field(default_factory=set)
 
     def changes(self, engine: Engine) -> Dataset:
-        return self._located(complete(partial_changes(engine, self.plan), self.plan))
+        """Return the changes, without the hidden row ids that follow from the order of all inserts."""
+        plan = replace(self.plan, row_ids={}, sharing=frozenset())
+        return self._located(complete(partial_changes(engine, plan), plan))
 
     def row_events(self, engine: Engine, plan: StreamPlan, stack: ExitStack) -> Dataset:
         changes = partial_changes(engine, self.plan)

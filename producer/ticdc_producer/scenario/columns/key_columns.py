@@ -1,7 +1,7 @@
 """The key of a table's rows, and its encoding from columns of canonical values.
 
-The encoding is that of ``model.row_key``. A DataFrame has no hidden row ids. If a table has no clustered
-primary key, its handle key identifies the row, in the same encoding, and the integer handle is 0.
+The encoding is that of ``model.row_key``. If a table has no clustered primary key, its handle key identifies
+the row of a DataFrame, in the same encoding, and the integer handle is 0.
 """
 
 from __future__ import annotations
