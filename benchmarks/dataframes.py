@@ -52,14 +52,17 @@ steps:
 """
 
 
-def own_changes(spark: SparkSession, changes: int) -> DataFrame:
+def own_changes(spark: SparkSession, changes: int, *, with_position: bool = False) -> DataFrame:
     """The changes: columns ``n`` (transaction), ``op``, and those of the table.
 
     :param changes: number of rows of the result; a multiple of three.
+    :param with_position: whether there is a column ``position``, of a row in its transaction.
     """
     rows = changes // _KINDS
     number = sf.col("id")
+    position = (number % _ROWS_PER_TRANSACTION).cast("int").alias("position")
     return spark.range(changes).select(
+        *([position] if with_position else []),
         (number / _ROWS_PER_TRANSACTION).cast("int").alias("n"),
         sf.array(*map(sf.lit, ("insert", "update", "delete")))[(number / rows).cast("int")].alias("op"),
         (number % rows).alias("id"),
@@ -98,8 +101,8 @@ def scenario_with_keys(keys: str) -> Callable[[SparkSession, int, Path], Callabl
 
     def prepare(spark: SparkSession, changes: int, _: Path) -> Callable[[], object]:
         code = sf.concat(sf.lit("c-"), sf.col("id").cast("string"))
-        frame = own_changes(spark, changes).withColumn("code", code)
-        steps = api.Scenario("data").sql(table).changes(frame, table="test.t", order="n")
+        frame = own_changes(spark, changes, with_position=True).withColumn("code", code)
+        steps = api.Scenario("data").sql(table).changes(frame, table="test.t", order=("n", "position"))
         return lambda: api.run(steps, sink_uri=_URI, dry_run=True)
 
     return prepare

@@ -151,8 +151,8 @@ FEATURES: dict[str, dict[str, str]] = {
     "several tables in one transaction, and DDL between": {TABLE: "no"},
     "TiDB's conversion of values": {},
     "partitioned tables": {},
-    "hidden row ids (`_tidb_rowid`)": dict.fromkeys((LARGE, TABLE), "no: the handle key, and a warning"),
-    "TiCDC's order of large transactions": dict.fromkeys((LARGE, TABLE), "with a clustered primary key"),
+    "hidden row ids (`_tidb_rowid`)": dict.fromkeys((LARGE, TABLE), "if the position of each row is given"),
+    "TiCDC's order of large transactions": dict.fromkeys((LARGE, TABLE), "not without hidden row ids"),
     "foreign keys are enforced": dict.fromkeys(("DataFrame", LARGE, TABLE), "no: a warning"),
 }
 """By feature, the forms that lack it."""

@@ -121,24 +121,39 @@ PARTITIONS = (
 )
 
 
-def transactions(seed: int, count: int = 14) -> Iterator[list[Record]]:
-    """Random transactions: rows of several tables, or a DDL."""
+def hidden(create: str) -> str:
+    """A CREATE TABLE whose table has the same key, and no clustered one."""
+    nonclustered = create.replace("INT PRIMARY KEY", "INT PRIMARY KEY NONCLUSTERED")
+    return nonclustered.replace("PRIMARY KEY CLUSTERED", "NOT NULL UNIQUE")
+
+
+def transactions(
+    seed: int, count: int = 14, most: int = 5, *, are_hidden: bool = False
+) -> Iterator[list[Record]]:
+    """Random transactions: rows of several tables, or a DDL.
+
+    :param most: rows of a transaction.
+    :param are_hidden: whether the rows have hidden row ids.
+    """
     tables = Tables(random.Random(seed))
     partitions = tables.draw.choice(PARTITIONS)
     tables.is_partitioned = bool(partitions)
-    yield [(CREATE_T + partitions, None, None, None)]
-    yield [(CREATE_U, None, None, None)]
+    for create in (CREATE_T + partitions, CREATE_U):
+        yield [(hidden(create) if are_hidden else create, None, None, None)]
     for _ in range(count):
         if tables.draw.random() < 0.2:
             yield [tables.ddl()]
         else:
-            yield [tables.change(may_move=True) for _ in range(tables.draw.randint(1, 5))]
+            yield [tables.change(may_move=True) for _ in range(tables.draw.randint(1, most))]
 
 
-def frame(seed: int, number: Literal["txn", "commit_ts"], images: Images) -> pa.Table:
-    """A random history; its rows are in no order."""
+def frame(seed: int, number: Literal["txn", "commit_ts"], images: Images, **of_rows: Any) -> pa.Table:
+    """A random history; its rows are in no order.
+
+    :param of_rows: see ``transactions``.
+    """
     draw, records, ts = random.Random(f"{seed}/order"), list[Mapping[str, Any]](), START
-    for txn, transaction in enumerate(transactions(seed)):
+    for txn, transaction in enumerate(transactions(seed, **of_rows)):
         ts += draw.choice([1, 1000 << 18, (700 << 18) + 5])
         for seq, (statement, table, before, after) in enumerate(transaction):
             records.append({"number": txn + 3 if number == "txn" else ts, "seq": seq,
@@ -198,6 +213,8 @@ def scenario(
     *,
     large: bool,
     between: str = "",
+    earlier: str = "",
+    parts: int = 3,
     **changes: Any,
 ) -> Path:
     """A scenario file of a DataFrame; a path with a scheme is read as a large one.
@@ -205,12 +222,15 @@ def scenario(
     :param rows: of one or several steps.
     :param later: SQL after the DataFrame.
     :param between: SQL between two of them.
+    :param earlier: SQL before the first one.
+    :param parts: row groups of a file.
     :param changes: other keys of the step; with ``table`` the table ``t`` exists before.
     """
     steps: list[Any] = [{"sql": f"{CREATE_T}; INSERT INTO t VALUES (9, 'x', 1)"}] if changes else []
+    steps = [{"sql": earlier}] if earlier else steps
     for number, each in enumerate([rows] if isinstance(rows, pa.Table) else rows):
         path = folder / f"{name}{number}.parquet"
-        pq.write_table(each, path, row_group_size=max(1, each.num_rows // 3))
+        pq.write_table(each, path, row_group_size=max(1, -(-each.num_rows // parts)))
         steps += [{"sql": between}] if between and number else []
         steps += [{"changes": {"path": path.as_uri() if large else str(path), **changes}}]
     steps += [{"sql": later}] if later else []

@@ -211,17 +211,16 @@ def hidden_ids(form: Form) -> None:
     create = "CREATE TABLE t (id INT PRIMARY KEY NONCLUSTERED, v VARCHAR(20))"
     history, uri = replace(PLAIN, create=create), "kafka:///s?protocol=open-protocol"
     keys = [b64decode(message["key"]) for message in form.messages(history, sink_uri=uri)]
-    large = form.name in (LARGE, TABLE)
-    assert any(b'"rid":2' in key for key in keys) is not large
-    if not large:
-        like_sql(form, history, sink_uri=uri, replace=True)
+    assert any(b'"rid":2' in key for key in keys)
+    like_sql(form, history, sink_uri=uri, replace=True)
+    if form.name not in (LARGE, TABLE):
         return
-    warnings = form.run(history, sink_uri=uri, replace=True).warnings
+    assert not form.run(history, sink_uri=uri, replace=True).warnings
+    shared = replace(history, create=f"{create} SHARD_ROW_ID_BITS = 2")
     assert [
         "the rows of test.t, which has no clustered primary key, have no _tidb_rowid" in text
-        for text in warnings
+        for text in form.run(shared, sink_uri=uri, replace=True).warnings
     ] == [True]
-    assert not form.run(PLAIN, sink_uri=uri, replace=True).warnings
 
 
 def large_transactions(form: Form) -> None:
@@ -229,9 +228,13 @@ def large_transactions(form: Form) -> None:
     rows = [{"id": number, "v": f"v{number}"} for number in range(20)]
     updates = [(1, row, {**row, "v": f"w{row['id']}"}) for row in rows]
     others = [(2, {**row, "v": f"w{row['id']}"}, {**row, "v": f"x{row['id']}"}) for row in rows[:6]]
-    create = "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20) UNIQUE)"
-    history = History(create=create, changes=[*((0, None, row) for row in rows), *updates, *others])
-    like_sql(form, history)
+    folder = form.folder
+    for key in ("NONCLUSTERED", "CLUSTERED"):
+        create = f"CREATE TABLE t (id INT PRIMARY KEY {key}, v VARCHAR(20) UNIQUE)"
+        history = History(create=create, changes=[*((0, None, row) for row in rows), *updates, *others])
+        form.folder = folder / key
+        form.folder.mkdir()
+        like_sql(form, history)
     deleted = [
         event["before"]["id"]
         for event in ticdc_producer.decode(folder=form.folder / "out")

@@ -281,9 +281,9 @@ REFUSALS: dict[str, tuple[pa.Table, str, str]] = {
         records((5, T, None, None), ((1 << 63) - 1, None, None, A)), "",
         "leaves no time for a commit after it",
     ),
-    "SQL of rows without row ids": (
+    "SQL of rows with hidden row ids": (
         records((5, T.replace("KEY", "KEY NONCLUSTERED"), None, None), (6, None, None, A)),
-        "UPDATE t SET v = 'c'", "come from a large DataFrame, and have no row ids",
+        "UPDATE t SET v = 'c'", "come from a large DataFrame, and have hidden row ids",
     ),
 }  # fmt: skip
 

@@ -53,10 +53,12 @@ class UpstreamSource(ABC):
     def changes(self, engine: Engine) -> Dataset:
         """Return the changes (shape ``CHANGE_LOG``), in no order."""
 
-    def row_events(self, engine: Engine, plan: StreamPlan) -> Dataset | None:
+    def row_events(self, engine: Engine, plan: StreamPlan, stack: ExitStack) -> Dataset | None:
         """Return the row events (shape ``EVENT_STREAM``), in no order.
 
         None: a shuffle has to bring the changes of a transaction to one row together.
+
+        :param stack: removes the data stored for them.
         """
         return None
 
@@ -146,7 +148,7 @@ class UpstreamLog:
         """
         if self.row_events is not None:
             return self.row_events
-        of_sources = [(source, source.row_events(engine, plan)) for source in self.sources]
+        of_sources = [(source, source.row_events(engine, plan, stack)) for source in self.sources]
         changes = [source.changes(engine) for source, events in of_sources if events is None]
         shuffled = shuffled_row_events(union([self._sql(engine), *changes]), plan, stack)
         may_be_large = plan.sorts_again and plan.large_tables

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from ticdc_producer.scenario.data_steps import DataPlan, PlannedChanges, SourceP
 from ticdc_producer.scenario.frames.frame_histories import complete, partial_changes, rows_after, rows_before
 from ticdc_producer.scenario.frames.frame_plan import FramePlan
 from ticdc_producer.scenario.frames.frame_rows import distinct, frame_rows, located, without_resolved
+from ticdc_producer.scenario.frames.row_ids.starts import row_id_starts, with_halves_in_order
 from ticdc_producer.scenario.frames.rows import COLUMNS
 from ticdc_producer.scenario.frames.unique_keys import check_unique_keys
 from ticdc_producer.scenario.generate.cells import Expressions
@@ -65,7 +67,7 @@ class DataChanges(UpstreamSource):
 
         return data_changes(_on_spark(engine, self.plan.what), self.plan)
 
-    def row_events(self, engine: Engine, plan: StreamPlan) -> Dataset | None:
+    def row_events(self, engine: Engine, plan: StreamPlan, _stack: ExitStack) -> Dataset | None:
         from ticdc_producer.scenario.dataframe.changes import located
         from ticdc_producer.scenario.dataframe.data import is_by_row
 
@@ -130,16 +132,24 @@ class FrameSource(UpstreamSource):
     _checked: set[str] = field(default_factory=set)
 
     def changes(self, engine: Engine) -> Dataset:
-        return self._located(complete(partial_changes(engine, self.plan), self.plan))
+        """Return the changes, without the hidden row ids that follow from the order of all inserts."""
+        plan = replace(self.plan, row_ids={}, sharing=frozenset())
+        return self._located(complete(partial_changes(engine, plan), plan))
 
-    def row_events(self, engine: Engine, plan: StreamPlan) -> Dataset:
+    def row_events(self, engine: Engine, plan: StreamPlan, stack: ExitStack) -> Dataset:
         changes = partial_changes(engine, self.plan)
         # The upstream of a recording has accepted its rows.
         if engine.name not in self._checked and not self.plan.canonical:
             with translate_worker_errors():
                 self._check(engine, changes)
             self._checked.add(engine.name)
+        starts = row_id_starts(engine, self.plan, stack) if self.plan.row_ids else None
+        if starts is not None:
+            changes = changes.union(starts.rows)
         completed = self._located(complete(changes, self.plan))
+        if starts is not None and starts.are_moved:
+            completed = self._located(completed.map(with_halves_in_order, completed.schema))
+            return self._located(row_events_by_key(completed, plan))
         by = row_events_by_key if self.plan.has_hidden_ids else row_events_by_row
         return self._located(by(completed, plan))
 

@@ -220,7 +220,7 @@ class GeneratedVolume(DividedSource):
     def changes(self, engine: Engine) -> Dataset:
         return self._drawn_by_rows(engine, lambda changes: changes, CHANGE_LOG, net=False)
 
-    def row_events(self, engine: Engine, plan: StreamPlan) -> Dataset:
+    def row_events(self, engine: Engine, plan: StreamPlan, _stack: ExitStack) -> Dataset:
         return self._drawn_by_rows(
             engine, lambda changes: net_row_events(changes, plan), EVENT_STREAM, net=True
         )

@@ -57,19 +57,24 @@ def _topology(changefeed: Changefeed) -> dict[str, object]:
 def _large_tables(history: History) -> frozenset[int]:
     """Return the physical ids of the tables of large DataFrames of which TiCDC may split updates.
 
-    Tables without a clustered key are left out: the order before the sort is that of hidden row ids, which a
-    DataFrame does not have.
+    Tables whose rows lack their hidden row ids are left out: the order before the sort is that of these ids.
     """
     if not history.data:
         return frozenset()
     from ticdc_producer.scenario.frames.frame_plan import FramePlan  # most scenarios have no such step
 
     plans = (plan for plan in history.data if isinstance(plan, FramePlan))
-    tables = (table for plan in plans for table in plan.versions.tables if table.table_id in plan.table_ids)
+    tables = (
+        table
+        for plan in plans
+        for table in plan.versions.tables
+        if table.table_id in plan.table_ids
+        and (table.clustered_key is not None or table.table_id in plan.row_ids)
+    )
     return frozenset(
         number
         for table in tables
-        if table.clustered_key is not None and split_columns(table)
+        if split_columns(table)
         for number in ([part.id for part in table.partitions] or [table.table_id])
     )
 

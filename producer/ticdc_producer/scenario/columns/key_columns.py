@@ -1,7 +1,7 @@
 """The key of a table's rows, and its encoding from columns of canonical values.
 
-The encoding is that of ``model.row_key``. A DataFrame has no hidden row ids. If a table has no clustered
-primary key, its handle key identifies the row, in the same encoding, and the integer handle is 0.
+The encoding is that of ``model.row_key``. If a table has no clustered primary key, its handle key identifies
+the row of a DataFrame, in the same encoding, and the integer handle is 0.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ _BYTES, _INT, _UINT, _FLOAT, _DECIMAL, _DURATION = (bytes([flag]) for flag in (1
 _SIGN = np.uint64(1 << 63)
 _DECIMAL_BYTES, _DECIMAL_DIGITS = 28, 38
 _GROUP = 8
+_FIRST_BYTES = np.array([(1 << 8 * count) - 1 for count in range(_GROUP + 1)], "<u8")
+"""Masks of the first bytes of a group, by their number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +180,11 @@ def memcomparable(values: pa.Array) -> pa.Array:
     ends = np.cumsum(groups)
     number = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - groups, groups)
     fill = np.minimum(np.repeat(lengths, groups) - number * _GROUP, _GROUP)
-    at = (np.repeat(starts, groups) + number * _GROUP)[:, None] + np.arange(_GROUP)
-    encoded = np.zeros((len(number), _GROUP + 1), np.uint8)
     padded = np.append(data, np.zeros(_GROUP, np.uint8))
-    encoded[:, :_GROUP] = np.where(np.arange(_GROUP) < fill[:, None], padded[at], 0)
+    words = np.ndarray(len(data) + 1, "<u8", padded, strides=(1,))  # those that begin at each byte
+    words = words[np.repeat(starts, groups) + number * _GROUP] & _FIRST_BYTES[fill]
+    encoded = np.empty((len(number), _GROUP + 1), np.uint8)
+    encoded[:, :_GROUP] = words.view(np.uint8).reshape(-1, _GROUP)
     encoded[:, _GROUP] = 255 - _GROUP + fill
     offsets = np.concatenate([[0], ends * (_GROUP + 1)]).astype(np.int32)
     return pa.Array.from_buffers(

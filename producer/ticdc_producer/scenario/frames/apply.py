@@ -66,10 +66,10 @@ def unchecked_keys(file: str, line: int, table: str) -> str:
     return f"{file}:{line}: the foreign keys of {table} are not checked for the rows of a DataFrame"
 
 
-def lacking_row_ids(file: str, line: int, table: str) -> str:
+def lacking_row_ids(file: str, line: int, table: str, reason: str) -> str:
     """Return the warning that the rows of a large frame in a table have no hidden row ids."""
     what = f"{file}:{line}: the rows of {table}, which has no clustered primary key, have no _tidb_rowid"
-    return f"{what}: they come from a large DataFrame"
+    return f"{what}: they come from a large DataFrame, and {reason}"
 
 
 @dataclass

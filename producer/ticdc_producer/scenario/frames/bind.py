@@ -27,10 +27,12 @@ from ticdc_producer.scenario.frames.frame_rows import (
     FrameColumns,
     FrameSummary,
     Statement,
+    names_without_order,
     summary_engine,
     summary_of,
 )
 from ticdc_producer.scenario.frames.readings import FrameReadings
+from ticdc_producer.scenario.frames.row_ids.counted_tables import counted_tables
 from ticdc_producer.scenario.frames.session_rows import loaded_rows, store_rows
 from ticdc_producer.scenario.frames.table_frame import TableColumns
 from ticdc_producer.scenario.scenario_file import ChangesStep
@@ -162,6 +164,7 @@ class _Binding:
         stop = last + numbering.offsets[-1] + 1
         session.skip_commits(stop - session.commits)
         followed.close()
+        row_ids, sharing, without = self._row_ids(followed, earlier, summary)
         plan = FramePlan(
             file=self._file,
             line=self._line,
@@ -171,7 +174,11 @@ class _Binding:
             first_commit=first_commit,
             stop=stop,
             databases=databases,
-            rows_before=tuple((table, tuple(map(tuple, rows))) for table, rows in taken),
+            rows_before=tuple(
+                (table, tuple((row.row_id, row.values) for row in rows)) for table, rows in taken
+            ),
+            row_ids=row_ids,
+            sharing=sharing,
             mode=session.mode,
             largest_commit=largest_commit(summary.sizes),
             entries=tuple(followed.entries),
@@ -180,11 +187,19 @@ class _Binding:
         )
         enforced = session.tables_with_enforced_keys(followed)
         warnings = [unchecked_keys(self._file, self._line, name) for name in enforced]
-        if not self._is_canonical:
-            warnings += [lacking_row_ids(self._file, self._line, name) for name in plan.without_row_ids]
+        warnings += [lacking_row_ids(self._file, self._line, *each) for each in sorted(without.items())]
         bound = BoundFrame(plan, followed, warnings)
         followed.load = partial(self._load, bound)
         return bound
+
+    def _row_ids(
+        self, followed: FollowedTables, earlier: Collection[FramePlan], summary: FrameSummary
+    ) -> tuple[dict[int, int], frozenset[int], dict[str, str]]:
+        """Return the tables whose rows get hidden row ids, and why others do not; see ``counted_tables``."""
+        if self._is_canonical:
+            return {}, frozenset(), {}
+        unordered = partial(names_without_order, self._frame, self._columns, summary)
+        return counted_tables(followed, earlier, unordered)
 
     def _table_names(self, summary: FrameSummary) -> set[tuple[str, str]]:
         """Return the names of the tables of the rows: the database, empty if it may be any, and the table.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +27,9 @@ from ticdc_producer.scenario.frames.version_rows import rows_by_version
 from ticdc_producer.scenario.sql.definition.partition_columns import partitions_of_rows
 
 GIVEN = pa.field("given", pa.binary())
+STARTS = -1
+"""The operation of a row of ``FRAME_CHANGES`` that is no change: it has the hidden row id of the row that the
+change at its position inserts or moves to its key."""
 FRAME_CHANGES = pa.schema([*(f for f in CHANGE_LOG if not f.name.startswith("old_")), GIVEN])
 """Changes of rows at one key: an update that moves its row is a delete and an insert.
 
@@ -50,14 +54,19 @@ def frame_changes(plan: FramePlan, batches: Batches) -> Batches:
 def taken_rows(plan: FramePlan) -> Iterator[pa.RecordBatch]:
     """Yield the rows that SQL left in the tables as inserts of the commit -1 (shape ``FRAME_CHANGES``)."""
     for table, rows in plan.rows_before:
-        columns = [pa.array(column, pa.binary()) for column in zip(*rows, strict=True)]
-        yield inserts_before(plan, table, dict(enumerate(columns)), len(rows))
+        ids, values = zip(*rows, strict=True)
+        columns = [pa.array(column, pa.binary()) for column in zip(*values, strict=True)]
+        given = np.array(ids, np.int64) if table.table_id in plan.row_ids else None
+        yield inserts_before(plan, table, dict(enumerate(columns)), len(rows), given)
 
 
-def inserts_before(plan: FramePlan, table: TableInfo, columns: Values, count: int) -> pa.RecordBatch:
+def inserts_before(
+    plan: FramePlan, table: TableInfo, columns: Values, count: int, row_ids: Numbers | None = None
+) -> pa.RecordBatch:
     """Return rows as inserts of the commit -1 (shape ``FRAME_CHANGES``).
 
     :param columns: by offset.
+    :param row_ids: their hidden ids; None: they are not known.
     """
     none = np.zeros(count, bool)
     changes = VersionChanges(
@@ -69,7 +78,11 @@ def inserts_before(plan: FramePlan, table: TableInfo, columns: Values, count: in
         ImageValues({}, {}),
         ImageValues(columns, {}),
     )
-    return changes.batch(np.full(count, -1), np.zeros(count, np.int64))
+    return changes.batch(np.full(count, -1), np.zeros(count, np.int64), row_ids)
+
+
+Locations: TypeAlias = tuple[pa.Array, pa.Array, Numbers]
+"""The keys, the integer handles and the physical table ids of rows."""
 
 
 @dataclass(frozen=True)
@@ -112,13 +125,9 @@ class VersionChanges:
         :raises ScenarioError: for a column without a value, and for a row without a key.
         """
         before, after = self.old_values(self.table.sent), self.new_values(self.table.sent)
-        old_keys, old_ids = self._keys(before, self.existed)
-        keys, ids = self._keys(after, self.exists)
+        (old_keys, old_ids, old_homes), (keys, ids, homes), moved = self.locations(before, after)
         if row_ids is not None and not stored_key(self.table).integer:
             old_ids = ids = pa.array(row_ids)
-        old_homes, homes = self.homes(before, self.existed), self.homes(after, self.exists)
-        same = pc.fill_null(pc.equal(old_keys, keys), False).to_numpy(zero_copy_only=False)
-        moved = self.existed & self.exists & ~(same & (old_homes == homes))
         leaves, stays = np.flatnonzero((self.existed & ~self.exists) | moved), np.flatnonzero(self.exists)
         rows = np.concatenate([leaves, stays])
         left = np.arange(len(rows)) < len(leaves)
@@ -138,6 +147,21 @@ class VersionChanges:
         }
         arrays = [pa.array(columns[field.name]).cast(field.type) for field in FRAME_CHANGES]
         return pa.record_batch(arrays, schema=FRAME_CHANGES)
+
+    def locations(
+        self, before: dict[int, pa.Array], after: dict[int, pa.Array]
+    ) -> tuple[Locations, Locations, Flags]:
+        """Return where the rows are before and after the changes, and which changes move their rows.
+
+        :param before: values by offset, among them those of the key, like ``after``.
+        :raises ScenarioError: for a row without a key or a partition.
+        """
+        old_keys, old_ids = self._keys(before, self.existed)
+        keys, ids = self._keys(after, self.exists)
+        old_homes, homes = self.homes(before, self.existed), self.homes(after, self.exists)
+        same = pc.fill_null(pc.equal(old_keys, keys), False).to_numpy(zero_copy_only=False)
+        moved = self.existed & self.exists & ~(same & (old_homes == homes))
+        return (old_keys, old_ids, old_homes), (keys, ids, homes), moved
 
     def old_values(self, offsets: Sequence[int]) -> dict[int, pa.Array]:
         """Return the values of some columns of the rows before, NULL if they are not given."""
@@ -199,6 +223,8 @@ class VersionChanges:
 
     def _keys(self, values: dict[int, pa.Array], present: Flags) -> tuple[pa.Array, pa.Array]:
         """Return the keys and the integer handles of rows; NULL where there is no row."""
+        if not present.any():
+            return pa.nulls(len(present), pa.binary()), pa.nulls(len(present), pa.int64())
         key = stored_key(self.table)
         for offset in key.offsets:
             if (present & values[offset].is_null().to_numpy(zero_copy_only=False)).any():

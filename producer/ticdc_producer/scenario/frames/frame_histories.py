@@ -22,6 +22,7 @@ from ticdc_producer.scenario.columns.key_columns import handle_keys, stored_key
 from ticdc_producer.scenario.columns.row_images import columns_of, images_of
 from ticdc_producer.scenario.frames.frame_changes import (
     FRAME_CHANGES,
+    STARTS,
     frame_changes,
     image_text,
     inserts_before,
@@ -33,6 +34,7 @@ from ticdc_producer.scenario.frames.rows import COLUMNS
 
 ROW = ("table_id", "row_key")
 IN_ORDER = (*ROW, "commit_seq", "row_seq")
+_WITH_STARTS = (*IN_ORDER, "op")
 _GENERATES = "the changes before this one leave other rows in the table"
 
 
@@ -68,16 +70,36 @@ def _inserts(plan: FramePlan, table: TableInfo, batches: Batches) -> Batches:
 def complete(changes: Dataset, plan: FramePlan) -> Dataset:
     """Return complete changes (shape ``CHANGE_LOG``): those of a row follow each other, in their order.
 
-    :param changes: shape ``FRAME_CHANGES``, in any order.
+    :param changes: shape ``FRAME_CHANGES``, in any order, and the starts of the rows with hidden row ids.
     """
-    by_row = changes.shuffle(ROW, Order(IN_ORDER))
+    by_row = changes.shuffle(ROW, Order(_WITH_STARTS if plan.row_ids else IN_ORDER))
     return by_row.map(partial(_completed, plan), CHANGE_LOG)
+
+
+def _with_row_ids(plan: FramePlan, batches: Batches) -> Batches:
+    """Yield changes with the hidden row ids of their rows: each has that of the start before it.
+
+    :param batches: with the starts.
+    """
+    last = 0
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        ops, ids = batch.column("op").to_numpy(), batch.column("row_id").to_numpy()
+        own = np.isin(batch.column("table_version").to_numpy(), plan.versions_with_row_ids)
+        starts = own & ((ops == STARTS) | (batch.column("commit_seq").to_numpy() < 0))
+        at = np.maximum.accumulate(np.where(starts, np.arange(len(ids)), -1))
+        following = np.where(at < 0, last, ids[at])
+        last = int(following[-1])
+        index = batch.schema.get_field_index("row_id")
+        row_ids = pa.array(np.where(own, following, ids))
+        yield batch.set_column(index, batch.schema.field(index), row_ids).filter(pa.array(ops != STARTS))
 
 
 def _completed(plan: FramePlan, batches: Batches) -> Batches:
     """Complete consecutive batches. Only the last change of the previous batch is kept."""
     last, replaced = None, 0
-    for batch in batches:
+    for batch in _with_row_ids(plan, batches) if plan.row_ids else batches:
         if batch.num_rows:
             known = batch if last is None else pa.concat_batches([last, batch])
             start = known.num_rows - batch.num_rows
@@ -142,14 +164,13 @@ def _mutation_keys(plan: FramePlan, changes: pa.RecordBatch, replacements: Numbe
     TiCDC sends a delete and an insert, not an update.
     """
     keys, ids = changes.column("row_key"), changes.column("row_id").to_numpy()
-    if plan.canonical:
-        keys = pc.if_else(pa.array(ids != 0), handle_keys(ids), keys)
+    hidden = np.isin(changes.column("table_version").to_numpy(), plan.versions_with_hidden_ids)
+    known = (ids != 0) & (hidden | plan.canonical)
+    if known.any():
+        keys = pc.if_else(pa.array(known), handle_keys(ids), keys)
     if replacements is None:
         return keys
-    again = np.isin(changes.column("table_version").to_numpy(), plan.versions_with_hidden_ids)
-    again &= replacements > 0
-    if plan.canonical:
-        again &= ids == 0
+    again = hidden & ~known & (replacements > 0)
     if not again.any():
         return keys
     suffixes = pc.if_else(

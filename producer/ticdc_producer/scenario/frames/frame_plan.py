@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -63,7 +63,10 @@ class FramePlan:
     :param entries: the tables by name, from the first commit to the end of the scenario.
     :param databases: the current databases, each with the number of the first commit that sees it.
     :param table_ids: the tables that the frame fills.
-    :param rows_before: rows that the tables had before, by table: canonical values of all columns.
+    :param rows_before: rows that the tables had before, by table: the hidden row id, and canonical values of
+        all columns.
+    :param row_ids: by the id of a table whose rows get hidden row ids, the last one before the frame.
+    :param sharing: those of these tables whose AUTO_INCREMENT column has the same counter.
     :param largest_commit: most rows of one transaction; None: it is not known.
     :param earlier: the frames that filled tables before, as they are at the first commit.
     :param mode: the settings of the session, which decide conversions.
@@ -79,7 +82,9 @@ class FramePlan:
     entries: tuple[TableEntry, ...]
     databases: tuple[tuple[int, str], ...]
     table_ids: frozenset[int]
-    rows_before: tuple[tuple[TableInfo, tuple[tuple[Value, ...], ...]], ...]
+    rows_before: tuple[tuple[TableInfo, tuple[tuple[int, tuple[Value, ...]], ...]], ...]
+    row_ids: Mapping[int, int]
+    sharing: frozenset[int]
     mode: SQLMode
     largest_commit: int | None = None
     earlier: tuple[FramePlan, ...] = ()
@@ -121,12 +126,10 @@ class FramePlan:
         tables = (entry.table for entry in self.entries if entry.table is not None)
         return [table.version for table in tables if table.clustered_key is None]
 
-    @property
-    def without_row_ids(self) -> list[str]:
-        """The names of the tables that the frame fills, and whose rows have hidden ids in TiDB."""
-        tables = (entry.table for entry in self.entries if entry.table is not None)
-        hidden = (t for t in tables if t.clustered_key is None and t.table_id in self.table_ids)
-        return sorted({table.qualified_name for table in hidden})
+    @cached_property
+    def versions_with_row_ids(self) -> list[int]:
+        """The versions of the tables whose rows get hidden row ids."""
+        return [table.version for table in self.versions.tables if table.table_id in self.row_ids]
 
     @cached_property
     def versions(self) -> RowVersions:

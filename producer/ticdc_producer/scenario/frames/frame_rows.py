@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, TypeAlias
@@ -11,12 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine import SMALL_EVENTS
+from ticdc_producer.engine.choose import translate_worker_errors
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, Part
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.column_functions import first_of_groups
-from ticdc_producer.scenario.frames.commit_sizes import CommitSizes
+from ticdc_producer.scenario.frames.commit_sizes import CommitSizes, are_in_order
 from ticdc_producer.scenario.frames.frame import Frame
 from ticdc_producer.scenario.frames.plain_table import plain_schema, plain_table
 from ticdc_producer.scenario.frames.rows import COLUMNS
@@ -87,22 +88,32 @@ class FrameForm(Protocol):
     def before(self) -> str:
         """The column of the row before an update; empty: there is none."""
 
-    def rows(self, engine: Engine, frame: Frame, /) -> Dataset:
-        """Return the rows with the columns of a frame with several tables, in no order."""
+    def rows(self, engine: Engine, frame: Frame, only: Collection[str] | None = None, /) -> Dataset:
+        """Return the rows with the columns of a frame with several tables, in no order.
+
+        :param only: the columns of the table that are needed, in lower case; None: all.
+        """
 
 
 FrameColumns: TypeAlias = "FrameColumnNames | FrameForm"
 
 
-def frame_rows(engine: Engine, frame: Frame, columns: FrameColumns, names: Sequence[str]) -> Dataset:
+def frame_rows(
+    engine: Engine,
+    frame: Frame,
+    columns: FrameColumns,
+    names: Sequence[str],
+    only: Collection[str] | None = None,
+) -> Dataset:
     """Return some columns of a frame under their fixed names, those that it has, in no order.
 
     Values have plain types (``plain_table``); the numbers are ``int64``.
 
+    :param only: the columns of images that are needed, in lower case; None: all. Images may have others.
     :raises ScenarioError: for a column of another type.
     """
     if not isinstance(columns, FrameColumnNames):
-        flat = columns.rows(engine, frame)
+        flat = columns.rows(engine, frame, only)
         return flat.select(*(name for name in names if name in flat.schema.names))
     wanted = [name for name in names if name in columns.actual]
     rows = frame.dataset(engine, [columns.actual[name] for name in wanted])
@@ -167,6 +178,7 @@ class FrameSummary:
     :ivar last: largest number.
     :ivar tables: schema and name, in lower case, of the tables that rows change.
     :ivar sizes: of the transactions, by part.
+    :ivar unordered: tables of which two rows have one position; None: they are not known.
     """
 
     first: int | None = None
@@ -174,6 +186,7 @@ class FrameSummary:
     tables: set[tuple[str, str]] = field(default_factory=set)
     sizes: list[CommitSizes] = field(default_factory=list)
     statements: list[Statement] = field(default_factory=list)
+    unordered: set[str] | None = None
 
     def add(self, other: FrameSummary) -> None:
         """Add what is known of other rows.
@@ -202,7 +215,7 @@ def summary_of(engine: Engine, frame: Frame, columns: FrameColumns) -> FrameSumm
     :raises ScenarioError: for a number that is NULL, and for numbers ``txn`` with gaps.
     """
     names = (columns.number, "seq", "statement", "schema", "table", "resolved")
-    rows, summary = frame_rows(engine, frame, columns, names), FrameSummary()
+    rows, summary = frame_rows(engine, frame, columns, names, only=()), FrameSummary()
     for of_part in rows.results(partial(_summary, columns.number)):
         summary.add(of_part)
     counts = isinstance(columns, FrameColumnNames) and columns.number == "txn"
@@ -216,9 +229,59 @@ def _summary(number: str, _part: Part, batches: Batches) -> FrameSummary:
     for batch in map(without_resolved, batches):
         if batch.num_rows:
             summary.add(_of_batch(number, batch))
-            sizes.add(batch.column(number).to_numpy())
+            sizes.add(*(positions.to_numpy() for positions in _positions(number, batch)))
     summary.sizes.append(sizes)
     return summary
+
+
+def _positions(number: str, batch: pa.RecordBatch) -> tuple[pa.Array, pa.Array]:
+    """Return the numbers of the transactions of rows, and their positions in them."""
+    zero = pa.scalar(0, pa.int64())
+    seq = batch.column("seq") if "seq" in batch.schema.names else pa.repeat(zero, batch.num_rows)
+    return batch.column(number), seq
+
+
+def names_without_order(
+    frame: Frame, columns: FrameColumns, summary: FrameSummary, names: Collection[str]
+) -> Collection[str]:
+    """Return the tables of which two rows have one position in one transaction.
+
+    :param names: of tables, in lower case, without the schema.
+    """
+    if are_in_order(summary.sizes):
+        return ()
+    if summary.unordered is None:
+        wanted = (columns.number, "seq", "statement", "table", "resolved")
+        rows = frame_rows(summary_engine(frame), frame, columns, wanted, only=())
+        of_names = rows.map(partial(_positions_of, columns.number, pa.array(sorted(names))), _POSITIONS)
+        by_position = of_names.shuffle(_POSITION, Order(_POSITION))
+        with translate_worker_errors():
+            summary.unordered = {name for part in by_position.results(_with_one_position) for name in part}
+    return summary.unordered
+
+
+_POSITIONS = pa.schema([("number", pa.int64()), ("seq", pa.int64()), ("table", pa.string())])
+_POSITION = ("number", "seq", "table")
+
+
+def _positions_of(number: str, names: pa.Array, batches: Batches) -> Batches:
+    """Yield the positions of the row changes of some tables."""
+    for batch in map(without_resolved, batches):
+        table = pc.utf8_lower(batch.column("table").cast(pa.string()))
+        rows = pa.record_batch([*_positions(number, batch), table], schema=_POSITIONS)
+        yield rows.filter(pc.is_in(table, names))
+
+
+def _with_one_position(_part: Part, batches: Batches) -> set[str]:
+    """Return the tables of rows with one position, which follow each other."""
+    names, last = set[str](), None
+    for batch in batches:
+        if batch.num_rows:
+            known = batch if last is None else pa.concat_batches([last, batch])
+            same = pa.array(~first_of_groups(known, _POSITION))
+            names.update(pc.unique(known.column("table").filter(same)).to_pylist())
+            last = batch.slice(batch.num_rows - 1)
+    return names
 
 
 def without_resolved(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -50,7 +50,7 @@ def loaded_rows(engine: Engine, plan: FramePlan, table: TableInfo) -> LoadedRows
     what = f"the rows of {table.qualified_name} come from a large DataFrame"
     if table.clustered_key is None:
         hint = "give the table a clustered primary key, or put this before the step"
-        raise UnsupportedSQL(f"{what}, and have no row ids", hint=hint)
+        raise UnsupportedSQL(f"{what}, and have hidden row ids", hint=hint)
     changes = partial_changes(engine, plan)
     try:
         rows = stored_rows(changes, plan, table, None).small(SMALL_EVENTS)

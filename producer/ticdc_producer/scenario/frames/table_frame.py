@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -65,13 +65,25 @@ class TableColumns:
         image = tuple(actual(name) for name in names if name not in others and name != before)
         return cls(spec.table or "", op, order, before, image)
 
-    def rows(self, engine: Engine, frame: Frame) -> Dataset:
-        """Return the rows with the columns of a frame with several tables, in no order."""
-        rows = frame.dataset(
-            engine, list(dict.fromkeys(filter(None, (*self.order, self.op, self.before, *self.image))))
-        )
-        plain = plain_schema(rows.schema)
+    def rows(self, engine: Engine, frame: Frame, only: Collection[str] | None = None) -> Dataset:
+        """Return the rows with the columns of a frame with several tables, in no order.
+
+        :param only: the columns of the table that are needed, in lower case; None: all.
+        """
+        plain = plain_schema(frame.dataset(engine, self._names).schema)
         self._check_types(plain)
+        if only is not None:
+            needed = tuple(name for name in self.image if name.lower() in only)
+            return replace(self, image=needed or self.image[:1])._rows(engine, frame, plain)
+        return self._rows(engine, frame, plain)
+
+    @property
+    def _names(self) -> list[str]:
+        """The names of the columns that are read."""
+        return list(dict.fromkeys(filter(None, (*self.order, self.op, self.before, *self.image))))
+
+    def _rows(self, engine: Engine, frame: Frame, plain: pa.Schema) -> Dataset:
+        rows = frame.dataset(engine, self._names)
         kind = pa.struct([plain.field(name) for name in self.image])
         integers = [("txn", pa.int64()), ("seq", pa.int64())]
         texts = [(name, pa.string()) for name in ("op", "schema", "table")]

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.column_functions import Flags, Numbers
+from ticdc_producer.model.column_functions import Flags, Numbers, operations
 from ticdc_producer.model.event import OP_OF_LABEL, Op
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.frames.frame_plan import NO_TABLE, FramePlan
@@ -86,7 +86,13 @@ def rows_by_version(plan: FramePlan, rows: pa.RecordBatch) -> Iterator[VersionRo
     before, after = (_images(batch, name) for name in ("before", "after"))
     existed, exists = (images.is_valid().to_numpy(zero_copy_only=False) for images in (before, after))
     ops = _operations(batch, existed, exists)
-    for version in np.unique(versions).tolist():
+    different = np.unique(versions).tolist()
+    if len(different) == 1:
+        yield VersionRows(
+            plan.versions.table[different[0]], ops, existed, exists, before, after, commits, seq, row_ids
+        )
+        return
+    for version in different:
         at = np.flatnonzero(versions == version)
         own = pa.array(at)
         yield VersionRows(
@@ -130,7 +136,7 @@ def _operations(batch: pa.RecordBatch, existed: Flags, exists: Flags) -> Numbers
     """
     if (neither := ~existed & ~exists).any():
         raise _error("the row has neither before nor after", batch, pa.array(neither))
-    implied = np.where(existed, np.where(exists, int(Op.UPDATE), int(Op.DELETE)), int(Op.INSERT))
+    implied = operations(existed, exists)
     if "op" not in batch.schema.names or batch.column("op").null_count == batch.num_rows:
         return implied
     labels = batch.column("op").cast(pa.string())

@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.event import Value
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import DEFAULT_NOW, SQLMode
@@ -26,7 +25,7 @@ from ticdc_producer.scenario.sql.session.session_tables import FIRST_DATABASE, S
 from ticdc_producer.scenario.sql.session.statement_runner import StatementRunner
 from ticdc_producer.scenario.sql.store.followed_tables import FollowedTables, TableCheck, TableName
 from ticdc_producer.scenario.sql.store.recorded_history import RecordedHistory
-from ticdc_producer.scenario.sql.store.storage import Table
+from ticdc_producer.scenario.sql.store.storage import Row, Table
 from ticdc_producer.scenario.sql.store.transaction import TransactionControl
 from ticdc_producer.scenario.sql.text.statements import SOURCE, Statement, split_statements
 
@@ -291,12 +290,12 @@ class Session:
         followed = FollowedTables(names, lambda: self._recorded.commits, check)
         return followed, self._tables.reserved.follow(followed, self._tables.cluster.tables())
 
-    def take_rows(self, followed: FollowedTables) -> list[tuple[TableInfo, list[list[Value]]]]:
+    def take_rows(self, followed: FollowedTables) -> list[tuple[TableInfo, list[Row]]]:
         """Return the rows of followed tables, and remove them: from now on they are the DataFrame's."""
         rows_of_tables = []
         for table in self._tables.cluster.tables():
             if table.rows and followed.fills(table.info):
-                rows_of_tables.append((table.info, [[*row.values] for row in table.scan()]))
+                rows_of_tables.append((table.info, table.scan()))
                 table.clear()
         return rows_of_tables
 

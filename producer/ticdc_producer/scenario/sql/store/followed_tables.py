@@ -7,11 +7,12 @@ version of a table by the commit of a change.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
+from ticdc_producer.scenario.sql.store.allocator import RowIds
 from ticdc_producer.scenario.sql.store.storage import Table
 
 TableName = tuple[str, str]
@@ -43,6 +44,8 @@ class FollowedTables:
     :param commits: returns the number of commits so far.
     :ivar entries: in the order of their commits.
     :ivar table_ids: the tables that the DataFrame fills.
+    :ivar counters: by the id of a table that the DataFrame fills, its counter of row ids: as it was first,
+        and as it is.
     :ivar load: stores the rows that the DataFrame leaves in a table of the session.
     """
 
@@ -56,6 +59,7 @@ class FollowedTables:
     ) -> None:
         self.entries: list[TableEntry] = []
         self.table_ids: set[int] = set()
+        self.counters: dict[int, tuple[RowIds, RowIds]] = {}
         self._names, self._commits, self._check = frozenset(names), commits, check
         self._current: dict[TableName, TableInfo] = {}
         self._parents: frozenset[TableName] = frozenset()
@@ -92,6 +96,9 @@ class FollowedTables:
         for name in self._current.keys() - existing.keys():
             self.entries.append(TableEntry(self._commits(), name, None))
         for name, table in existing.items():
+            if self.fills(table.info):
+                first = self.counters.get(table.info.table_id, (replace(table.ids),))[0]
+                self.counters[table.info.table_id] = first, table.ids
             if self._current.get(name) == table.info or table.info.table_id in self._ended:
                 continue
             before = self._current.get(name)
