@@ -107,7 +107,7 @@ version: 1
 name: rows
 steps:
   - sql: CREATE TABLE test.t (id INT PRIMARY KEY)
-  - data: {table: test.t, path: rows.csv}
+  - data: {table: test.t, path: rows.csv, format: csv, transactions: 1, order: id}
 """
 
 
@@ -119,7 +119,8 @@ def test_a_file_of_rows_is_watched(
     rows.write_text("id\n1\n")
     monkeypatch.setattr("sys.stderr", Editor(rows, ["id\n1\n22\n"]))
     assert main(["run", str(scenario), "--watch", "--no-verify"]) == 130
-    assert capsys.readouterr().out.splitlines()[-2:] == ["rows of test.t: 1 before, 2 now", '  + {"id": "22"}']
+    *_, count, row = capsys.readouterr().out.splitlines()
+    assert (count, row) == ("rows of test.t: 1 before, 2 now", '  + {"id": "22"}')
 
 
 def test_a_file_may_join_and_leave_while_others_are_watched(tmp_path: Path) -> None:

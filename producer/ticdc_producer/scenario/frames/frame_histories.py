@@ -79,7 +79,14 @@ def complete(changes: Dataset, plan: FramePlan) -> Dataset:
 def _with_row_ids(plan: FramePlan, batches: Batches) -> Batches:
     """Yield changes with the hidden row ids of their rows: each has that of the start before it.
 
-    :param batches: with the starts.
+    >>> from types import SimpleNamespace
+    >>> columns = {"op": [STARTS, Op.INSERT, Op.UPDATE, STARTS, Op.INSERT], "row_id": [7, 0, 0, 8, 0]}
+    >>> columns |= {"commit_seq": [4, 4, 5, 6, 6], "table_version": [1] * 5}
+    >>> batches = _with_row_ids(SimpleNamespace(versions_with_row_ids=[1]), iter([pa.record_batch(columns)]))
+    >>> [batch["row_id"].to_pylist() for batch in batches]
+    [[7, 7, 8]]
+
+    :param batches: with the starts, in ``IN_ORDER``.
     """
     last = 0
     for batch in batches:

@@ -111,7 +111,13 @@ _NOT_USED = -1 << 63
 
 
 def _running(rows: pa.RecordBatch) -> tuple[Numbers, Numbers]:
-    """Return ``CounterAdvance.taken`` and ``CounterAdvance.used`` up to each of the rows of a group."""
+    """Return ``CounterAdvance.taken`` and ``CounterAdvance.used`` up to each of the rows of a group.
+
+    >>> columns = {"step": [TAKES, USES, TAKES, TAKES], "used": pa.array([None, 9, None, None], pa.int64())}
+    >>> taken, used = _running(pa.record_batch(columns))
+    >>> taken.tolist(), used.tolist()[1:]
+    ([1, 1, 2, 3], [8, 8, 8])
+    """
     takes = (rows.column("step").to_numpy() == TAKES).astype(np.int64)
     taken = np.cumsum(takes)
     used = rows.column("used")
