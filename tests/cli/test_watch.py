@@ -102,27 +102,6 @@ def test_a_missing_file_that_is_sourced_is_watched(
     assert capsys.readouterr().out.startswith("ran s into")
 
 
-DATA = """\
-version: 1
-name: rows
-steps:
-  - sql: CREATE TABLE test.t (id INT PRIMARY KEY)
-  - data: {table: test.t, path: rows.csv, format: csv, transactions: 1, order: id}
-"""
-
-
-def test_a_file_of_rows_is_watched(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    scenario, rows = tmp_path / "s.yaml", tmp_path / "rows.csv"
-    scenario.write_text(DATA)
-    rows.write_text("id\n1\n")
-    monkeypatch.setattr("sys.stderr", Editor(rows, ["id\n1\n22\n"]))
-    assert main(["run", str(scenario), "--watch", "--no-verify"]) == 130
-    *_, count, row = capsys.readouterr().out.splitlines()
-    assert (count, row) == ("rows of test.t: 1 before, 2 now", '  + {"id": "22"}')
-
-
 def test_a_file_may_join_and_leave_while_others_are_watched(tmp_path: Path) -> None:
     first, second = tmp_path / "1", tmp_path / "2"
     first.write_text("1")

@@ -17,7 +17,7 @@ from ticdc_producer import ProducerError, Scenario
 from ticdc_producer.engine import SMALL_EVENTS
 from ticdc_producer.runs.targets.run_topics import identity
 from ticdc_producer.scenario.content_digest import content_sha256
-from ticdc_producer.scenario.load import load_scenario
+from ticdc_producer.scenario.load import load_scenario, paths_of_scenario
 from ticdc_producer.simulate.prepare import prepare
 
 CREATE = "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20))"
@@ -59,6 +59,18 @@ def test_other_rows_in_a_file_make_another_scenario(tmp_path: Path, count: int) 
         pq.write_table(rows(v, count=count), tmp_path / "rows.parquet")
         digests.append(digest(scenario))
     assert digests[0] == digests[2] != digests[1]
+
+
+def test_the_files_that_are_watched(tmp_path: Path) -> None:
+    """A folder is one of them: files join and leave it."""
+    data = "data: {table: t, path: loads, format: csv, transactions: 1, order: n}"
+    scenario = scenario_of(tmp_path, CHANGES, f"- {data}\n- sql: SOURCE more.sql\n")
+    pq.write_table(rows("a"), tmp_path / "rows.parquet")
+    for name in ("loads/1.csv", "loads/_SUCCESS", "more.sql"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    names = ["loads", "loads/1.csv", "more.sql", "rows.parquet"]
+    assert paths_of_scenario(str(scenario)) == [str(tmp_path / name) for name in names]
 
 
 def test_a_golden_folder_has_the_digest_of_the_rows(tmp_path: Path) -> None:
