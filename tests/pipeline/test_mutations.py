@@ -68,6 +68,17 @@ def test_an_update_that_stores_a_row_with_other_columns_is_sent() -> None:
     assert [(row["before"], row["after"]) for row in net(forth, back)] == [(A, A)]
 
 
+def test_a_row_that_replaces_one_with_other_columns_is_sent() -> None:
+    """A DDL changed the columns after the replaced row was stored."""
+    deleted = msgspec.structs.replace(change(b"k", A, None), op=REWRITE)
+    (row,) = net(deleted, change(b"k", None, A, row_seq=1))
+    assert (Op(row["op"]), row["before"], row["after"]) == (Op.UPDATE, A, A)
+    moved = {"old_table_id": deleted.table_id, "old_row_key": b"j", "old_row_id": 0}
+    arrives = msgspec.structs.replace(change(b"k", B, A, row_seq=1), op=REWRITE, **moved)
+    rows = net(msgspec.structs.replace(deleted, op=Op.DELETE), arrives)
+    assert [(row["row_key"], row["before"], row["after"]) for row in rows] == [(b"j", B, None)]
+
+
 def test_two_changes_of_a_row_at_one_position_are_refused() -> None:
     """Their order is not known. Changes of different rows may have one position."""
     assert len(net(change(b"j", None, B), change(b"k", None, A))) == 2

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
@@ -89,6 +89,7 @@ def test_rows_of_a_large_recording_give_the_same_messages(name: str) -> None:
 
 @settings(max_examples=5)
 @given(st.integers(0, 1 << 32), st.sampled_from(PROTOCOLS))
+@example(100694, "open-protocol")  # a row with the values of the one that it replaces, after a DROP COLUMN
 def test_random_large_recordings(seed: int, protocol: str) -> None:
     history = random_history(Random(seed), frozenset(), ddl=0.2, length=8)
     uri = f"kafka:///t?partition-num=2&protocol={protocol}"

@@ -35,7 +35,8 @@ class Op(IntEnum):
 
 
 REWRITE = 4
-"""In a change log the operation of an update that stores the row with other columns than before."""
+"""In a change log the operation of an update or delete of a row that is stored with other columns than its
+table has now."""
 
 OP_OF_LABEL = {
     **dict.fromkeys(("insert", "i", "c"), Op.INSERT),

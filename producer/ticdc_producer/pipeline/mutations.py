@@ -175,7 +175,7 @@ def split_moved(changes: ChangeBatch) -> ChangeBatch:
 
     >>> ids, keys = pa.array([1]), pa.array([b"k2"])
     >>> columns = {"table_id": ids, "row_key": keys, "row_id": ids, "before": [[b"a"]], "after": [[b"b"]]}
-    >>> columns |= {"old_table_id": ids, "old_row_key": pa.array([b"k1"]), "old_row_id": ids}
+    >>> columns |= {"old_table_id": ids, "old_row_key": pa.array([b"k1"]), "old_row_id": ids, "op": ids}
     >>> split_moved(pa.record_batch(columns)).select(["row_key", "before", "after"]).to_pylist()
     [{'row_key': b'k1', 'before': [b'a'], 'after': None}, {'row_key': b'k2', 'before': None, 'after': [b'b']}]
 
@@ -193,6 +193,7 @@ def split_moved(changes: ChangeBatch) -> ChangeBatch:
     columns = {name: halves.column(name) for name in changes.schema.names if not name.startswith("old_")}
     for name in ("table_id", "row_key", "row_id"):
         columns[name] = pc.if_else(pa.array(leaves), halves.column(f"old_{name}"), columns[name])
+    columns["op"] = pc.if_else(pa.array(arrives), pa.scalar(int(Op.INSERT), pa.int8()), columns["op"])
     columns["before"] = without(columns["before"], arrives)
     columns["after"] = without(columns["after"], leaves)
     split_changes: ChangeBatch = pa.RecordBatch.from_pydict(columns)
@@ -267,7 +268,7 @@ def _without_unchanged(mutations: MutationBatch, rewritten: Flags) -> MutationBa
 
     A row that an ADD COLUMN found is stored without the column: an update writes it, even with equal values.
 
-    :param rewritten: whether a change of each mutation stored the row with other columns than before.
+    :param rewritten: whether the row of each mutation was stored with other columns than its table has now.
     """
     unchanged = same_images(mutations.column("before"), mutations.column("after"))
     unchanged &= ~(rewritten & present(mutations.column("after")))

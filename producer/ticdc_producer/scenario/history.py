@@ -115,7 +115,9 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def operation(self) -> Op:
         """The operation that a consumer sees."""
-        return Op.UPDATE if self.op == REWRITE else Op(self.op)
+        if self.op == REWRITE:
+            return Op.DELETE if self.after is None else Op.UPDATE
+        return Op(self.op)
 
 
 CheckSize: TypeAlias = Callable[[int, int, int], None]

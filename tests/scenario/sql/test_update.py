@@ -74,6 +74,13 @@ def test_null_in_a_not_null_column_is_a_change(ddl: str, update: str, op: int | 
     assert (last.op if last.before == last.after else None) == op
 
 
+@pytest.mark.parametrize(("ddl", "op"), [("", Op.DELETE), ("alter table t drop column d", REWRITE)])
+def test_a_deleted_row_may_be_stored_with_other_columns(ddl: str, op: int) -> None:
+    script = f"create table t (id int primary key, d int); insert into t values (1, 5); {ddl};"
+    change = history_of(f"{script} delete from t").changes[-1]
+    assert (change.op, change.operation) == (op, Op.DELETE)
+
+
 def test_such_a_change_moves_the_clock_of_the_row() -> None:
     table = "create table t (id int primary key, n int not null, at timestamp default 0 on update now());"
     script = f"set sql_mode = ''; {table} insert into t (id, n) values (1, 0);"

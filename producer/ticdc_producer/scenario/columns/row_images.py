@@ -139,6 +139,15 @@ class RowVersions:
         return {table.version: table for table in self.tables}
 
     @cached_property
+    def layouts(self) -> Numbers:
+        """A number for each version, which is equal for those that store a row with the same columns."""
+        numbers: dict[bytes, int] = {}
+        layouts = np.zeros(1 + max(self.table, default=0), np.int64)
+        for version, table in self.table.items():
+            layouts[version] = numbers.setdefault(table.stored_ids, len(numbers))
+        return layouts
+
+    @cached_property
     def chains(self) -> dict[int, list[int]]:
         """The versions of each table, in order, by its id."""
         chains: dict[int, list[int]] = {}

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, union
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column_functions import Flags, Numbers, first_of_groups, fixed_bytes
-from ticdc_producer.model.event import Op
+from ticdc_producer.model.event import REWRITE, Op
 from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE, TABLE_ROWS
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.columns.key_columns import handle_keys, stored_key
@@ -151,6 +151,7 @@ def _with_previous(
     count = changes.num_rows
     columns = {
         **{name: changes.column(name) for name in changes.schema.names},
+        "op": pc.if_else(pa.array(check.rewrites()), pa.scalar(REWRITE, pa.int8()), changes.column("op")),
         "before": before,
         "row_key": _mutation_keys(plan, changes, replacements),
         "old_table_id": pa.nulls(count),
@@ -219,6 +220,13 @@ class _Check:
         before = self._left_rows()
         self._check_given(before, exists)
         return before
+
+    def rewrites(self) -> Flags:
+        """Return which changes find a row that is stored with other columns than its table has now."""
+        layouts, versions = self.plan.versions.layouts, self.changes.column("table_version").to_numpy()
+        others = layouts[versions[self.previous]] != layouts[versions[self.start :]]
+        flags: Flags = others & ~self.first & (self.own.column("op").to_numpy() != Op.INSERT)
+        return flags
 
     def _with_given(self, exists: Flags) -> pa.ListArray:
         """Return the rows before with the values that the frame gives.

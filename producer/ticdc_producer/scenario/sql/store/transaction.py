@@ -86,13 +86,13 @@ class OpenTransaction:
             return False
         if conflict is not None:
             raise table.duplicate_error(conflict[0], new.values)
-        self._record(table, Op.UPDATE if old.stored == new.stored else REWRITE, old, new)
+        self._record(table, _of_stored(table, old, Op.UPDATE), old, new)
         return True
 
     def delete(self, table: Table, row: Row) -> None:
         """Delete a row."""
         table.remove(row)
-        self._record(table, Op.DELETE, row, None)
+        self._record(table, _of_stored(table, row, Op.DELETE), row, None)
 
     def rollback(self, to: int = 0) -> None:
         """Undo changes, the last one first; id counters are not reset, as in TiDB.
@@ -338,3 +338,8 @@ def _end(cursor: Cursor) -> None:
 def _unsupported(cursor: Cursor) -> UnsupportedSQL:
     verb = " ".join(cursor.statement.word(index) for index in range(cursor.position))
     return cursor.unsupported(f"{verb} {cursor.word()} {cursor.word(1)}".rstrip())
+
+
+def _of_stored(table: Table, row: Row, op: Op) -> int:
+    """Return the operation on a row, which is ``REWRITE`` if DDLs have added or dropped columns since."""
+    return op if row.stored == table.info.stored_ids else REWRITE
