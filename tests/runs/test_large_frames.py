@@ -273,6 +273,10 @@ REFUSALS: dict[str, tuple[pa.Table, str, str]] = {
                 (6, None, None, A), (7, None, None, {"id": 2, "v": "a"})), "",
         "the global unique key 't.k': not supported in a large DataFrame",
     ),
+    "an id that TiDB gives": (
+        records((5, T.replace("KEY", "KEY AUTO_INCREMENT"), None, None), (6, None, None, {**A, "id": 0})), "",
+        "column 'id' is 0: a large DataFrame gives the values that TiDB computes .*NO_AUTO_VALUE_ON_ZERO",
+    ),
     "operations that are numbers": (
         records((5, T, None, None), (6, None, None, A), op=[None, 1]), "",
         "column 'op' must be a text column, not int64",

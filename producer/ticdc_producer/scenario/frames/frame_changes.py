@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.column_functions import Flags, Numbers, fixed_bytes
 from ticdc_producer.model.event import Op, Value
 from ticdc_producer.model.shapes import CHANGE_LOG
@@ -188,8 +189,23 @@ class VersionChanges:
                 and (column.is_null().to_numpy(zero_copy_only=False) & self.exists).any()
             ):
                 raise self._no_null(offset)
+            if definition.auto_increment or definition.auto_random:
+                self._check_ids(definition, column, inserted)
             values[offset] = column
         return values
+
+    def _check_ids(self, column: ColumnInfo, values: pa.Array, inserted: Flags) -> None:
+        """Check that no inserted row takes an id of the table, as 0 does.
+
+        Source: tidb ``InsertValues.lazyAdjustAutoIncrementDatum``.
+        """
+        if self.plan.canonical or not self.plan.mode.auto_value_on_zero:
+            return
+        zero = pc.fill_null(pc.equal(values, b"0"), False).to_numpy(zero_copy_only=False)
+        if (zero & inserted).any():
+            what = f"column {column.name!r} is 0: a large DataFrame gives the values that TiDB computes"
+            hint = "give the id, or SET sql_mode = 'NO_AUTO_VALUE_ON_ZERO' in a step before, for a row with 0"
+            raise UnsupportedSQL(what, column=column.name, hint=hint)
 
     def _with_old_values(self, offset: int, column: pa.Array, rows: Flags) -> pa.Array:
         """Take the value before of a column that the row after does not have."""
