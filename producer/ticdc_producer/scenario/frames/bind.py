@@ -5,47 +5,42 @@ A large frame is bound to the session: its DDL runs, and the commits and tables 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from ticdc_producer.engine.choose import translate_worker_errors
-from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.catalog import Action
-from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.columns.key_columns import stored_key
-from ticdc_producer.scenario.columns.row_images import check_alteration
+from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.commit_times import CommitTimes
 from ticdc_producer.scenario.data_steps import Changes
 from ticdc_producer.scenario.frames.apply import lacking_row_ids, unchecked_keys
 from ticdc_producer.scenario.frames.commit_sizes import largest_commit
-from ticdc_producer.scenario.frames.frame import Frame
+from ticdc_producer.scenario.frames.frame import Frame, FrameReadings
 from ticdc_producer.scenario.frames.frame_plan import FramePlan, Numbering
 from ticdc_producer.scenario.frames.frame_rows import (
     FrameColumnNames,
     FrameColumns,
     FrameSummary,
-    Statement,
     names_without_order,
     summary_engine,
     summary_of,
 )
-from ticdc_producer.scenario.frames.readings import FrameReadings
 from ticdc_producer.scenario.frames.row_ids.counted_tables import counted_tables
 from ticdc_producer.scenario.frames.session_rows import loaded_rows, store_rows
+from ticdc_producer.scenario.frames.statements import (
+    NumberedStatement,
+    check_jobs,
+    check_statement,
+    check_table,
+    in_order,
+    renamed_tables,
+)
 from ticdc_producer.scenario.frames.table_frame import TableColumns
 from ticdc_producer.scenario.scenario_file import ChangesStep
-from ticdc_producer.scenario.sql.ddl import is_ddl
 from ticdc_producer.scenario.sql.session.session import Session
 from ticdc_producer.scenario.sql.store.followed_tables import FollowedTables
 from ticdc_producer.scenario.sql.store.storage import Table
-from ticdc_producer.scenario.sql.syntax import parse_ddl
-from ticdc_producer.scenario.sql.syntax.alter import RenameTo
-from ticdc_producer.scenario.sql.syntax.names import TableName
-from ticdc_producer.scenario.sql.syntax.statement import AlterTable, RenameTables
-from ticdc_producer.scenario.sql.text.cursor import Cursor
-from ticdc_producer.scenario.sql.text.statements import split_statements
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -156,10 +151,10 @@ class _Binding:
         session, first_commit = self._session, self._session.commits
         if self._by_ts:
             self._pin(first)
-        followed, before = session.follow_tables(self._table_names(summary), _check_table)
+        followed, before = session.follow_tables(self._table_names(summary), check_table)
         earlier = tuple(each.plan_with_later_ddl for each in self._earlier if each.followed in before)
         taken = session.take_rows(followed)
-        statements = _in_order(summary.statements, self._is_canonical)
+        statements = in_order(summary.statements, self._is_canonical)
         numbering, databases = self._run_all(statements, first)
         stop = last + numbering.offsets[-1] + 1
         session.skip_commits(stop - session.commits)
@@ -211,7 +206,7 @@ class _Binding:
         # If a statement may change the current database, a table without a schema may be in any.
         names = {(schema or ("" if moves else database), table) for schema, table in summary.tables}
         for _, _, text, _ in sorted(summary.statements, reverse=True):
-            for former, new in _renamed(text):
+            for former, new in renamed_tables(text):
                 of_rows = (schema for schema, table in [*names] if table == new.name.lower())
                 names |= {
                     (former.schema.lower() or schema, former.name.lower())
@@ -237,7 +232,7 @@ class _Binding:
                 self._pin(number)
             jobs = self._run(texts, schema, number)
             if self._by_ts:
-                _check_jobs(texts[0], jobs)
+                check_jobs(texts[0], jobs)
             elif jobs != 1:
                 offset += jobs - 1
                 starts.append(number + 1)
@@ -266,7 +261,7 @@ class _Binding:
         at = f"in the statement of {self._name} {number}: {' '.join(texts[0].split())[:300]}"
         try:
             for text in texts:
-                _check_statement(text)
+                check_statement(text)
             if self._is_canonical:
                 self._session.run_sent(texts, schema, line=self._line)
             else:
@@ -276,80 +271,6 @@ class _Binding:
                 f"{error.what}, {at}", file=self._file, line=self._line, hint=error.hint
             ) from None
         return self._session.commits - before
-
-
-def _renamed(text: str) -> Iterator[tuple[TableName, TableName]]:
-    """Yield the former and the new name of each table that a statement renames, the last one first."""
-    try:
-        statements = [parse_ddl(Cursor(statement)) for statement in split_statements(text)]
-    except ScenarioError:  # the session reports it when the statement runs
-        return
-    for statement in statements:
-        if isinstance(statement, RenameTables):
-            yield from reversed(statement.pairs)
-        elif isinstance(statement, AlterTable):
-            yield from (
-                (statement.table, part.table) for part in statement.parts if isinstance(part, RenameTo)
-            )
-
-
-def _check_jobs(text: str, jobs: int) -> None:
-    """Check that a statement with a commit-ts is one DDL job at most."""
-    if jobs > 1:
-        what = f"a statement of a large DataFrame with commit_ts is one DDL job, and {text!r} is {jobs}"
-        raise UnsupportedSQL(what, hint="write one statement for each table")
-
-
-NumberedStatement: TypeAlias = tuple[int, list[str], str]
-"""Number of a statement, the texts of its DDL, and its database."""
-
-
-def _in_order(statements: list[Statement], several: bool) -> list[NumberedStatement]:
-    """Return the statements in their order: number, texts and database.
-
-    :param several: whether the events of one DDL job may have the same number.
-    """
-    ordered: list[NumberedStatement] = []
-    for number, _, text, schema in sorted(statements):
-        if ordered and ordered[-1][0] == number and not several:
-            what = f"two statements of a large DataFrame have the number {number}"
-            raise ScenarioError(what, value=text, hint="a DDL is a transaction of its own")
-        if ordered and ordered[-1][0] == number:
-            ordered[-1][1].append(text)
-        else:
-            ordered.append((number, [text], schema))
-    return ordered
-
-
-def _check_statement(text: str) -> None:
-    """Check that a statement changes no rows: the session does not hold those of the frame."""
-    statements = split_statements(text)
-    if not statements:
-        raise ScenarioError("the statement is not SQL text")
-    for statement in statements:
-        if not is_ddl(statement.verb) and statement.verb != "USE":
-            what = f"{statement.verb or 'this'} is not possible in a DataFrame of more than 100,000 rows"
-            raise UnsupportedSQL(what, hint="its statements are DDL; give the changes of rows as rows")
-
-
-_MOVES_ROWS = frozenset({
-    Action.EXCHANGE_TABLE_PARTITION, Action.REORGANIZE_PARTITION, Action.ALTER_TABLE_PARTITIONING,
-    Action.REMOVE_PARTITIONING,
-})  # fmt: skip
-"""DDLs that move rows between partitions or tables."""
-
-
-def _check_table(old: TableInfo | None, new: TableInfo, action: int) -> None:
-    """Check that a large frame can change the rows of a table, and that they can follow its DDL.
-
-    :param old: the table before the DDL; None: it is new.
-    """
-    if action in _MOVES_ROWS:
-        what = f"the rows of {new.qualified_name} come from a large DataFrame, and this DDL moves them"
-        raise UnsupportedSQL(f"{what}: not supported", hint="partitions may be added, dropped and truncated")
-    stored_key(new)
-    if old is not None:
-        check_alteration(old, new)
 
 
 def run_rows(

@@ -82,6 +82,33 @@ def inserts_before(
     return changes.batch(np.full(count, -1), np.zeros(count, np.int64), row_ids)
 
 
+def with_row_ids(plan: FramePlan, batches: Batches) -> Batches:
+    """Yield changes with the hidden row ids of their rows: each has that of the start before it.
+
+    >>> from types import SimpleNamespace
+    >>> columns = {"op": [STARTS, Op.INSERT, Op.UPDATE, STARTS, Op.INSERT], "row_id": [7, 0, 0, 8, 0]}
+    >>> columns |= {"commit_seq": [4, 4, 5, 6, 6], "table_version": [1] * 5}
+    >>> batches = with_row_ids(SimpleNamespace(versions_with_row_ids=[1]), iter([pa.record_batch(columns)]))
+    >>> [batch["row_id"].to_pylist() for batch in batches]
+    [[7, 7, 8]]
+
+    :param batches: with the starts, in ``frame_histories.IN_ORDER``.
+    """
+    last = 0
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        ops, ids = batch.column("op").to_numpy(), batch.column("row_id").to_numpy()
+        own = np.isin(batch.column("table_version").to_numpy(), plan.versions_with_row_ids)
+        starts = own & ((ops == STARTS) | (batch.column("commit_seq").to_numpy() < 0))
+        at = np.maximum.accumulate(np.where(starts, np.arange(len(ids)), -1))
+        following = np.where(at < 0, last, ids[at])
+        last = int(following[-1])
+        index = batch.schema.get_field_index("row_id")
+        row_ids = pa.array(np.where(own, following, ids))
+        yield batch.set_column(index, batch.schema.field(index), row_ids).filter(pa.array(ops != STARTS))
+
+
 Locations: TypeAlias = tuple[pa.Array, pa.Array, Numbers]
 """The keys, the integer handles and the physical table ids of rows."""
 

@@ -22,11 +22,11 @@ from ticdc_producer.scenario.columns.key_columns import handle_keys, stored_key
 from ticdc_producer.scenario.columns.row_images import columns_of, images_of
 from ticdc_producer.scenario.frames.frame_changes import (
     FRAME_CHANGES,
-    STARTS,
     frame_changes,
     image_text,
     inserts_before,
     taken_rows,
+    with_row_ids,
 )
 from ticdc_producer.scenario.frames.frame_plan import FramePlan
 from ticdc_producer.scenario.frames.frame_rows import frame_rows, located
@@ -76,37 +76,10 @@ def complete(changes: Dataset, plan: FramePlan) -> Dataset:
     return by_row.map(partial(_completed, plan), CHANGE_LOG)
 
 
-def _with_row_ids(plan: FramePlan, batches: Batches) -> Batches:
-    """Yield changes with the hidden row ids of their rows: each has that of the start before it.
-
-    >>> from types import SimpleNamespace
-    >>> columns = {"op": [STARTS, Op.INSERT, Op.UPDATE, STARTS, Op.INSERT], "row_id": [7, 0, 0, 8, 0]}
-    >>> columns |= {"commit_seq": [4, 4, 5, 6, 6], "table_version": [1] * 5}
-    >>> batches = _with_row_ids(SimpleNamespace(versions_with_row_ids=[1]), iter([pa.record_batch(columns)]))
-    >>> [batch["row_id"].to_pylist() for batch in batches]
-    [[7, 7, 8]]
-
-    :param batches: with the starts, in ``IN_ORDER``.
-    """
-    last = 0
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        ops, ids = batch.column("op").to_numpy(), batch.column("row_id").to_numpy()
-        own = np.isin(batch.column("table_version").to_numpy(), plan.versions_with_row_ids)
-        starts = own & ((ops == STARTS) | (batch.column("commit_seq").to_numpy() < 0))
-        at = np.maximum.accumulate(np.where(starts, np.arange(len(ids)), -1))
-        following = np.where(at < 0, last, ids[at])
-        last = int(following[-1])
-        index = batch.schema.get_field_index("row_id")
-        row_ids = pa.array(np.where(own, following, ids))
-        yield batch.set_column(index, batch.schema.field(index), row_ids).filter(pa.array(ops != STARTS))
-
-
 def _completed(plan: FramePlan, batches: Batches) -> Batches:
     """Complete consecutive batches. Only the last change of the previous batch is kept."""
     last, replaced = None, 0
-    for batch in _with_row_ids(plan, batches) if plan.row_ids else batches:
+    for batch in with_row_ids(plan, batches) if plan.row_ids else batches:
         if batch.num_rows:
             known = batch if last is None else pa.concat_batches([last, batch])
             start = known.num_rows - batch.num_rows
