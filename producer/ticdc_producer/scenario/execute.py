@@ -16,7 +16,7 @@ from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.scenario.commit_times import CommitTimes, clock_of, commit_range, commits_until
 from ticdc_producer.scenario.data_steps import DataPlan, PlannedChanges
 from ticdc_producer.scenario.file_steps import DumpPlan, DumpStep
-from ticdc_producer.scenario.frames.frame import FrameReadings
+from ticdc_producer.scenario.frames.readings import FrameReadings
 from ticdc_producer.scenario.history import CheckSize, History
 from ticdc_producer.scenario.scenario_file import (
     ChangesStep,

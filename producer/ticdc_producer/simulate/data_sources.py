@@ -24,7 +24,7 @@ from ticdc_producer.scenario.frames.frame_plan import FramePlan
 from ticdc_producer.scenario.frames.frame_rows import distinct, frame_rows, located, without_resolved
 from ticdc_producer.scenario.frames.row_ids.starts import row_id_starts, with_halves_in_order
 from ticdc_producer.scenario.frames.rows import COLUMNS
-from ticdc_producer.scenario.frames.unique_keys import check_unique_keys
+from ticdc_producer.scenario.frames.unique.unique_keys import check_unique_keys
 from ticdc_producer.scenario.generate.cells import Expressions
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.simulate.change_log import (

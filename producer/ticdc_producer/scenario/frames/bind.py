@@ -16,7 +16,7 @@ from ticdc_producer.scenario.commit_times import CommitTimes
 from ticdc_producer.scenario.data_steps import Changes
 from ticdc_producer.scenario.frames.apply import lacking_row_ids, unchecked_keys
 from ticdc_producer.scenario.frames.commit_sizes import largest_commit
-from ticdc_producer.scenario.frames.frame import Frame, FrameReadings
+from ticdc_producer.scenario.frames.frame import Frame
 from ticdc_producer.scenario.frames.frame_plan import FramePlan, Numbering
 from ticdc_producer.scenario.frames.frame_rows import (
     FrameColumnNames,
@@ -26,6 +26,7 @@ from ticdc_producer.scenario.frames.frame_rows import (
     summary_engine,
     summary_of,
 )
+from ticdc_producer.scenario.frames.readings import FrameReadings
 from ticdc_producer.scenario.frames.row_ids.counted_tables import counted_tables
 from ticdc_producer.scenario.frames.session_rows import loaded_rows, store_rows
 from ticdc_producer.scenario.frames.statements import (

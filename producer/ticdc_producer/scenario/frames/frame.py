@@ -8,7 +8,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from hashlib import sha256
 from io import RawIOBase
@@ -28,9 +27,6 @@ from ticdc_producer.scenario.frames.zones import SESSION_ZONE, has_zones, in_zon
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-    from ticdc_producer.scenario.frames.frame_rows import FrameSummary
-    from ticdc_producer.scenario.frames.session_rows import LoadedRows
 
 
 _DIGEST_LENGTH = 12
@@ -361,15 +357,3 @@ def _write_table(table: pa.Table, path: Path) -> None:
         parquet.write_table(table, path)
     except pa.ArrowException as error:
         raise ScenarioError(f"Parquet cannot hold the DataFrame: {error}", file=str(path)) from None
-
-
-@dataclass
-class FrameReadings:
-    """The results of reading the frame of a step; a scenario is executed again for the rows at a time.
-
-    :ivar summary: None before it was read.
-    :ivar rows: by the table and the number of commits.
-    """
-
-    summary: FrameSummary | None = None
-    rows: dict[tuple[int, int], LoadedRows] = field(default_factory=dict)

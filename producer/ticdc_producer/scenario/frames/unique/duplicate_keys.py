@@ -19,7 +19,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.columns.key_columns import StoredKey, row_keys
 from ticdc_producer.scenario.frames.frame_changes import FRAME_CHANGES, image_text
 from ticdc_producer.scenario.frames.frame_plan import FramePlan
-from ticdc_producer.scenario.frames.index_keys import (
+from ticdc_producer.scenario.frames.unique.index_keys import (
     KEYS,
     added_indexes,
     index_number,

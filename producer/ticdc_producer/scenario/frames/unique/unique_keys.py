@@ -25,11 +25,16 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.xx_hash import xx_hash
 from ticdc_producer.scenario.columns.key_columns import StoredKey, row_keys, stored_key
 from ticdc_producer.scenario.columns.row_images import columns_of
-from ticdc_producer.scenario.frames.duplicate_keys import MOST_COMPARED, OF_DDL, Conflict, duplicate_error
 from ticdc_producer.scenario.frames.frame_changes import VersionChanges
 from ticdc_producer.scenario.frames.frame_plan import FramePlan
 from ticdc_producer.scenario.frames.image_values import canonical_values, image_values
-from ticdc_producer.scenario.frames.index_keys import (
+from ticdc_producer.scenario.frames.unique.duplicate_keys import (
+    MOST_COMPARED,
+    OF_DDL,
+    Conflict,
+    duplicate_error,
+)
+from ticdc_producer.scenario.frames.unique.index_keys import (
     KEYS,
     added_indexes,
     index_number,
