@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 from pyspark.sql import SparkSession
@@ -55,6 +55,24 @@ def faults(recording: Path, *without: str) -> list[str]:
     return in_any_order(table.select(columns).to_pylist())
 
 
+def late_resolved_events(topic: list[dict[str, Any]]) -> bool:
+    """Whether a partition has a resolved event for the first time after a row with a later commit-ts.
+
+    A recording has it at its regular place.
+    """
+    latest_row: dict[int, int] = {}
+    resolved = set[tuple[int, int]]()
+    for event in topic:
+        partition, ts = event["partition"], event["commit_ts"]
+        if event["kind"] == "row":
+            latest_row[partition] = max(ts, latest_row.get(partition, 0))
+        elif event["kind"] == "resolved" and (partition, ts) not in resolved:
+            resolved.add((partition, ts))
+            if latest_row.get(partition, 0) > ts:
+                return True
+    return False
+
+
 def check_again(seed: int, protocol: str, traps: list[str], engine: Engine) -> None:
     """Record a topic with faults, replay the recording, and record that topic."""
     uri = f"kafka:///t?partition-num=2&protocol={protocol}"
@@ -72,7 +90,8 @@ def check_again(seed: int, protocol: str, traps: list[str], engine: Engine) -> N
         assert history(rerecorded) == history(recording)
         recordings = [folder / name / "recording" for name in ("first", "second")]
         exact = protocol == "open-protocol" and all(ddl.sent for ddl in job.history.catalog.ddls)
-        if exact:  # messages may be cut elsewhere, where one was delivered twice
+        if exact and not late_resolved_events(events(first, job)):
+            # Messages may be cut elsewhere, where one was delivered twice.
             assert events(second, again) == events(first, job)
             assert len({*map(str, (faults(folder, "offset", "index") for folder in recordings))}) == 1
         else:  # hidden row ids are not known, and they order the rows of a transaction
@@ -86,6 +105,7 @@ traps_of_run = st.lists(st.sampled_from(TRAPS), max_size=2, unique=True)
 
 @settings(max_examples=3)
 @given(st.integers(0, 1 << 32), st.sampled_from(PROTOCOLS), traps_of_run)
+@example(387, "open-protocol", ["replay-partial:times=1"])  # a row comes before an older resolved event
 def test_a_replay_of_a_recording_is_recorded_as_the_same(seed: int, protocol: str, traps: list[str]) -> None:
     check_again(seed, protocol, traps, LocalEngine())
 
