@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -12,7 +12,12 @@ from typing import Any, Literal, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import pytest
 import yaml
+from hypothesis import Phase, example, given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import EXHAUSTIVE
 
 Images: TypeAlias = Literal["json", "struct", "map"]
 Row: TypeAlias = dict[str, Any]
@@ -236,3 +241,32 @@ def scenario(
     steps += [{"sql": later}] if later else []
     (folder / f"{name}.yaml").write_text(yaml.safe_dump({"version": 1, "name": "s", "steps": steps}))
     return folder / f"{name}.yaml"
+
+
+TIERS = [
+    pytest.param((Phase.explicit,), id="fast"),
+    pytest.param(tuple(Phase), id="full", marks=pytest.mark.slow),
+]
+"""The phases of ``check_histories``: the named examples alone, or random ones, too."""
+_HISTORIES = {
+    "seed": st.integers(0, 1 << 32),
+    "number": st.sampled_from(("txn", "commit_ts")),
+    "images": st.sampled_from(("json", "struct", "map")),
+}
+
+
+def check_histories(
+    check: Callable[..., None],
+    phases: Sequence[Phase],
+    cases: Sequence[Mapping[str, Any]],
+    **strategies: st.SearchStrategy[Any],
+) -> None:
+    """Check named and random histories.
+
+    :param check: gets ``seed``, ``number`` and ``images`` of ``frame``, and a value of each strategy.
+    :param cases: the named ones.
+    """
+    random_check = given(**_HISTORIES, **strategies)(check)
+    for case in cases:
+        random_check = example(**case)(random_check)
+    settings(max_examples=300 if EXHAUSTIVE else 40, phases=phases)(random_check)()

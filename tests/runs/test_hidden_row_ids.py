@@ -12,12 +12,20 @@ from typing import Any, Literal
 
 import pyarrow as pa
 import pytest
-from hypothesis import Phase, example, given, settings
+from hypothesis import Phase
 from hypothesis import strategies as st
 
 import ticdc_producer
-from tests.conftest import EXHAUSTIVE
-from tests.runs.frame_histories import START, flat_frame, frame, hidden, scenario
+from tests.runs.frame_histories import (
+    START,
+    TIERS,
+    Images,
+    check_histories,
+    flat_frame,
+    frame,
+    hidden,
+    scenario,
+)  # fmt: skip
 from ticdc_producer.engine import EngineOption
 
 OPEN = "kafka:///s?protocol=open-protocol&partition-num=2"
@@ -65,39 +73,20 @@ CASES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("phases", "cases"),
-    [
-        pytest.param((Phase.explicit,), CASES, id="fast"),
-        pytest.param(tuple(Phase), CASES, id="full", marks=pytest.mark.slow),
-    ],
-)
-def test_a_random_history_is_the_same(phases: tuple[Phase, ...], cases: list[dict[str, Any]]) -> None:
+@pytest.mark.parametrize("phases", TIERS)
+def test_a_random_history_is_the_same(phases: tuple[Phase, ...]) -> None:
     """The rows of both tables change their handle keys; those of one may move between partitions."""
 
-    @settings(max_examples=300 if EXHAUSTIVE else 40, phases=phases)
-    @given(
-        seed=st.integers(0, 1 << 32),
-        number=st.sampled_from(("txn", "commit_ts")),
-        images=st.sampled_from(("json", "struct", "map")),
-        most=st.sampled_from((5, 40)),
-        uri=st.sampled_from((OPEN, ROW_KEY, DEBEZIUM)),
-        parts=st.sampled_from((1, 3)),
-    )
     def check(
-        seed: int,
-        number: Literal["txn", "commit_ts"],
-        images: Literal["json", "struct", "map"],
-        most: int,
-        uri: str,
-        parts: int,
+        seed: int, number: Literal["txn", "commit_ts"], images: Images, most: int, uri: str, parts: int
     ) -> None:
         rows = frame(seed, number, images, most=most, are_hidden=True)
         same_on("local", rows, LATER, uri=uri, parts=parts)
 
-    for case in cases:
-        check = example(**case)(check)
-    check()
+    most, parts = st.sampled_from((5, 40)), st.sampled_from((1, 3))
+    check_histories(
+        check, phases, CASES, most=most, uri=st.sampled_from((OPEN, ROW_KEY, DEBEZIUM)), parts=parts
+    )
 
 
 CREATE_T = (

@@ -11,11 +11,10 @@ from typing import Any, Literal
 import pyarrow as pa
 import pytest
 import yaml
-from hypothesis import Phase, example, given, settings
+from hypothesis import Phase
 from hypothesis import strategies as st
 
 import ticdc_producer
-from tests.conftest import EXHAUSTIVE
 from tests.runs import frame_histories as histories
 from tests.runs.frame_histories import START, frame, scenario
 from ticdc_producer import ProducerError
@@ -82,25 +81,10 @@ CASES: list[dict[str, Any]] = [
 """The last one renames."""
 
 
-@pytest.mark.parametrize(
-    ("phases", "cases"),
-    [
-        pytest.param((Phase.explicit,), CASES[:2], id="fast"),
-        pytest.param(tuple(Phase), CASES, id="full", marks=pytest.mark.slow),
-    ],
-)
-def test_a_random_history_is_the_same(phases: tuple[Phase, ...], cases: list[dict[str, Any]]) -> None:
-    """An example is two whole runs, each with the rows at three times; the fast tier has two named ones."""
+@pytest.mark.parametrize("phases", histories.TIERS)
+def test_a_random_history_is_the_same(phases: tuple[Phase, ...]) -> None:
+    """An example is two whole runs, each with the rows at three times; the fast tier has the named ones."""
 
-    @settings(max_examples=200 if EXHAUSTIVE else 40, phases=phases)
-    @given(
-        seed=st.integers(0, 1 << 32),
-        number=st.sampled_from(("txn", "commit_ts")),
-        images=st.sampled_from(("json", "struct", "map")),
-        later=st.sampled_from((LATER, USES)),
-        steps=st.sampled_from((1, 2)),
-        start_ts=st.sampled_from((None, START + 3 * SECOND)),
-    )
     def check(
         seed: int,
         number: Literal["txn", "commit_ts"],
@@ -112,9 +96,14 @@ def test_a_random_history_is_the_same(phases: tuple[Phase, ...], cases: list[dic
         rows = frame(seed, number, images)
         same_on("local", histories.halves(rows, number) if steps == 2 else rows, later, start_ts=start_ts)
 
-    for case in cases:
-        check = example(**case)(check)
-    check()
+    histories.check_histories(
+        check,
+        phases,
+        CASES,
+        later=st.sampled_from((LATER, USES)),
+        steps=st.sampled_from((1, 2)),
+        start_ts=st.sampled_from((None, START + 3 * SECOND)),
+    )
 
 
 @pytest.mark.parametrize("before", [True, False])

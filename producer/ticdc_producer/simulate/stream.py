@@ -59,23 +59,24 @@ def ordered_events(
         return _in_order(_with_elsewhere(events, plan), plan.topic_partitions)
     recorded = faults.plan.recorded
     if recorded is not None:
-        from ticdc_producer.simulate import faults_file, recorded_faults  # most scenarios are no recordings
+        # Most scenarios are no recordings.
+        from ticdc_producer.simulate.recorded import copies, damages, event_keys, faults_file
 
         rows = faults_file.recorded_rows(recorded, engine)
         clock, same = plan.resolved.clock, recorded.same_topology
-        event_keys = recorded_faults.EventKeys(faults.catalog, clock, has_messages=same)
-        copies = stack.enter_context(recorded_faults.recorded_copies(rows, events, event_keys, engine))
+        keys = event_keys.EventKeys(faults.catalog, clock, has_messages=same)
+        again = stack.enter_context(copies.recorded_copies(rows, events, keys, engine))
         if unmet is not None:
-            unmet.add(copies.results)
-        events = events.union(copies[recorded_faults.COPIES])
+            unmet.add(again.results)
+        events = events.union(again[copies.COPIES])
         if same:
             start = max(plan.resolved.start_ts, clock.ts(0))
-            damages = recorded_faults.FaultMessages(plan.topic_partitions, start)
-            events = events.union(rows.map(damages, EVENT_STREAM))
+            messages = damages.FaultMessages(plan.topic_partitions, start)
+            events = events.union(rows.map(messages, EVENT_STREAM))
     faulty = _with_elsewhere(_with_faults(events, faults), plan)
     ordered = _in_order(faulty, plan.topic_partitions, faultless=False)
     if recorded is not None and recorded.same_topology:
-        ordered = ordered.map(recorded_faults.at_recorded_positions, EVENT_STREAM)
+        ordered = ordered.map(copies.at_recorded_positions, EVENT_STREAM)
     return ordered.map(faults.reordered, EVENT_STREAM) if faults.reorders else ordered
 
 

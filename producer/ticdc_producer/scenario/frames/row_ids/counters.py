@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from ticdc_producer.engine.dataset import Batches, Part
 from ticdc_producer.model.column_functions import Numbers, first_of_groups
 from ticdc_producer.scenario.frames.frame_plan import FramePlan
-from ticdc_producer.scenario.frames.row_ids.steps import GROUP, LEAVES, STEPS, TAKES, USES, Group
+from ticdc_producer.scenario.frames.row_ids.steps import GROUP, LEAVES, RANGES, STEPS, TAKES, USES, Group
 from ticdc_producer.scenario.sql.store.allocator import ids_exhausted
 
 _LAST_ID = (1 << 63) - 1
@@ -61,18 +61,19 @@ def counted(_part: Part, batches: Batches) -> StepCounts:
 
     :param batches: shape ``STEPS``.
     """
-    counts = StepCounts()
+    counts, sizes = StepCounts(), dict[int, Numbers]()
     for batch in batches:
         steps = batch.column("step").to_numpy()
         counts.moves |= bool((steps == LEAVES).any())
         tables, ranges = (batch.column(name).to_numpy()[steps == TAKES] for name in GROUP)
         for table in np.unique(tables).tolist():
-            sizes = np.bincount(ranges[tables == table])
-            for number in np.flatnonzero(sizes).tolist():
-                group = table, number
-                counts.sums[group] = counts.sums.get(group, CounterAdvance()) + CounterAdvance(
-                    int(sizes[number])
-                )
+            of_batch = np.bincount(ranges[tables == table], minlength=RANGES)
+            sizes[table] = sizes[table] + of_batch if table in sizes else of_batch
+    counts.sums = {
+        (table, number): CounterAdvance(int(of_table[number]))
+        for table, of_table in sizes.items()
+        for number in np.flatnonzero(of_table).tolist()
+    }
     return counts
 
 

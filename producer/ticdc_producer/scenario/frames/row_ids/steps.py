@@ -21,7 +21,7 @@ from ticdc_producer.scenario.frames.version_rows import VersionRows, rows_by_ver
 TAKES, USES, ENTERS, LEAVES = range(4)
 """What a change does: it takes an id for the row at its key; gives the AUTO_INCREMENT column a value; moves a
 row to its key, or away from it."""
-_RANGES = 4096
+RANGES = 4096
 """Ranges of commits, of all tables; a range of a table is counted in order by one task."""
 
 AT = [
@@ -77,7 +77,7 @@ def _may_concern_ids(plan: FramePlan, batch: pa.RecordBatch) -> pa.Array:
 
 def _width(plan: FramePlan) -> int:
     """Return the number of commits in a range."""
-    ranges = max(1, _RANGES // len(plan.row_ids))
+    ranges = max(1, RANGES // len(plan.row_ids))
     return max(1, -(-(plan.stop - plan.first_commit) // ranges))
 
 
