@@ -234,6 +234,9 @@ update t set b = substring(b for 1)
 update t set b = substring(b for 1 from 1)
 update t set b = substring(b)
 insert into t (a) select x.a + 1 from t x join t y using a
+insert into t (a) select x.a + 1 from t x join t y using ()
+delete t
+delete t x where a = 1
 delete from t x, t y
 delete from t x join t y on x.a = y.a
 insert into t (a) select 5 from t not indexed

@@ -235,7 +235,10 @@ class TiDB(MySQL):
 
         def _parse_using_identifiers(self) -> Any:
             """Read the columns of JOIN … USING; sqlglot also accepts them without brackets."""
-            return self._parse_wrapped_id_vars()
+            columns = self._parse_wrapped_id_vars()
+            if not columns:
+                self.raise_error("Expecting a column")
+            return columns
 
         def _parse_field_def(self) -> Any:
             """Read a column of INSERT, which may have the names of its table and database before it."""

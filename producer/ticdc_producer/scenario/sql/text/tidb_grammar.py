@@ -142,7 +142,9 @@ def _if(node: Any) -> _Faults:
 
 
 def _delete(node: Any) -> _Faults:
-    if node.this.args.get("joins") and not (node.args.get("tables") or node.args.get("using")):
+    if not isinstance(node.this, exp.Table):
+        yield "DELETE without the name of a table after FROM", ""
+    elif node.this.args.get("joins") and not (node.args.get("tables") or node.args.get("using")):
         yield "DELETE FROM several tables", "name the tables before FROM, or after it, with USING"
 
 
