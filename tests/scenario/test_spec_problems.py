@@ -87,7 +87,10 @@ def test_all_problems_of_a_file_in_its_order(problems: Any) -> None:
         "s.yaml:20: 'steps[1].generate.transactions' is missing",
         f"s.yaml:21: steps[2]: {kinds}; this one has none of them",
         "s.yaml:22: steps[3]: a resolved step takes no commit-ts: its value is the time stamp",
-        "s.yaml:24: 'steps[4]' must hold keys",
+        (
+            "s.yaml:24: 'steps[4]' must hold keys (allowed: sql, txn, resolved, generate, data, changes, "
+            "snapshot, commit-ts)"
+        ),
         "s.yaml:25: unknown key 'steps[5].sqll' (did you mean 'sql'?)",
         "s.yaml:26: 'faults' must hold keys",
         "s.yaml:28: duplicate key 'on-error'",

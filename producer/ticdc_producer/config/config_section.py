@@ -104,7 +104,9 @@ def _explain_one(
             cause = detail["ctx"]["error"]
             return Explanation(path, f"{key}: {cause}" if key else str(cause))
         case "model_type" | "dict_type" | "model_attributes_type":
-            return Explanation(path, f"{key!r} must hold keys" if key else "the file must hold keys")
+            what = f"{key!r} must hold keys" if key else "the file must hold keys"
+            keys = () if detail["type"] == "dict_type" else _keys_at(model, tuple(detail["loc"]))
+            return Explanation(path, what, f"allowed: {', '.join(keys)}" if keys else "")
         case "tuple_type" | "list_type":
             return Explanation(path, f"{key!r} must be a list")
         case "too_short" | "string_too_short":

@@ -247,6 +247,8 @@ update t set a = cast(b as ``)
 update t set b = cast(b as varchar(3))
 update t set b = cast(b as nchar(3))
 update t set b = cast('1' as date default 1 on conversion error)
+update t set a = abs(all a)
+update t set a = coalesce(all a, 1)
 """
 """Statements that sqlglot reads."""
 TIDBS = """
@@ -278,6 +280,8 @@ update t set b = substring(b from 1), b = substring(b from 1 for 2), b = substri
 insert into t (a) select x.a + 1 from t x join t y using (a, `b`)
 delete from x using t x join t y on x.a = y.a where 0
 delete x from t x, t y where 0
+insert into t (a) select sum(all a) + count(all a) + 5 from t
+insert into t (a, b) select max(all a) + 5, group_concat(all b) from t where a = all (select 1)
 update t set b = cast('1.5' as decimal(10, 2)), b = cast(b as character(3) charset utf8mb4)
 update t set b = cast(b as binary(3)), b = cast('[1]' as vector(1)), b = cast('1' as unsigned int)
 """

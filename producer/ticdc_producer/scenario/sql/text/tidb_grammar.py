@@ -27,6 +27,11 @@ _PAIRS = frozenset({
 """Words of which the second one never follows the first one in a statement that changes rows."""
 _FUNCTIONS = ("IF", "ISNULL", "NOTNULL")
 """Words that sqlglot reads without brackets, too."""
+_AGGREGATES = frozenset({
+    "AVG", "BIT_AND", "BIT_OR", "BIT_XOR", "COUNT", "GROUP_CONCAT", "JSON_ARRAYAGG", "JSON_OBJECTAGG", "MAX",
+    "MIN", "STD", "STDDEV", "STDDEV_POP", "STDDEV_SAMP", "SUM", "VARIANCE", "VAR_POP", "VAR_SAMP",
+})  # fmt: skip
+"""Functions whose argument may follow ALL."""
 
 
 def check_tokens(tokens: Sequence[Token], text: str, line: int) -> None:
@@ -37,11 +42,14 @@ def check_tokens(tokens: Sequence[Token], text: str, line: int) -> None:
     :raises ScenarioError: for the first word that TiDB's grammar does not have.
     """
     words = [_QUOTED.get(token.token_type, token.text.upper()) for token in tokens]
-    for token, before, word, following in zip(tokens, ["", *words], words, [*words[1:], ""], strict=False):
+    neighbours = zip(tokens, ["", "", *words], ["", *words], words, [*words[1:], ""], strict=False)
+    for token, earlier, before, word, following in neighbours:
         if token.token_type in _LITERALS:
             foreign = _is_foreign_literal(text[token.start : token.end + 1])
         elif word in _FUNCTIONS:
             foreign = before not in (".", "@") and following != "("
+        elif word == "ALL" and before == "(":
+            foreign = earlier not in _AGGREGATES
         else:
             foreign = word in ("==", "::") or (word, following) in _PAIRS
         if foreign:
