@@ -140,9 +140,17 @@ def last_ids(plan: FramePlan, sums: Iterable[Mapping[Group, CounterAdvance]]) ->
     for table, number in sorted(totals):
         before[table, number] = last[table]
         last[table] = totals[table, number].after(last[table])
+    check_last_ids(plan, last)
+    return before
+
+
+def check_last_ids(plan: FramePlan, last: Mapping[int, int]) -> None:
+    """Refuse a frame that takes more ids than there are.
+
+    :param last: by table the last id after the frame.
+    """
     if any(each > _LAST_ID for each in last.values()):
         raise ids_exhausted().at(plan.file, plan.line)
-    return before
 
 
 def numbered(before: Mapping[Group, int], batches: Batches) -> Batches:

@@ -15,38 +15,58 @@ from functools import partial
 import pyarrow as pa
 
 from ticdc_producer.engine.choose import translate_worker_errors
-from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, Part
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.event import Op
 from ticdc_producer.scenario.frames.frame_changes import FRAME_CHANGES, STARTS
-from ticdc_producer.scenario.frames.frame_histories import IN_ORDER
+from ticdc_producer.scenario.frames.frame_histories import IN_ORDER, partial_changes
 from ticdc_producer.scenario.frames.frame_plan import FramePlan
-from ticdc_producer.scenario.frames.frame_rows import frame_rows, located
-from ticdc_producer.scenario.frames.row_ids.counters import counted, counting, last_ids, numbered, sums_of
+from ticdc_producer.scenario.frames.frame_rows import frame_rows, located, positions
+from ticdc_producer.scenario.frames.row_ids.counters import (
+    check_last_ids,
+    counted,
+    counting,
+    last_ids,
+    numbered,
+    sums_of,
+)
 from ticdc_producer.scenario.frames.row_ids.key_changes import links_of, resolved_links
-from ticdc_producer.scenario.frames.row_ids.steps import COUNTED, GROUP, STEPS, columns_read, steps_of
+from ticdc_producer.scenario.frames.row_ids.part_ids import PartCounts, PartStarts, part_starts
+from ticdc_producer.scenario.frames.row_ids.steps import (
+    COUNTED,
+    GROUP,
+    STEPS,
+    columns_read,
+    moves_rows,
+    steps_of,
+)
 from ticdc_producer.scenario.frames.rows import COLUMNS
+from ticdc_producer.scenario.frames.version_rows import rows_by_version
 
 
 @dataclass(frozen=True)
-class RowIdStarts:
-    """The changes from which on rows have hidden row ids.
+class ChangesWithIds:
+    """The changes of a frame, and the ids that they give to rows.
 
     :param rows: for ``frame_histories.complete`` (shape ``FRAME_CHANGES``).
     :param are_moved: whether the handle key of a row with an id changes.
     """
 
     rows: Dataset
-    are_moved: bool
+    are_moved: bool = False
 
 
-def row_id_starts(engine: Engine, plan: FramePlan, stack: ExitStack) -> RowIdStarts:
-    """Return the ids that the changes of a frame give to rows.
+def changes_with_ids(engine: Engine, plan: FramePlan, stack: ExitStack) -> ChangesWithIds:
+    """Return the changes of a frame, and the ids that they give to rows.
 
     :param stack: removes the data stored for them.
     :raises ScenarioError: for rows that do not fit, and if all ids are used.
     """
     rows = frame_rows(engine, plan.frame, plan.columns, COLUMNS, only=columns_read(plan))
+    if plan.in_order and not plan.sharing and plan.frame.has_fixed_parts:
+        starts = _part_starts(plan, rows)
+        if starts:
+            return ChangesWithIds(partial_changes(engine, plan, starts))
     steps = located(rows.map(partial(steps_of, plan), STEPS), plan.file, plan.line)
     steps = stack.enter_context(steps.cached())
     with translate_worker_errors():
@@ -62,7 +82,36 @@ def row_id_starts(engine: Engine, plan: FramePlan, stack: ExitStack) -> RowIdSta
     if moves:
         links = resolved_links(engine, links_of(engine, plan, steps, taken), stack)
         starts = starts.union(links.map(_starts, FRAME_CHANGES))
-    return RowIdStarts(starts, moves)
+    return ChangesWithIds(partial_changes(engine, plan).union(starts), moves)
+
+
+def _part_starts(plan: FramePlan, rows: Dataset) -> PartStarts:
+    """Return the ids before the parts of a frame; none if they do not follow from the number of inserts."""
+    try:
+        with translate_worker_errors():
+            starts, last = part_starts(plan.row_ids, rows.results(partial(_part_counts, plan)))
+    except ScenarioError as error:
+        raise error.at(plan.file, plan.line) from None
+    check_last_ids(plan, last)
+    return starts
+
+
+def _part_counts(plan: FramePlan, _part: Part, batches: Batches) -> PartCounts:
+    """Count the ids that the rows of a part take.
+
+    :param batches: rows of the frame, with the columns of ``frame_rows.frame_rows``.
+    """
+    counts = PartCounts()
+    for batch in batches:
+        at = positions(plan.columns.number, batch)
+        counts.sizes.add(*(column.to_numpy() for column in at))
+        for changes in rows_by_version(plan, batch):
+            number = changes.table.table_id
+            if number in plan.row_ids:
+                inserts = int((changes.ops == Op.INSERT).sum())
+                counts.taken[number] = counts.taken.get(number, 0) + inserts
+                counts.moves = counts.moves or moves_rows(plan, changes)
+    return counts
 
 
 def _starts(batches: Batches) -> Batches:
