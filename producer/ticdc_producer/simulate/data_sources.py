@@ -22,7 +22,11 @@ from ticdc_producer.scenario.data_steps import DataPlan, PlannedChanges, SourceP
 from ticdc_producer.scenario.frames.frame_histories import complete, partial_changes, rows_after, rows_before
 from ticdc_producer.scenario.frames.frame_plan import FramePlan
 from ticdc_producer.scenario.frames.frame_rows import distinct, frame_rows, located, without_resolved
-from ticdc_producer.scenario.frames.row_ids.starts import ChangesWithIds, changes_with_ids, with_halves_in_order
+from ticdc_producer.scenario.frames.row_ids.starts import (
+    ChangesWithIds,
+    changes_with_ids,
+    with_halves_in_order,
+)
 from ticdc_producer.scenario.frames.rows import COLUMNS
 from ticdc_producer.scenario.frames.unique.unique_keys import check_unique_keys
 from ticdc_producer.scenario.generate.cells import Expressions

@@ -64,9 +64,9 @@ def changes_with_ids(engine: Engine, plan: FramePlan, stack: ExitStack) -> Chang
     """
     rows = frame_rows(engine, plan.frame, plan.columns, COLUMNS, only=columns_read(plan))
     if plan.in_order and not plan.sharing and plan.frame.has_fixed_parts:
-        starts = _part_starts(plan, rows)
-        if starts:
-            return ChangesWithIds(partial_changes(engine, plan, starts))
+        of_parts = _part_starts(plan, rows)
+        if of_parts:
+            return ChangesWithIds(partial_changes(engine, plan, of_parts))
     steps = located(rows.map(partial(steps_of, plan), STEPS), plan.file, plan.line)
     steps = stack.enter_context(steps.cached())
     with translate_worker_errors():
