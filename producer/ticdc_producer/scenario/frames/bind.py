@@ -15,7 +15,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.commit_times import CommitTimes
 from ticdc_producer.scenario.data_steps import Changes
 from ticdc_producer.scenario.frames.apply import lacking_row_ids, unchecked_keys
-from ticdc_producer.scenario.frames.commit_sizes import are_in_order, largest_commit
+from ticdc_producer.scenario.frames.commit_sizes import largest_commit
 from ticdc_producer.scenario.frames.frame import Frame
 from ticdc_producer.scenario.frames.frame_plan import FramePlan, Numbering
 from ticdc_producer.scenario.frames.frame_rows import (
@@ -177,7 +177,6 @@ class _Binding:
             sharing=sharing,
             mode=session.mode,
             largest_commit=largest_commit(summary.sizes),
-            in_order=are_in_order(summary.sizes),
             entries=tuple(followed.entries),
             table_ids=frozenset(followed.table_ids),
             earlier=earlier,

@@ -68,7 +68,6 @@ class FramePlan:
     :param row_ids: by the id of a table whose rows get hidden row ids, the last one before the frame.
     :param sharing: those of these tables whose AUTO_INCREMENT column has the same counter.
     :param largest_commit: most rows of one transaction; None: it is not known.
-    :param in_order: whether the positions of its rows ascend in each part, and from part to part.
     :param earlier: the frames that filled tables before, as they are at the first commit.
     :param mode: the settings of the session, which decide conversions.
     """
@@ -88,7 +87,6 @@ class FramePlan:
     sharing: frozenset[int]
     mode: SQLMode
     largest_commit: int | None = None
-    in_order: bool = False
     earlier: tuple[FramePlan, ...] = ()
 
     @property

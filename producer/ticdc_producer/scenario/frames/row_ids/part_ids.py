@@ -1,12 +1,9 @@
-"""The ids of inserted rows, if the parts of a frame follow each other.
-
-Then a part knows its ids by the number of those that the parts before it take.
-"""
+"""Ids that inserted rows get where they are read: the parts of the frame follow each other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -15,50 +12,13 @@ import pyarrow as pa
 from ticdc_producer.engine.dataset import Batches
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.event import Op
-from ticdc_producer.scenario.frames.commit_sizes import CommitSizes, Position, are_in_order
+from ticdc_producer.scenario.frames.commit_sizes import Position
 from ticdc_producer.scenario.frames.frame_plan import FramePlan
 from ticdc_producer.scenario.frames.frame_rows import positions
 from ticdc_producer.scenario.frames.version_rows import VersionRows, rows_by_version
 
 PartStarts: TypeAlias = Mapping[Position, Mapping[int, int]]
 """By the position of the first row of a part the last id of each table before it."""
-
-
-@dataclass
-class PartCounts:
-    """What the rows of a part do with ids.
-
-    :ivar taken: the number of ids that they take, by table.
-    :ivar moves: whether a row may change its key.
-    """
-
-    sizes: CommitSizes = field(default_factory=CommitSizes)
-    taken: dict[int, int] = field(default_factory=dict)
-    moves: bool = False
-
-
-def part_starts(row_ids: Mapping[int, int], parts: Iterable[PartCounts]) -> tuple[PartStarts, dict[int, int]]:
-    """Return the last ids before each part and those after all; no starts if ids are not so simple.
-
-    >>> def part(first, last, taken):
-    ...     return PartCounts(CommitSizes(ends=((first, 0), (last, 3))), {7: taken})
-    >>> starts, last = part_starts({7: 20}, [part(5, 8, 4), part(9, 9, 2), part(1, 4, 3)])
-    >>> starts, last
-    ({(1, 0): {7: 20}, (5, 0): {7: 23}, (9, 0): {7: 27}}, {7: 29})
-    >>> part_starts({7: 20}, [part(5, 8, 4), part(7, 9, 2)])
-    ({}, {7: 20})
-
-    :param row_ids: by the id of a table the last id before the frame.
-    :param parts: all, in any order.
-    """
-    starts, last, filled = dict[Position, Mapping[int, int]](), dict(row_ids), [*parts]
-    if not are_in_order([part.sizes for part in filled]) or any(part.moves for part in filled):
-        return starts, last
-    by_position = ((part.sizes.ends[0], part.taken) for part in filled if part.sizes.ends is not None)
-    for position, taken in sorted(by_position, key=lambda each: each[0]):
-        starts[position] = {**last}
-        last |= {table: last[table] + count for table, count in taken.items()}
-    return starts, last
 
 
 def with_part_ids(plan: FramePlan, starts: PartStarts, batches: Batches) -> Iterator[VersionRows]:
@@ -76,11 +36,11 @@ def with_part_ids(plan: FramePlan, starts: PartStarts, batches: Batches) -> Iter
 
 
 def _last_before(plan: FramePlan, starts: PartStarts, batch: pa.RecordBatch) -> Mapping[int, int]:
-    commit, seq = (column[0].as_py() for column in positions(plan.columns.number, batch))
-    if (commit, seq) not in starts:
+    number, seq = (column[0].as_py() for column in positions(plan.columns.number, batch))
+    if (number, seq) not in starts:
         what = "the rows of the DataFrame are in other parts when they are read again"
         raise ScenarioError(what, hint="write it to Parquet, and read it from there")
-    return starts[commit, seq]
+    return starts[number, seq]
 
 
 def _numbered(rows: VersionRows, last: dict[int, int]) -> VersionRows:

@@ -15,33 +15,18 @@ from functools import partial
 import pyarrow as pa
 
 from ticdc_producer.engine.choose import translate_worker_errors
-from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, Part
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.event import Op
 from ticdc_producer.scenario.frames.frame_changes import FRAME_CHANGES, STARTS
 from ticdc_producer.scenario.frames.frame_histories import IN_ORDER, partial_changes
 from ticdc_producer.scenario.frames.frame_plan import FramePlan
-from ticdc_producer.scenario.frames.frame_rows import frame_rows, located, positions
-from ticdc_producer.scenario.frames.row_ids.counters import (
-    check_last_ids,
-    counted,
-    counting,
-    last_ids,
-    numbered,
-    sums_of,
-)
+from ticdc_producer.scenario.frames.frame_rows import frame_rows, located
+from ticdc_producer.scenario.frames.row_ids.counters import counting, last_ids, numbered, sums_of
 from ticdc_producer.scenario.frames.row_ids.key_changes import links_of, resolved_links
-from ticdc_producer.scenario.frames.row_ids.part_ids import PartCounts, PartStarts, part_starts
-from ticdc_producer.scenario.frames.row_ids.steps import (
-    COUNTED,
-    GROUP,
-    STEPS,
-    columns_read,
-    moves_rows,
-    steps_of,
-)
+from ticdc_producer.scenario.frames.row_ids.part_counts import PartCounts, counted, part_starts
+from ticdc_producer.scenario.frames.row_ids.steps import COUNTED, GROUP, STEPS, columns_read, steps_of
 from ticdc_producer.scenario.frames.rows import COLUMNS
-from ticdc_producer.scenario.frames.version_rows import rows_by_version
 
 
 @dataclass(frozen=True)
@@ -63,21 +48,21 @@ def changes_with_ids(engine: Engine, plan: FramePlan, stack: ExitStack) -> Chang
     :raises ScenarioError: for rows that do not fit, and if all ids are used.
     """
     rows = frame_rows(engine, plan.frame, plan.columns, COLUMNS, only=columns_read(plan))
-    if plan.in_order and not plan.sharing and plan.frame.has_fixed_parts:
-        of_parts = _part_starts(plan, rows)
-        if of_parts:
-            return ChangesWithIds(partial_changes(engine, plan, of_parts))
+    parts = _counts(plan, rows)
+    moves = any(part.moves for part in parts)
+    last = last_ids(plan, [part.sums for part in parts])
+    of_parts = {} if moves or plan.sharing else part_starts(plan.row_ids, parts)
+    if of_parts and plan.frame.has_fixed_parts:
+        return ChangesWithIds(partial_changes(engine, plan, of_parts))
     steps = located(rows.map(partial(steps_of, plan), STEPS), plan.file, plan.line)
-    steps = stack.enter_context(steps.cached())
-    with translate_worker_errors():
-        counts = steps.results(counted)
-        moves = any(each.moves for each in counts)
-        counted_steps = steps.map(counting, STEPS) if moves or plan.sharing else steps
-        in_order = counted_steps.select(*COUNTED.names)
-        in_order = in_order.shuffle(GROUP, Order((*GROUP, "commit_seq", "row_seq")))
-        # Without values the sum of changes does not depend on their order.
-        sums = in_order.results(sums_of) if plan.sharing else [each.sums for each in counts]
-    taken = in_order.map(partial(numbered, last_ids(plan, sums)), STEPS)
+    if moves or plan.sharing:
+        steps = stack.enter_context(steps.cached())
+    in_order = (steps.map(counting, STEPS) if moves or plan.sharing else steps).select(*COUNTED.names)
+    in_order = in_order.shuffle(GROUP, Order((*GROUP, "commit_seq", "row_seq")))
+    if plan.sharing:  # the values that changes use count in their order
+        with translate_worker_errors():
+            last = last_ids(plan, in_order.results(sums_of))
+    taken = in_order.map(partial(numbered, last), STEPS)
     starts = taken.map(_starts, FRAME_CHANGES)
     if moves:
         links = resolved_links(engine, links_of(engine, plan, steps, taken), stack)
@@ -85,33 +70,12 @@ def changes_with_ids(engine: Engine, plan: FramePlan, stack: ExitStack) -> Chang
     return ChangesWithIds(partial_changes(engine, plan).union(starts), moves)
 
 
-def _part_starts(plan: FramePlan, rows: Dataset) -> PartStarts:
-    """Return the ids before the parts of a frame; none if they do not follow from the number of inserts."""
+def _counts(plan: FramePlan, rows: Dataset) -> list[PartCounts]:
     try:
         with translate_worker_errors():
-            starts, last = part_starts(plan.row_ids, rows.results(partial(_part_counts, plan)))
+            return rows.results(partial(counted, plan))
     except ScenarioError as error:
         raise error.at(plan.file, plan.line) from None
-    check_last_ids(plan, last)
-    return starts
-
-
-def _part_counts(plan: FramePlan, _part: Part, batches: Batches) -> PartCounts:
-    """Count the ids that the rows of a part take.
-
-    :param batches: rows of the frame, with the columns of ``frame_rows.frame_rows``.
-    """
-    counts = PartCounts()
-    for batch in batches:
-        at = positions(plan.columns.number, batch)
-        counts.sizes.add(*(column.to_numpy() for column in at))
-        for changes in rows_by_version(plan, batch):
-            number = changes.table.table_id
-            if number in plan.row_ids:
-                inserts = int((changes.ops == Op.INSERT).sum())
-                counts.taken[number] = counts.taken.get(number, 0) + inserts
-                counts.moves = counts.moves or moves_rows(plan, changes)
-    return counts
 
 
 def _starts(batches: Batches) -> Batches:

@@ -55,7 +55,7 @@ def _offsets(plan: FramePlan, table: TableInfo) -> list[int]:
 
 def steps_of(plan: FramePlan, batches: Batches) -> Batches:
     """Yield what the changes of a frame do with ids (shape ``STEPS``)."""
-    width = _width(plan)
+    width = range_width(plan)
     for batch in batches:
         for rows in rows_by_version(plan, batch.filter(_may_concern_ids(plan, batch))):
             if rows.table.table_id in plan.row_ids:
@@ -76,19 +76,20 @@ def _may_concern_ids(plan: FramePlan, batch: pa.RecordBatch) -> pa.Array:
     return pc.and_not(chosen, stays)
 
 
-def _width(plan: FramePlan) -> int:
+def range_width(plan: FramePlan) -> int:
     """Return the number of commits in a range."""
     ranges = max(1, RANGES // len(plan.row_ids))
     return max(1, -(-(plan.stop - plan.first_commit) // ranges))
 
 
-def moves_rows(plan: FramePlan, rows: VersionRows) -> bool:
-    """Return whether a change moves its row to another key or partition."""
-    updates = np.flatnonzero(rows.existed & rows.exists)
+def taking(plan: FramePlan, rows: VersionRows) -> tuple[Flags, bool]:
+    """Return which changes take an id, and whether one moves its row to another key or partition."""
+    takes, updates = rows.ops == Op.INSERT, np.flatnonzero(rows.existed & rows.exists)
     if not len(updates):
-        return False
-    _, _, moved = _located(plan, rows, updates)[1]
-    return bool(moved.any())
+        return takes, False
+    (_, _, old_homes), (_, _, homes), moved = _located(plan, rows, updates)[1]
+    takes[updates] = moved & (old_homes != homes)
+    return takes, bool(moved.any())
 
 
 def _located(
