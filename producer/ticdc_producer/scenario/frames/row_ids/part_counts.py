@@ -20,7 +20,7 @@ from ticdc_producer.scenario.frames.version_rows import rows_by_version
 
 @dataclass
 class PartCounts:
-    """What the changes of a part do with ids.
+    """The changes of a part that concern ids, counted.
 
     :ivar moves: whether one moves a row to another key or partition.
     :ivar sums: by table and range of commits, without the values that they use.

@@ -36,6 +36,15 @@ def with_part_ids(plan: FramePlan, starts: PartStarts, batches: Batches) -> Iter
 
 
 def _last_before(plan: FramePlan, starts: PartStarts, batch: pa.RecordBatch) -> Mapping[int, int]:
+    """Return the last id of each table before a part.
+
+    >>> from types import SimpleNamespace
+    >>> plan = SimpleNamespace(columns=SimpleNamespace(number="txn"))
+    >>> _last_before(plan, {(5, 1): {7: 20}}, pa.record_batch({"txn": [5, 6], "seq": [1, 0]}))
+    {7: 20}
+
+    :param batch: the first rows of the part.
+    """
     number, seq = (column[0].as_py() for column in positions(plan.columns.number, batch))
     if (number, seq) not in starts:
         what = "the rows of the DataFrame are in other parts when they are read again"
