@@ -128,7 +128,8 @@ def test_a_random_history_of_one_table_is_the_same(seed: int, before: bool, orde
 @pytest.mark.parametrize(("seed", "uri"), [(6, OPEN), (7, ROW_KEY), (8, DEBEZIUM)])
 def test_a_random_history_is_the_same_on_spark(spark: object, seed: int, uri: str, ordered: bool) -> None:
     rows = frame(seed, "commit_ts", "struct", most=40, are_hidden=True, may_move=not ordered)
-    same_on("spark", sorted_rows(rows, "commit_ts", "seq") if ordered else rows, LATER, uri=uri)
+    rows = sorted_rows(rows, "commit_ts", "seq") if ordered else rows
+    same_on("spark", rows, LATER, uri=uri, parts=2)  # more small files may have one task, in no order
 
 
 T = hidden("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(9) NOT NULL)")
