@@ -3,8 +3,9 @@
 TiDB gives each inserted row the next id of its table, and a row that moves to another partition a new one.
 If the parts of a frame follow each other and no row moves, inserts get their ids where they are read, from
 counts by part. Else the number of ids that are taken before a position follows from counts by range of
-commits, which are few, and from the order of the positions in a range. A row retains its id when its handle key changes: each such
-change is linked to the change that brought the row to the former key, until all links end at a known id.
+commits, which are few, and from the order of the positions in a range. A row retains its id when its handle
+key changes: each such change is linked to the change that brought the row to the former key, until all links
+end at a known id.
 """
 
 from __future__ import annotations
