@@ -133,12 +133,13 @@ def hidden(create: str) -> str:
 
 
 def transactions(
-    seed: int, count: int = 14, most: int = 5, *, are_hidden: bool = False
+    seed: int, count: int = 14, most: int = 5, *, are_hidden: bool = False, may_move: bool = True
 ) -> Iterator[list[Record]]:
     """Random transactions: rows of several tables, or a DDL.
 
     :param most: rows of a transaction.
     :param are_hidden: whether the rows have hidden row ids.
+    :param may_move: whether rows change their keys.
     """
     tables = Tables(random.Random(seed))
     partitions = tables.draw.choice(PARTITIONS)
@@ -149,7 +150,7 @@ def transactions(
         if tables.draw.random() < 0.2:
             yield [tables.ddl()]
         else:
-            yield [tables.change(may_move=True) for _ in range(tables.draw.randint(1, most))]
+            yield [tables.change(may_move=may_move) for _ in range(tables.draw.randint(1, most))]
 
 
 def frame(seed: int, number: Literal["txn", "commit_ts"], images: Images, **of_rows: Any) -> pa.Table:
@@ -228,19 +229,29 @@ def scenario(
     :param later: SQL after the DataFrame.
     :param between: SQL between two of them.
     :param earlier: SQL before the first one.
-    :param parts: row groups of a file.
+    :param parts: files of a large one: Spark reads each in a task of its own.
     :param changes: other keys of the step; with ``table`` the table ``t`` exists before.
     """
     steps: list[Any] = [{"sql": f"{CREATE_T}; INSERT INTO t VALUES (9, 'x', 1)"}] if changes else []
     steps = [{"sql": earlier}] if earlier else steps
     for number, each in enumerate([rows] if isinstance(rows, pa.Table) else rows):
         path = folder / f"{name}{number}.parquet"
-        pq.write_table(each, path, row_group_size=max(1, -(-each.num_rows // parts)))
+        if large:
+            _write_parts(each, path, parts)
+        else:
+            pq.write_table(each, path)
         steps += [{"sql": between}] if between and number else []
         steps += [{"changes": {"path": path.as_uri() if large else str(path), **changes}}]
     steps += [{"sql": later}] if later else []
     (folder / f"{name}.yaml").write_text(yaml.safe_dump({"version": 1, "name": "s", "steps": steps}))
     return folder / f"{name}.yaml"
+
+
+def _write_parts(rows: pa.Table, folder: Path, parts: int) -> None:
+    folder.mkdir()
+    size = max(1, -(-rows.num_rows // parts))
+    for number in range(parts):
+        pq.write_table(rows.slice(number * size, size), folder / f"{number}.parquet")
 
 
 TIERS = [

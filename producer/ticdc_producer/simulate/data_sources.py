@@ -22,7 +22,11 @@ from ticdc_producer.scenario.data_steps import DataPlan, PlannedChanges, SourceP
 from ticdc_producer.scenario.frames.frame_histories import complete, partial_changes, rows_after, rows_before
 from ticdc_producer.scenario.frames.frame_plan import FramePlan
 from ticdc_producer.scenario.frames.frame_rows import distinct, frame_rows, located, without_resolved
-from ticdc_producer.scenario.frames.row_ids.starts import row_id_starts, with_halves_in_order
+from ticdc_producer.scenario.frames.row_ids.starts import (
+    ChangesWithIds,
+    changes_with_ids,
+    with_halves_in_order,
+)
 from ticdc_producer.scenario.frames.rows import COLUMNS
 from ticdc_producer.scenario.frames.unique.unique_keys import check_unique_keys
 from ticdc_producer.scenario.generate.cells import Expressions
@@ -137,17 +141,16 @@ class FrameSource(UpstreamSource):
         return self._located(complete(partial_changes(engine, plan), plan))
 
     def row_events(self, engine: Engine, plan: StreamPlan, stack: ExitStack) -> Dataset:
-        changes = partial_changes(engine, self.plan)
+        changes = ChangesWithIds(partial_changes(engine, self.plan))
         # The upstream of a recording has accepted its rows.
         if engine.name not in self._checked and not self.plan.canonical:
             with translate_worker_errors():
-                self._check(engine, changes)
+                self._check(engine, changes.rows)
             self._checked.add(engine.name)
-        starts = row_id_starts(engine, self.plan, stack) if self.plan.row_ids else None
-        if starts is not None:
-            changes = changes.union(starts.rows)
-        completed = self._located(complete(changes, self.plan))
-        if starts is not None and starts.are_moved:
+        if self.plan.row_ids:
+            changes = changes_with_ids(engine, self.plan, stack)
+        completed = self._located(complete(changes.rows, self.plan))
+        if changes.are_moved:
             completed = self._located(completed.map(with_halves_in_order, completed.schema))
             return self._located(row_events_by_key(completed, plan))
         by = row_events_by_key if self.plan.has_hidden_ids else row_events_by_row

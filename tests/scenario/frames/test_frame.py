@@ -144,6 +144,13 @@ def test_a_file_that_cannot_be_read_names_the_step(tmp_path: Path, content: byte
         _ = ParquetFrame(str(tmp_path / "rows.parquet"), "s.yaml", 3).rows
 
 
+def test_sorted_rows_of_spark_may_be_in_other_parts_when_they_are_read_again(spark: SparkSession) -> None:
+    rows = spark.range(SMALL_EVENTS + 1)
+    assert frame_of(rows).has_fixed_parts
+    assert not frame_of(rows.orderBy(rows.id % 7)).has_fixed_parts
+    assert frame_of(pa.table({"id": [1]})).has_fixed_parts
+
+
 def test_both_engines_read_the_wall_clocks_of_a_zone(spark: SparkSession, tmp_path: Path) -> None:
     """Spark reads time stamps in UTC."""
     instant, zoned = datetime(2020, 1, 1, 3, tzinfo=UTC), pa.timestamp("us", "Asia/Tokyo")

@@ -13,7 +13,7 @@ from ticdc_producer.model.column_functions import Numbers
 
 _Size = tuple[int, int]
 """The number of a commit, and that of its rows."""
-_Position = tuple[int, int]
+Position = tuple[int, int]
 """The number of a commit, and the position of a row in it."""
 
 
@@ -33,7 +33,7 @@ class CommitSizes:
     last: _Size | None = None
     most: int = 0
     ascends: bool = True
-    ends: tuple[_Position, _Position] | None = None
+    ends: tuple[Position, Position] | None = None
     is_ordered: bool = True
 
     def add(self, commits: Numbers, seq: Numbers) -> None:

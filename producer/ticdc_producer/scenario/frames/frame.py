@@ -55,6 +55,11 @@ class Frame(ABC):
         return True
 
     @property
+    def has_fixed_parts(self) -> bool:
+        """Whether a part has the same rows whenever it is read, and whichever columns are read."""
+        return True
+
+    @property
     def unnamed_location(self) -> str | None:
         """Path or URI of rows that the text of the scenario does not determine; None: it does."""
         return None
@@ -191,6 +196,12 @@ class SparkFrame(GivenFrame):
     @property
     def is_local(self) -> bool:
         return False
+
+    @property
+    def has_fixed_parts(self) -> bool:
+        """Whether Spark moves no rows: it draws the bounds of sorted parts, and joins small ones."""
+        explained = self._frame.sparkSession.sql("EXPLAIN SELECT * FROM {rows}", rows=self._frame).first()
+        return explained is not None and "Exchange" not in explained[0]
 
     def names(self) -> Sequence[str]:
         return list(self._frame.columns)

@@ -23,6 +23,7 @@ from ticdc_producer.scenario.columns.row_images import Values, images_of
 from ticdc_producer.scenario.columns.value_columns import null_error
 from ticdc_producer.scenario.frames.frame_plan import FramePlan
 from ticdc_producer.scenario.frames.image_values import ImageValues, canonical_values, image_values
+from ticdc_producer.scenario.frames.row_ids.part_ids import PartStarts, with_part_ids
 from ticdc_producer.scenario.frames.rows import text_of
 from ticdc_producer.scenario.frames.version_rows import rows_by_version
 from ticdc_producer.scenario.sql.definition.partition_columns import partitions_of_rows
@@ -38,18 +39,19 @@ FRAME_CHANGES = pa.schema([*(f for f in CHANGE_LOG if not f.name.startswith("old
 its columns, 1 if the frame gives it; NULL: it gives all."""
 
 
-def frame_changes(plan: FramePlan, batches: Batches) -> Batches:
+def frame_changes(plan: FramePlan, starts: PartStarts | None, batches: Batches) -> Batches:
     """Yield the changes of rows of a frame (shape ``FRAME_CHANGES``).
 
+    :param starts: the ids before its parts, which give ids to inserted rows; None: inserted rows have none.
     :param batches: rows of the frame, with the columns of ``frame_rows.frame_rows``.
     :raises ScenarioError: for a row that does not say what it does, and for values that do not fit.
     """
-    for batch in batches:
-        for rows in rows_by_version(plan, batch):
-            read = canonical_values if plan.canonical else image_values
-            images = (read(rows.table, column, plan.mode) for column in (rows.before, rows.after))
-            changes = VersionChanges(plan, rows.table, rows.ops, rows.existed, rows.exists, *images)
-            yield changes.batch(rows.commits, rows.seq, rows.row_ids)
+    read = canonical_values if plan.canonical else image_values
+    of_versions = (rows for batch in batches for rows in rows_by_version(plan, batch))
+    for rows in of_versions if starts is None else with_part_ids(plan, starts, batches):
+        images = (read(rows.table, column, plan.mode) for column in (rows.before, rows.after))
+        changes = VersionChanges(plan, rows.table, rows.ops, rows.existed, rows.exists, *images)
+        yield changes.batch(rows.commits, rows.seq, rows.row_ids)
 
 
 def taken_rows(plan: FramePlan) -> Iterator[pa.RecordBatch]:
@@ -83,16 +85,16 @@ def inserts_before(
 
 
 def with_row_ids(plan: FramePlan, batches: Batches) -> Batches:
-    """Yield changes with the hidden row ids of their rows: each has that of the start before it.
+    """Yield changes with the hidden row ids of their rows: each has the last one that is given.
 
     >>> from types import SimpleNamespace
     >>> columns = {"op": [STARTS, Op.INSERT, Op.UPDATE, STARTS, Op.INSERT], "row_id": [7, 0, 0, 8, 0]}
-    >>> columns |= {"commit_seq": [4, 4, 5, 6, 6], "table_version": [1] * 5}
+    >>> columns |= {"table_version": [1] * 5}
     >>> batches = with_row_ids(SimpleNamespace(versions_with_row_ids=[1]), iter([pa.record_batch(columns)]))
     >>> [batch["row_id"].to_pylist() for batch in batches]
     [[7, 7, 8]]
 
-    :param batches: with the starts, in ``frame_histories.IN_ORDER``.
+    :param batches: with starts, or with the ids of inserted rows, in ``frame_histories.IN_ORDER``.
     """
     last = 0
     for batch in batches:
@@ -100,8 +102,7 @@ def with_row_ids(plan: FramePlan, batches: Batches) -> Batches:
             continue
         ops, ids = batch.column("op").to_numpy(), batch.column("row_id").to_numpy()
         own = np.isin(batch.column("table_version").to_numpy(), plan.versions_with_row_ids)
-        starts = own & ((ops == STARTS) | (batch.column("commit_seq").to_numpy() < 0))
-        at = np.maximum.accumulate(np.where(starts, np.arange(len(ids)), -1))
+        at = np.maximum.accumulate(np.where(own & (ids != 0), np.arange(len(ids)), -1))
         following = np.where(at < 0, last, ids[at])
         last = int(following[-1])
         index = batch.schema.get_field_index("row_id")

@@ -30,6 +30,7 @@ from ticdc_producer.scenario.frames.frame_changes import (
 )
 from ticdc_producer.scenario.frames.frame_plan import FramePlan
 from ticdc_producer.scenario.frames.frame_rows import frame_rows, located
+from ticdc_producer.scenario.frames.row_ids.part_ids import PartStarts
 from ticdc_producer.scenario.frames.rows import COLUMNS
 
 ROW = ("table_id", "row_key")
@@ -38,10 +39,13 @@ _WITH_STARTS = (*IN_ORDER, "op")
 _GENERATES = "the changes before this one leave other rows in the table"
 
 
-def partial_changes(engine: Engine, plan: FramePlan) -> Dataset:
-    """Return the changes of a frame, and the rows before it (shape ``FRAME_CHANGES``), in no order."""
+def partial_changes(engine: Engine, plan: FramePlan, starts: PartStarts | None = None) -> Dataset:
+    """Return the changes of a frame, and the rows before it (shape ``FRAME_CHANGES``), in no order.
+
+    :param starts: see ``frame_changes.frame_changes``.
+    """
     rows = frame_rows(engine, plan.frame, plan.columns, COLUMNS)
-    changes = rows.map(partial(frame_changes, plan), FRAME_CHANGES)
+    changes = rows.map(partial(frame_changes, plan, starts), FRAME_CHANGES)
     return located(union([rows_before(engine, plan), changes]), plan.file, plan.line)
 
 

@@ -229,13 +229,16 @@ def _summary(number: str, _part: Part, batches: Batches) -> FrameSummary:
     for batch in map(without_resolved, batches):
         if batch.num_rows:
             summary.add(_of_batch(number, batch))
-            sizes.add(*(positions.to_numpy() for positions in _positions(number, batch)))
+            sizes.add(*(positions.to_numpy() for positions in positions(number, batch)))
     summary.sizes.append(sizes)
     return summary
 
 
-def _positions(number: str, batch: pa.RecordBatch) -> tuple[pa.Array, pa.Array]:
-    """Return the numbers of the transactions of rows, and their positions in them."""
+def positions(number: str, batch: pa.RecordBatch) -> tuple[pa.Array, pa.Array]:
+    """Return the numbers of the transactions of rows, and their positions in them.
+
+    :param number: ``commit_ts`` or ``txn``.
+    """
     zero = pa.scalar(0, pa.int64())
     seq = batch.column("seq") if "seq" in batch.schema.names else pa.repeat(zero, batch.num_rows)
     return batch.column(number), seq
@@ -268,7 +271,7 @@ def _positions_of(number: str, names: pa.Array, batches: Batches) -> Batches:
     """Yield the positions of the row changes of some tables."""
     for batch in map(without_resolved, batches):
         table = pc.utf8_lower(batch.column("table").cast(pa.string()))
-        rows = pa.record_batch([*_positions(number, batch), table], schema=_POSITIONS)
+        rows = pa.record_batch([*positions(number, batch), table], schema=_POSITIONS)
         yield rows.filter(pc.is_in(table, names))
 
 

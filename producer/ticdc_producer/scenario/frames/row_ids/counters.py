@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from ticdc_producer.engine.dataset import Batches, Part
 from ticdc_producer.model.column_functions import Numbers, first_of_groups
 from ticdc_producer.scenario.frames.frame_plan import FramePlan
-from ticdc_producer.scenario.frames.row_ids.steps import GROUP, LEAVES, RANGES, STEPS, TAKES, USES, Group
+from ticdc_producer.scenario.frames.row_ids.steps import GROUP, STEPS, TAKES, USES, Group
 from ticdc_producer.scenario.sql.store.allocator import ids_exhausted
 
 _LAST_ID = (1 << 63) - 1
@@ -42,39 +42,6 @@ class CounterAdvance:
         used = [self.used] if self.used is not None else []
         used += [other.used - self.taken] if other.used is not None else []
         return CounterAdvance(self.taken + other.taken, max(used, default=None))
-
-
-@dataclass
-class StepCounts:
-    """The changes of a part that concern ids, counted.
-
-    :ivar moves: whether one changes the key of a row.
-    :ivar sums: without the values that they use.
-    """
-
-    moves: bool = False
-    sums: dict[Group, CounterAdvance] = field(default_factory=dict)
-
-
-def counted(_part: Part, batches: Batches) -> StepCounts:
-    """Count the changes of a part that take ids.
-
-    :param batches: shape ``STEPS``.
-    """
-    counts, sizes = StepCounts(), dict[int, Numbers]()
-    for batch in batches:
-        steps = batch.column("step").to_numpy()
-        counts.moves |= bool((steps == LEAVES).any())
-        tables, ranges = (batch.column(name).to_numpy()[steps == TAKES] for name in GROUP)
-        for table in np.unique(tables).tolist():
-            of_batch = np.bincount(ranges[tables == table], minlength=RANGES)
-            sizes[table] = sizes[table] + of_batch if table in sizes else of_batch
-    counts.sums = {
-        (table, number): CounterAdvance(int(of_table[number]))
-        for table, of_table in sizes.items()
-        for number in np.flatnonzero(of_table).tolist()
-    }
-    return counts
 
 
 def counting(batches: Batches) -> Batches:

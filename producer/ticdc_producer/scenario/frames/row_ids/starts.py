@@ -1,9 +1,11 @@
 """The hidden row ids (``_tidb_rowid``) of the rows of a large frame.
 
 TiDB gives each inserted row the next id of its table, and a row that moves to another partition a new one.
-The number of ids that are taken before a position follows from counts by range of commits, which are few,
-and from the order of the positions in a range. A row retains its id when its handle key changes: each such
-change is linked to the change that brought the row to the former key, until all links end at a known id.
+If the parts of a frame follow each other and no row moves, inserts get their ids where they are read, from
+counts by part. Else the number of ids that are taken before a position follows from counts by range of
+commits, which are few, and from the order of the positions in a range. A row retains its id when its handle
+key changes: each such change is linked to the change that brought the row to the former key, until all links
+end at a known id.
 """
 
 from __future__ import annotations
@@ -19,50 +21,63 @@ from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.event import Op
 from ticdc_producer.scenario.frames.frame_changes import FRAME_CHANGES, STARTS
-from ticdc_producer.scenario.frames.frame_histories import IN_ORDER
+from ticdc_producer.scenario.frames.frame_histories import IN_ORDER, partial_changes
 from ticdc_producer.scenario.frames.frame_plan import FramePlan
 from ticdc_producer.scenario.frames.frame_rows import frame_rows, located
-from ticdc_producer.scenario.frames.row_ids.counters import counted, counting, last_ids, numbered, sums_of
+from ticdc_producer.scenario.frames.row_ids.counters import counting, last_ids, numbered, sums_of
 from ticdc_producer.scenario.frames.row_ids.key_changes import links_of, resolved_links
+from ticdc_producer.scenario.frames.row_ids.part_counts import PartCounts, counted, part_starts
 from ticdc_producer.scenario.frames.row_ids.steps import COUNTED, GROUP, STEPS, columns_read, steps_of
 from ticdc_producer.scenario.frames.rows import COLUMNS
 
 
 @dataclass(frozen=True)
-class RowIdStarts:
-    """The changes from which on rows have hidden row ids.
+class ChangesWithIds:
+    """The changes of a frame, and the ids that they give to rows.
 
     :param rows: for ``frame_histories.complete`` (shape ``FRAME_CHANGES``).
     :param are_moved: whether the handle key of a row with an id changes.
     """
 
     rows: Dataset
-    are_moved: bool
+    are_moved: bool = False
 
 
-def row_id_starts(engine: Engine, plan: FramePlan, stack: ExitStack) -> RowIdStarts:
-    """Return the ids that the changes of a frame give to rows.
+def changes_with_ids(engine: Engine, plan: FramePlan, stack: ExitStack) -> ChangesWithIds:
+    """Return the changes of a frame, and the ids that they give to rows.
 
     :param stack: removes the data stored for them.
     :raises ScenarioError: for rows that do not fit, and if all ids are used.
     """
     rows = frame_rows(engine, plan.frame, plan.columns, COLUMNS, only=columns_read(plan))
+    parts = _counts(plan, rows)
+    moves = any(part.moves for part in parts)
+    last = last_ids(plan, [part.sums for part in parts])
+    of_parts = {} if moves or plan.sharing else part_starts(plan.row_ids, parts)
+    if of_parts and plan.frame.has_fixed_parts:
+        return ChangesWithIds(partial_changes(engine, plan, of_parts))
     steps = located(rows.map(partial(steps_of, plan), STEPS), plan.file, plan.line)
-    steps = stack.enter_context(steps.cached())
-    with translate_worker_errors():
-        counts = steps.results(counted)
-        moves = any(each.moves for each in counts)
-        counted_steps = steps.map(counting, STEPS) if moves or plan.sharing else steps
-        in_order = counted_steps.select(*COUNTED.names)
-        in_order = in_order.shuffle(GROUP, Order((*GROUP, "commit_seq", "row_seq")))
-        # Without values the sum of changes does not depend on their order.
-        sums = in_order.results(sums_of) if plan.sharing else [each.sums for each in counts]
-    taken = in_order.map(partial(numbered, last_ids(plan, sums)), STEPS)
+    if moves or plan.sharing:
+        steps = stack.enter_context(steps.cached())
+    in_order = (steps.map(counting, STEPS) if moves or plan.sharing else steps).select(*COUNTED.names)
+    in_order = in_order.shuffle(GROUP, Order((*GROUP, "commit_seq", "row_seq")))
+    if plan.sharing:  # the values that changes use count in their order
+        with translate_worker_errors():
+            last = last_ids(plan, in_order.results(sums_of))
+    taken = in_order.map(partial(numbered, last), STEPS)
     starts = taken.map(_starts, FRAME_CHANGES)
     if moves:
         links = resolved_links(engine, links_of(engine, plan, steps, taken), stack)
         starts = starts.union(links.map(_starts, FRAME_CHANGES))
-    return RowIdStarts(starts, moves)
+    return ChangesWithIds(partial_changes(engine, plan).union(starts), moves)
+
+
+def _counts(plan: FramePlan, rows: Dataset) -> list[PartCounts]:
+    try:
+        with translate_worker_errors():
+            return rows.results(partial(counted, plan))
+    except ScenarioError as error:
+        raise error.at(plan.file, plan.line) from None
 
 
 def _starts(batches: Batches) -> Batches:

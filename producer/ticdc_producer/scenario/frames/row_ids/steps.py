@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches
+from ticdc_producer.model.column_functions import Flags, Numbers
 from ticdc_producer.model.event import OP_OF_LABEL, Op
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.columns.key_columns import stored_key
-from ticdc_producer.scenario.frames.frame_changes import VersionChanges
+from ticdc_producer.scenario.frames.frame_changes import Locations, VersionChanges
 from ticdc_producer.scenario.frames.frame_plan import FramePlan
 from ticdc_producer.scenario.frames.image_values import image_values
 from ticdc_producer.scenario.frames.version_rows import VersionRows, rows_by_version
@@ -54,7 +55,7 @@ def _offsets(plan: FramePlan, table: TableInfo) -> list[int]:
 
 def steps_of(plan: FramePlan, batches: Batches) -> Batches:
     """Yield what the changes of a frame do with ids (shape ``STEPS``)."""
-    width = _width(plan)
+    width = range_width(plan)
     for batch in batches:
         for rows in rows_by_version(plan, batch.filter(_may_concern_ids(plan, batch))):
             if rows.table.table_id in plan.row_ids:
@@ -75,23 +76,42 @@ def _may_concern_ids(plan: FramePlan, batch: pa.RecordBatch) -> pa.Array:
     return pc.and_not(chosen, stays)
 
 
-def _width(plan: FramePlan) -> int:
+def range_width(plan: FramePlan) -> int:
     """Return the number of commits in a range."""
     ranges = max(1, RANGES // len(plan.row_ids))
     return max(1, -(-(plan.stop - plan.first_commit) // ranges))
 
 
+def taking(plan: FramePlan, rows: VersionRows) -> tuple[Flags, bool]:
+    """Return which changes take an id, and whether one moves its row to another key or partition."""
+    takes, updates = rows.ops == Op.INSERT, np.flatnonzero(rows.existed & rows.exists)
+    if not len(updates):
+        return takes, False
+    (_, _, old_homes), (_, _, homes), moved = _located(plan, rows, updates)[1]
+    takes[updates] = moved & (old_homes != homes)
+    return takes, bool(moved.any())
+
+
+def _located(
+    plan: FramePlan, rows: VersionRows, chosen: Numbers
+) -> tuple[dict[int, pa.Array], tuple[Locations, Locations, Flags]]:
+    """Return the values after some changes, and where the rows are before and after them."""
+    at, offsets = pa.array(chosen), _offsets(plan, rows.table)
+    flags = (rows.ops[chosen], rows.existed[chosen], rows.exists[chosen])
+    images = (
+        image_values(rows.table, each.take(at), plan.mode, offsets) for each in (rows.before, rows.after)
+    )
+    changes = VersionChanges(plan, rows.table, *flags, *images)
+    before, after = changes.old_values(offsets), changes.new_values(offsets)
+    return after, changes.locations(before, after)
+
+
 def _steps_of_version(plan: FramePlan, width: int, rows: VersionRows) -> Iterator[pa.RecordBatch]:
     table, shares = rows.table, rows.table.table_id in plan.sharing
     chosen = np.flatnonzero(rows.exists & (rows.existed | (rows.ops == Op.INSERT) | shares))
-    at, offsets = pa.array(chosen), _offsets(plan, table)
-    existed, exists = rows.existed[chosen], rows.exists[chosen]
-    images = (image_values(table, each.take(at), plan.mode, offsets) for each in (rows.before, rows.after))
-    changes = VersionChanges(plan, table, rows.ops[chosen], existed, exists, *images)
-    before, after = changes.old_values(offsets), changes.new_values(offsets)
-    (old_keys, _, old_homes), (keys, _, homes), moved = changes.locations(before, after)
+    after, ((old_keys, _, old_homes), (keys, _, homes), moved) = _located(plan, rows, chosen)
     retains = moved & (old_homes == homes)  # hidden row ids do not move between partitions
-    takes = (changes.ops == Op.INSERT) | (moved & ~retains)
+    takes = (rows.ops[chosen] == Op.INSERT) | (moved & ~retains)
     used = _used(table, after) if shares else pa.nulls(len(chosen), pa.int64())
     flags = {TAKES: takes, USES: ~takes & shares, ENTERS: retains, LEAVES: retains}
     for step, has_step in flags.items():
