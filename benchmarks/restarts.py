@@ -1,7 +1,8 @@
 """The time that the level ``restart`` adds to each restart of a consumer.
 
 A consumer of the tests reads random histories, and is killed or reset at their stops. The CPU time is that of
-this process, without that of the consumer's process and its start. Making the histories does not count.
+this process, without that of the consumer's process and its start. Making the histories does not count. A
+restart bears the life before the first stop, too: there are some 1.8 starts for each restart.
 
     python -m benchmarks.restarts --language go --restarts 400
 """

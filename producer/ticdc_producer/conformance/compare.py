@@ -185,7 +185,9 @@ def _of_table(table: ExpectedRows, actual: Sequence[Image], floats: frozenset[st
     missing, different = [], []
     for row in table.rows:
         if candidates := unmatched[_key(table, row)]:
-            different += [_difference(table, row, _of_row(table, row, candidates.pop(0), floats))]
+            candidate = candidates.pop(0)
+            if candidate != row:
+                different += [_difference(table, row, _of_row(table, row, candidate, floats))]
         else:
             missing.append(display(row))
     extra = [display(row) for rows in unmatched.values() for row in rows]

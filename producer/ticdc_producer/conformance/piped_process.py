@@ -10,13 +10,13 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections import deque
 from collections.abc import Sequence
 from subprocess import PIPE, Popen
 from typing import IO
 
 MAX_LINE_BYTES = 64 << 20
-_READ_BYTES = 1 << 18
+_READ_BYTES = 1 << 16
+"""What a pipe holds. More would be allocated by the operating system, page by page for each line."""
 _LAST_BYTES = 1 << 16
 """Bytes of the standard error that are stored."""
 
@@ -103,11 +103,11 @@ class PipedProcess:
 
         Looking for children among all processes would take longer than a restart.
         """
+        self._loop.remove_reader(self._errors)
         if self._popen.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._popen.pid, signal.SIGKILL)
         await self.wait()
-        self._loop.remove_reader(self._errors)
         self.close_input()
         for pipe in (self._popen.stdout, self._popen.stderr):
             if pipe is not None:
@@ -122,9 +122,10 @@ class Lines:
 
     def __init__(self, pipe: int) -> None:
         self._pipe, self._loop = pipe, asyncio.get_running_loop()
-        self._complete: deque[bytes] = deque()
         self._parts: list[bytes] = []
-        self._number, self._awaited, self._latest = 0, self._loop.create_future(), 0.0
+        self._complete = self._open_bytes = 0
+        self._number, self._seconds, self._latest = 0, 0.0, 0.0
+        self._awaited: asyncio.Future[bool] = self._loop.create_future()
         self._ended = self.too_long = False
 
     async def arrived(self, number: int, seconds: float) -> bool:
@@ -133,42 +134,53 @@ class Lines:
         :param seconds: longest time until the first and between two of them.
         :return: False if a line took longer.
         """
-        self._number, self._awaited, self._latest = number, self._loop.create_future(), self._loop.time()
+        self._number, self._seconds, self._latest = number, seconds, self._loop.time()
+        if self._is_enough:
+            return True
+        self._awaited = self._loop.create_future()
         self._loop.add_reader(self._pipe, self._read)
+        self._timer = self._loop.call_later(seconds, self._expire)
         try:
-            while not (self._is_enough or self._awaited.done()):
-                remaining = self._latest + seconds - self._loop.time()
-                if remaining <= 0:
-                    return False
-                await asyncio.wait([self._awaited], timeout=remaining)
+            return await self._awaited
         finally:
+            self._timer.cancel()
             self._loop.remove_reader(self._pipe)
-        return True
 
     def take(self, number: int) -> list[bytes]:
         """Remove the next lines and return them, without their ends; fewer if no more have arrived."""
-        return [self._complete.popleft() for _ in range(min(number, len(self._complete)))]
+        number = min(number, self._complete)
+        *lines, rest = b"".join(self._parts).split(b"\n", number)
+        self._parts, self._complete = [rest], self._complete - number
+        return lines
 
     @property
     def _is_enough(self) -> bool:
-        return self._ended or self.too_long or len(self._complete) >= self._number
+        return self._ended or self.too_long or self._complete >= self._number
 
     def _read(self) -> None:
+        """Store what has arrived. It is not split before it is enough: a slow program writes line by line."""
         content = _read(self._pipe)
         if content is None:
             return
+        self._ended = not content
+        if self._ended and self._open_bytes:  # the last line lacks its end
+            content = b"\n"
         self._parts.append(content)
-        if b"\n" in content or not content:
-            lines = b"".join(self._parts).split(b"\n")
-            self._parts = [lines.pop()]
-            if not content:  # the last line may lack its end
-                lines += filter(None, self._parts)
-                self._parts, self._ended = [], True
-            self._complete += lines
+        if ends := content.count(b"\n"):
+            self._complete, self._open_bytes = self._complete + ends, 0
             self._latest = self._loop.time()
-        self.too_long = sum(map(len, self._parts)) > MAX_LINE_BYTES
+        self._open_bytes += len(content) - 1 - content.rfind(b"\n")
+        self.too_long = self._open_bytes > MAX_LINE_BYTES
         if self._is_enough and not self._awaited.done():
-            self._awaited.set_result(None)
+            self._awaited.set_result(True)
+
+    def _expire(self) -> None:
+        """End the wait, unless a line has arrived since it was limited."""
+        end = self._latest + self._seconds
+        if end > self._loop.time():
+            self._timer = self._loop.call_at(end, self._expire)
+        elif not self._awaited.done():
+            self._awaited.set_result(False)
 
 
 def _nonblocking(pipe: IO[bytes] | None) -> int:

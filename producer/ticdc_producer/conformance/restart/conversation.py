@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -147,7 +148,7 @@ class _Conversation:
         offsets = {name: (answer.offsets or {}).get(name, self._committed.get(name, 0)) for name in assigned}
         self.trace = [TracedStep(step=0, points=())]
         positions = {**self._committed, **offsets}
-        steps = [*self.case.steps(assigned, positions, reached=self._reached, at_resolved=self._at_resolved)]
+        steps = self.case.steps(assigned, positions, reached=self._reached, at_resolved=self._at_resolved)
         sent, stop = _until(steps, life.stop)
         self._reached = max([self._reached, *(step.reached for step in sent)])
         last = await self._exchange([step.request for step in sent], sent)
@@ -251,14 +252,15 @@ def _groups(kafka: str) -> ConsumerGroups:
     return ConsumerGroups(kafka)
 
 
-def _until(steps: Sequence[PlannedStep], stop: Stop | None) -> tuple[list[PlannedStep], Stop | None]:
+def _until(steps: Iterator[PlannedStep], stop: Stop | None) -> tuple[list[PlannedStep], Stop | None]:
     """Return the steps up to a stop, and the stop; None if the life has fewer steps."""
-    if stop is None or stop.step > len(steps):
-        return [*steps], None
-    if stop.step == 0 or stop.point == 0:
-        return [*steps[: stop.step]], stop
-    *before, last = steps[: stop.step]
-    return [*before, replace(last, request=msgspec.structs.replace(last.request, stop=stop.point))], stop
+    sent = [*islice(steps, stop.step if stop else None)]
+    if stop is None or stop.step > len(sent):
+        return sent, None
+    if stop.step and stop.point:
+        last = sent.pop()
+        sent.append(replace(last, request=msgspec.structs.replace(last.request, stop=stop.point)))
+    return sent, stop
 
 
 def _traced(step: PlannedStep, answer: RestartAnswer) -> TracedStep:
