@@ -72,7 +72,7 @@ def without_duplicates(before: Callable[[], ResolvedTS] = dict) -> BatchFunction
 
 
 def _first(events: pa.RecordBatch, mark: _PartitionMarks, partition: tuple[str, int]) -> Flags:
-    """Return which events of a partition are no duplicates, and remember them.
+    """Return which events of a partition are not duplicates, and remember them.
 
     After a resolved event, the events up to it are duplicates, and those before it are forgotten.
 

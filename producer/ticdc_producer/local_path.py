@@ -20,7 +20,7 @@ def local_path(location: str | Path) -> Path:
     """Return the path of a file or folder.
 
     :raises FolderError: if the location is a URI: as a path it would be a folder of the scheme's name; if it
-        is no path; and if no file can have its name.
+        is not a path; and if no file can have its name.
     """
     text = str(location)
     if not isinstance(location, str | PathLike) or not _is_encodable(text):
@@ -32,7 +32,7 @@ def local_path(location: str | Path) -> Path:
         return path
     hint = "give a path; the URI of a topic or of a storage is given as `sink_uri`"
     raise FolderError(
-        "it is a URI, and no file or folder here", path=_URI.sub(r"\1://", text, count=1), hint=hint
+        "it is a URI, not a file or folder", path=_URI.sub(r"\1://", text, count=1), hint=hint
     ).about("sink_uri")
 
 

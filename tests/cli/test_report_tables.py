@@ -100,7 +100,7 @@ def test_rows_after_a_ddl_without_row_events_have_a_warning(tmp_path: Path) -> N
     total, error, _ = tables["at"]["test.t"][-1]
     assert total == 2
     assert "ADD COLUMN" in error
-    assert error.endswith("those without a later event are as before it")
+    assert error.endswith("rows without a later event are as before it")
     assert rows_at(tables, "test.t", -1) == [{"id": "2", "v": None}, {"id": "3", "v": "8"}]
     assert any(before == [2, "", before[2]] for before in tables["at"]["test.t"])
 

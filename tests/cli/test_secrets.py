@@ -192,7 +192,7 @@ def test_a_uri_is_no_path(
     assert main([text.replace("LOCATION", location) for text in command]) == 2
     printed = _outputs(tmp_path, capsys, caplog)
     assert SECRET not in printed
-    assert "it is a URI, and no file or folder here" in printed
+    assert "it is a URI, not a file or folder" in printed
     assert not list(tmp_path.iterdir())
 
 

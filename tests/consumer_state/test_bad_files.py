@@ -11,7 +11,7 @@ import pytest
 
 from ticdc_producer import run, verify_state
 from ticdc_producer.errors import StateError
-from ticdc_producer.verifier.consumer_state.files import _line_columns, csv_columns
+from ticdc_producer.verifier.consumer_state.files import csv_columns
 from ticdc_producer.verifier.consumer_state.plan import select_tables
 
 
@@ -23,10 +23,11 @@ def test_a_csv_that_is_not_utf_8(tmp_path: Path) -> None:
 
 
 def test_a_line_without_a_json_object_is_rejected_with_its_number(tmp_path: Path) -> None:
-    path = tmp_path / "t.jsonl"
+    run("seed_t1", out=tmp_path / "golden", verify_output=False)
+    path = tmp_path / "test.t1.jsonl"
     path.write_text('{"id": 1}\n[2]\n')
     with pytest.raises(StateError) as rejected:
-        _line_columns(path)
+        verify_state(tmp_path / "golden", str(tmp_path))
     assert str(rejected.value).startswith(f"{path}:2: the line is not a JSON object: '[2]'")
 
 

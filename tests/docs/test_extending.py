@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -14,7 +15,9 @@ from tests.docs.markdown import LINK
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.parameter import Parameter, own_parameter
 from ticdc_producer.protocols.registry import BUILT_IN
+from ticdc_producer.protocols.spec import ProtocolSpec
 from ticdc_producer.scenario.sql.functions import MODULES
+from ticdc_producer.scenario.sql.functions.function import Function
 from ticdc_producer.verifier.events import Events
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
 
@@ -240,6 +243,14 @@ def test_an_sql_function_is_in_the_modules_of_its_page() -> None:
 
 def _parts(words: frozenset[str]) -> set[str]:
     return {part for word in words for part in word.split()}
+
+
+@pytest.mark.parametrize(("page", "kind"), [("protocol.md", ProtocolSpec), ("sql-function.md", Function)])
+def test_the_fields_are_on_the_page(page: str, kind: type) -> None:
+    codes = _CODE.findall("\n".join(_rows(page)))
+    words = {word for code in codes for word in re.findall(r"\w+", code)}
+    fields = {field.name for field in dataclasses.fields(kind)}
+    assert fields - words == {"min_arguments", "max_arguments"} & fields  # without a name in a call
 
 
 def test_an_invariant_is_one_definition_with_a_line_in_the_registry() -> None:

@@ -55,7 +55,7 @@ def test_executable_comments_stay_in_statements_without_others(tmp_path: Path) -
     ("sql", "what"),
     [
         ("SET PASSWORD = 'Alice';", "dump.sql:2: SET PASSWORD has a secret"),
-        ("INSERT INTO t (id, b) VALUES (1, 'Alice');", "this INSERT has a column that s.t has not"),
+        ("INSERT INTO t (id, b) VALUES (1, 'Alice');", "this INSERT names a column that s.t lacks"),
         ("INSERT INTO t VALUES (1, 'José Alice'); ALTER TABLE t ADD UNIQUE KEY (a);",
          "dump.sql:2: its rule does not keep a value of s.t.a unique"),
         ("CREATE TABLE w (a ENUM('©Alice', 'éAlice'));", "masked members of an ENUM or SET are equal"),

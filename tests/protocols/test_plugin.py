@@ -39,7 +39,7 @@ class Options:
     acme_level: int = 3
 
 class Encoder(CanalJSONEncoder):
-    # Canal-JSON behind a byte
+    # Canal-JSON after a byte
 
     def __init__(self, options):
         super().__init__(CanalJSONOptions(

@@ -214,7 +214,7 @@ def test_a_table_that_no_message_has(spark: SparkSession, folder: Path) -> None:
         ({"rows": "events", "table": "test.a"}, "the option 'table' has no effect with rows=events"),
         ({"rows": "messages", "duplicates": "drop"}, "the option 'duplicates' has no effect"),
         ({"rows": "ranges", "duplicates": "drop"}, "the option 'duplicates' has no effect"),
-        ({"rows": "changes", "table": "a"}, "'a' is no table"),
+        ({"rows": "changes", "table": "a"}, "'a' is not a table"),
     ],
     ids=["no table", "a table for events", "duplicates of messages", "duplicates of ranges", "no schema"],
 )

@@ -306,7 +306,7 @@ def test_some_rows_by_their_key(tmp_path: Path) -> None:
     ("options", "what"),
     [
         ({"key": ["id=1"]}, "`key` requires `table`"),
-        ({"key": ["1"], "table": ["shop.items"]}, "'1' is no key"),
+        ({"key": ["1"], "table": ["shop.items"]}, "'1' is not a key"),
         ({"key": ["name=b"], "table": ["shop.items"]}, "name is not the handle key of shop.items: id"),
     ],
 )

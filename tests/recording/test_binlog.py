@@ -123,7 +123,7 @@ def test_settings_without_which_rows_are_missing_are_refused(server: str, tmp_pa
         ("mysql://u:secret@127.0.0.1:1", "cannot read the binlog of 127.0.0.1:1"),
         ("mysql://u:secret@127.0.0.1:1/db", "is not the URL of a server"),
         ("postgresql://u:secret@127.0.0.1", "is not the URL of a server"),
-        ("mysql://u:secret@127.0.0.1:port", "is no URL"),
+        ("mysql://u:secret@127.0.0.1:port", "is not a URL"),
         ("mysql://u:${NO_SUCH_VARIABLE}@127.0.0.1:1", "environment variable 'NO_SUCH_VARIABLE' is not set"),
         ("mysql://u:${PASSWORD_OF_TEST}@127.0.0.1:1", "cannot read the binlog of 127.0.0.1:1"),
     ],

@@ -339,7 +339,7 @@ def test_a_folder_that_exists_is_not_replaced(tmp_path: Path, lines: list[dict[s
         ({"folder": "x", "since": "0:5, 1:7, 0:9"}, "names partition 0 twice"),
         ({"folder": "x", "table": ["["]}, "["),
         ({"folder": "absent"}, "absent"),
-        ({"folder": "kafka://h/t"}, "it is a URI, and no file or folder here"),
+        ({"folder": "kafka://h/t"}, "it is a URI, not a file or folder"),
     ],
 )
 def test_bad_arguments_are_refused(tmp_path: Path, options: dict[str, Any], what: str) -> None:

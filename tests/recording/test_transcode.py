@@ -173,7 +173,7 @@ def test_a_row_that_the_target_rejects_leaves_no_target(tmp_path: Path) -> None:
         ({"folder": "x", "out": "y", "to_config": {"sink": {"nope": 1}}}, "the target: "),
         ({"folder": "x", "to_sink_uri": "file:///x?protocol=csv", "replace": True}, "`replace` cannot be"),
         ({"sink_uri": "file:///x?protocol=csv", "out": "y"}, "there is no such folder"),
-        ({"folder": "x", "out": "s3://a/b"}, "it is a URI, and no file or folder here"),
+        ({"folder": "x", "out": "s3://a/b"}, "it is a URI, not a file or folder"),
     ],
 )
 @pytest.mark.usefixtures("temporary")

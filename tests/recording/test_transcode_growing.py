@@ -184,7 +184,7 @@ def test_a_checkpoint_belongs_to_one_transcoding(tmp_path: Path, kafka: Embedded
     with pytest.raises(ProducerError, match="of another source or target"):
         transcode_growing(**arguments)
     arguments["checkpoint"].write_bytes(b"{")
-    with pytest.raises(ProducerError, match="no checkpoint of `transcode`"):
+    with pytest.raises(ProducerError, match="the file is not a checkpoint of `transcode`"):
         transcode_growing(**arguments)
     for changed, match in (
         ({"sink_uri": uri.format("a", "canal-json")}, "no exact time stamps and no resolved events"),

@@ -204,7 +204,7 @@ def test_a_run_without_messages_to_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "error"), [("t", "'t' is no table"), ("test.u", "no message has a row of the table test.u")]
+    ("table", "error"), [("t", "'t' is not a table"), ("test.u", "no message has a row of the table test.u")]
 )
 def test_a_table_that_does_not_exist(small: RunReport, table: str, error: str) -> None:
     with pytest.raises(ProducerError, match=error):

@@ -40,7 +40,7 @@ GOLDEN = ROOT / "tests" / "golden" / "visible"
 FAULTY = ROOT / "tests" / "runs" / "faulty.yaml"
 RECORDED = Path(__file__).with_suffix(".json")
 PARTS = ("", "/report", "/verdict", "/verify")
-"""What a digest is of, behind the name of its case."""
+"""What a digest is of, after the name of its case."""
 
 ScenarioMaker: TypeAlias = Callable[[Path], Path]
 """A function that writes the files of a scenario into a folder, and returns the path of the scenario."""

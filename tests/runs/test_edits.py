@@ -1,4 +1,4 @@
-"""SQL behind a ``generate`` step: the whole run verifies, on either engine."""
+"""SQL after a ``generate`` step: the whole run verifies, on either engine."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def created(kind: str, *, clustered: bool = True) -> str:
 
 
 def written(folder: Path, table: str, *steps: dict[str, Any], **step: Any) -> Path:
-    """A scenario with a ``generate`` step on a table, and other steps behind it."""
+    """A scenario with a ``generate`` step on a table, and other steps after it."""
     content = {
         "version": 1,
         "seed": 5,

@@ -178,7 +178,7 @@ def test_a_transaction_may_delete_and_insert_a_row() -> None:
 
 
 def test_rows_of_earlier_sql_have_their_ids() -> None:
-    """Ids go on after those of the rows before, also of one that is gone; partitions share the counter."""
+    """Ids continue after those of the rows before, also of one that is gone; partitions share the counter."""
     parts = "PARTITION BY RANGE (id) (PARTITION p VALUES LESS THAN (5), PARTITION q VALUES LESS THAN (99))"
     for create in (T, f"{T} {parts}", f"{T} AUTO_INCREMENT = 7"):
         sql = f"{create}; INSERT INTO t VALUES (1,'a'),(2,'a'),(8,'a'),(3,'a'); DELETE FROM t WHERE id = 3"

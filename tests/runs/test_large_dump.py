@@ -15,7 +15,7 @@ from ticdc_producer.cli import main
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.runs.validate import validate_scenario
 from ticdc_producer.scenario.execute import execute
-from ticdc_producer.scenario.file_steps import _CHUNK, LARGE_TABLE, _spans
+from ticdc_producer.scenario.file_steps import LARGE_TABLE, SPAN_BYTES, statement_spans
 from ticdc_producer.scenario.load import MAX_BYTES, load_scenario
 from ticdc_producer.scenario.scenario_file import SQLStep
 
@@ -58,7 +58,7 @@ def _enlarged(dump: str, inserts: str, comment_bytes: int = LARGE_TABLE) -> str:
 def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dump of 64 MiB, with 8 INSERTs of a large table and one of a small one."""
     path = tmp_path_factory.mktemp("large") / "dump.sql"
-    path.write_text(_enlarged(_dump(), COMMENTED, _CHUNK))
+    path.write_text(_enlarged(_dump(), COMMENTED, SPAN_BYTES))
     return path
 
 
@@ -117,7 +117,7 @@ def test_a_mapped_file_is_not_in_the_memory_of_the_driver(tmp_path: Path) -> Non
             file.write(f"INSERT INTO t VALUES ({number},'{'x' * (1 << 20)}');\n")
     before = _mapped_mib()
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        mapped = [_mapped_mib() - before for _ in _spans(data)]
+        mapped = [_mapped_mib() - before for _ in statement_spans(data)]
     assert len(mapped) > 10
     assert max(mapped) < 16, mapped
 
@@ -132,7 +132,7 @@ def _mapped_mib() -> int:
 def test_a_value_that_does_not_fit_names_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dump = tmp_path / "dump.sql"
     text = _dump().replace("(177,'it", "(177,'far too long for the column, and strict mode is on")
-    dump.write_text(_enlarged(text, COMMENTED, _CHUNK))
+    dump.write_text(_enlarged(text, COMMENTED, SPAN_BYTES))
     assert main(["run", str(dump), "--out", str(tmp_path / "out")]) == 2
     error = capsys.readouterr().err
     assert "dump.sql:11: Data too long (at most 30 characters) for column 'v'" in error

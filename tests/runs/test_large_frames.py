@@ -397,7 +397,7 @@ def test_a_transaction_may_delete_and_insert_a_row_without_a_clustered_key() -> 
 
 
 def test_sql_between_two_dataframes_of_a_table() -> None:
-    """A column of ids goes on after the highest one that the DataFrame gave, also for a row that is gone."""
+    """A column of ids continues after the highest one of the DataFrame, also for a row that is gone."""
     create = T.replace("INT", "INT AUTO_INCREMENT")
     first = records((START, create, None, None), (START + 1, None, None, {"id": 9, "v": "a"}),
                     (START + 2, None, {"id": 9, "v": "a"}, None), (START + 3, None, None, A))  # fmt: skip
@@ -409,7 +409,7 @@ def test_sql_between_two_dataframes_of_a_table() -> None:
 
 
 def test_unsigned_numbers_above_those_of_int64() -> None:
-    """The columns are UINT64. The ids of AUTO_RANDOM go on as after SQL, which ignores one of 64 bits."""
+    """The columns are UINT64. The ids of AUTO_RANDOM continue as after SQL, which ignores one of 64 bits."""
     create = (
         "CREATE TABLE t (id BIGINT UNSIGNED PRIMARY KEY CLUSTERED AUTO_RANDOM(5), b BIT(64), d DECIMAL(20,0))"
     )

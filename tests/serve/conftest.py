@@ -11,7 +11,7 @@ import pytest
 import uvicorn
 
 from ticdc_producer.cli.remote.command_service import answer_command
-from ticdc_producer.cli.serve_command import _run_text, _verdict_text
+from ticdc_producer.cli.serve_command import run_text, verdict_text
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.serve.app import create_app
 from ticdc_producer.serve.server import Starting
@@ -28,7 +28,7 @@ def url(kafka: EmbeddedKafka) -> Iterator[str]:
 @contextmanager
 def served(settings: ServeSettings) -> Iterator[str]:
     """Start a service; yields its URL."""
-    service = Service(settings, Texts(_run_text, _verdict_text))
+    service = Service(settings, Texts(run_text, verdict_text))
     app = Starting(service.settings, lambda: (service, create_app(service, answer_command)))
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
     with socket.socket() as listener:

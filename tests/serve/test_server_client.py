@@ -21,10 +21,7 @@ import ticdc_producer
 from tests.editor import Editor
 from tests.serve.conftest import served
 from ticdc_producer.cli import main
-from ticdc_producer.cli.remote.client_files import ClientFiles
 from ticdc_producer.cli.remote.frames import CONTENT_TYPE, MOST_BYTES, frame, parts_of, read_frames
-from ticdc_producer.cli.remote.server_client import _Service
-from ticdc_producer.errors import ArgumentError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.serve.settings import Limits, ServeSettings
 
@@ -368,12 +365,10 @@ def test_frames_are_read_however_they_are_divided(size: int) -> None:
     assert parts_of(frames[2][1], 3) == [b"a b", b"c", bytes(range(256))]
 
 
-def test_a_folder_that_is_too_large_is_not_sent(tmp_path: Path) -> None:
-    """A command with this folder; no service runs at its address."""
+def test_a_folder_that_is_too_large_is_not_sent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert Limits().body_bytes == MOST_BYTES
     (tmp_path / "messages.jsonl").write_bytes(b" " * MOST_BYTES)
-    arguments = ["verify", "--in", str(tmp_path)]
-    files = ClientFiles(arguments)
-    files.request(str(tmp_path))
-    with pytest.raises(ArgumentError, match=r"have 4\.0 MiB, a service takes 4 MiB"):
-        next(_Service("http://127.0.0.1:9").post(files.content()))
+    with _answering(_answer(frame("read", str(tmp_path)))) as (url, received):
+        assert main(["verify", "--in", str(tmp_path), "--server", url]) == 2
+    assert "have 4.0 MiB, a service takes 4 MiB" in capsys.readouterr().err
+    assert len(received) == 1

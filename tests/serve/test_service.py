@@ -14,7 +14,7 @@ import pytest
 from tests.kafka_topic import read_topic
 from tests.serve.asgi_client import Answer, request
 from ticdc_producer.cli.remote.command_service import answer_command
-from ticdc_producer.cli.serve_command import _run_text, _verdict_text
+from ticdc_producer.cli.serve_command import run_text, verdict_text
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.serve.app import create_app
 from ticdc_producer.serve.service import Service, Texts
@@ -31,7 +31,7 @@ UPDATE orders SET price = 75 WHERE id = 2;
 def app(kafka: EmbeddedKafka) -> Iterator[Any]:
     limits = Limits(row_changes=50, runs=5, queued=10)
     settings = ServeSettings(kafka=kafka.bootstrap, limits=limits)
-    service = Service(settings, Texts(_run_text, _verdict_text))
+    service = Service(settings, Texts(run_text, verdict_text))
     service.start()
     assert service.ready.wait(60)
     yield create_app(service, answer_command)

@@ -69,7 +69,7 @@ def make_mistake(_tell: Tell) -> Result:
 
 def crash(_tell: Tell) -> Result:
     signal.pthread_kill(threading.get_ident(), signal.SIGSEGV)
-    raise AssertionError("it goes on")
+    raise AssertionError("it continues")
 
 
 def exit_early(_tell: Tell) -> Result:

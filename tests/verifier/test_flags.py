@@ -12,7 +12,11 @@ FLAGS = [
     (b'"name":{"t":15,"f":0', b'"name":{"t":15,"f":128', "name: varchar with the flag unsigned"),
     (b'"t":3,"h":true,"f":11', b'"t":3,"h":true,"f":75', "id: a nullable primary key or handle key"),
     (b'"t":3,"h":true,"f":11', b'"t":3,"h":true,"f":10', "id: int without the flag binary"),
-    (b'"t":3,"h":true,"f":11', b'"t":3,"h":true,"f":3', "id: a handle key that is no primary or unique key"),
+    (
+        b'"t":3,"h":true,"f":11',
+        b'"t":3,"h":true,"f":3',
+        "id: a handle key that is not a primary or unique key",
+    ),
     (b'"t":13,"f":193', b'"t":13,"f":65', "born: year without the flag unsigned"),
     (b'"t":13,"f":193', b'"t":13,"f":0', "born: year without the flag unsigned"),
     (b'"t":3,"h":true,"f":11', b'"t":3,"h":true,"f":331', "id: unknown bits"),

@@ -252,7 +252,7 @@ def test_repeated_events_whose_copies_have_left_the_window_are_not_reported(tmp_
 def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path, content: bytes) -> None:
     folder = golden(tmp_path / "golden", sql="CREATE TABLE t (id INT PRIMARY KEY)")
     (tmp_path / "checkpoint").write_bytes(content)
-    with pytest.raises(ProducerError, match="checkpoint: the file is no checkpoint"):
+    with pytest.raises(ProducerError, match="checkpoint: the file is not a checkpoint"):
         follower(folder, checkpoint=tmp_path / "checkpoint")
 
 
@@ -264,7 +264,7 @@ def test_a_checkpoint_with_a_changed_byte_is_refused(tmp_path: Path) -> None:
     content = path.read_bytes()
     for at in range(0, len(content), len(content) // 40):
         path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
-        with pytest.raises(ProducerError, match="checkpoint: the file is no checkpoint"):
+        with pytest.raises(ProducerError, match="checkpoint: the file is not a checkpoint"):
             follower(folder, checkpoint=path)
     path.write_bytes(content)
     assert follower(folder, checkpoint=path)[0].offsets == followed.offsets

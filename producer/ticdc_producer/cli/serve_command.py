@@ -152,7 +152,7 @@ def _load(settings: ServeSettings, on_failure: Callable[[], None]) -> tuple[Serv
     from ticdc_producer.serve.app import create_app
     from ticdc_producer.serve.service import Service, Texts
 
-    service = Service(settings, Texts(_run_text, _verdict_text), kafka, on_failure, _show)
+    service = Service(settings, Texts(run_text, verdict_text), kafka, on_failure, _show)
     return service, create_app(service, answer_command)
 
 
@@ -161,7 +161,7 @@ def _show(line: str) -> None:
         typer.echo(line, err=True)
 
 
-def _run_text(report: RunReport, quiet: bool, colours: bool) -> str:
+def run_text(report: RunReport, quiet: bool, colours: bool) -> str:
     from ticdc_producer.cli.report_text import show_report
 
     console = _console(colours)
@@ -169,7 +169,7 @@ def _run_text(report: RunReport, quiet: bool, colours: bool) -> str:
     return console.export_text(styles=colours)
 
 
-def _verdict_text(verdict: Verdict, with_scenario: bool, quiet: bool, colours: bool) -> str:
+def verdict_text(verdict: Verdict, with_scenario: bool, quiet: bool, colours: bool) -> str:
     from ticdc_producer.cli.report_text import show_verdict
 
     console = _console(colours)

@@ -22,7 +22,11 @@ _LONGEST_BY_COLUMN = 64
 
 
 def _table() -> npt.NDArray[np.uint32]:
-    """Return the lookup table of CRC-32 (IEEE): the code that follows from each value of one byte."""
+    """Return the lookup table of CRC-32 (IEEE): the code that follows from each value of one byte.
+
+    >>> [hex(code) for code in _table()[:3]]
+    ['0x0', '0x77073096', '0xee0e612c']
+    """
     codes = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         codes = np.where(codes & 1, (codes >> 1) ^ np.uint32(0xEDB88320), codes >> 1)

@@ -92,7 +92,7 @@ class MaskedDump:
         except RecordingError as error:
             raise RecordingError(error.what, where=error.where or where, hint=error.hint) from None
         except ProducerError:
-            what = f"this {statement.verb} cannot be read, so that it cannot be masked"
+            what = f"this {statement.verb} cannot be read, so it cannot be masked"
             raise RecordingError(what, where=where) from None
         verb = statement.verb if statement.verb in _OTHERS else "this statement"  # the word may be a value
         what = f"{verb} has values that cannot be masked"
@@ -135,19 +135,21 @@ class MaskedDump:
     ) -> tuple[TableInfo, list[ColumnInfo], Sequence[Sequence[SQLValue]]]:
         """Return the table, the columns and the rows of an INSERT.
 
-        :raises RecordingError: for an INSERT that has not literals alone.
+        :raises RecordingError: for an INSERT with a value that is not a literal.
         """
         parsed = literal_insert(statement.shape, len(statement.literals))
         if parsed is None:
-            raise RecordingError(f"this {statement.verb} has not literals alone", hint=_LITERALS_ONLY)
+            raise RecordingError(
+                f"this {statement.verb} has a value that is not a literal", hint=_LITERALS_ONLY
+            )
         table, names = self._target(parsed.tree)
         if not table.visible_offsets.keys() >= {*map(str.lower, names)}:
-            raise RecordingError(f"this {statement.verb} has a column that {table.qualified_name} has not")
+            raise RecordingError(f"this {statement.verb} names a column that {table.qualified_name} lacks")
         columns = [table.columns[table.visible_offsets[name.lower()]] for name in names]
         parsed.fill(statement.literals)
         rows: Sequence[Sequence[SQLValue]] = parsed.tree.args["expression"].args["rows"]
         if any(len(row) != len(columns) for row in rows):
-            raise RecordingError(f"this {statement.verb} has rows of another length than its columns")
+            raise RecordingError(f"this {statement.verb} has a row with more or fewer values than columns")
         return table, columns, rows
 
     def _target(self, tree: exp.Expr) -> tuple[TableInfo, list[str]]:

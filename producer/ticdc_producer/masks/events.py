@@ -158,7 +158,7 @@ class EventMasks:
             known = self.tables.column(layout.schema, layout.table, described.name)
             column = known or described_column(described)
             if column is None:
-                what = f"the type of {_label(layout, described.name)} is not known, so that no rule fits it"
+                what = f"the type of {_label(layout, described.name)} is not known, so no rule can mask it"
                 raise _unknown(what, batch, layout)
             mask = self.tables.mask_of(layout.schema, layout.table, column)
             columns.append((described.name, column, mask))

@@ -109,7 +109,7 @@ def check_view(tables: MaskedTables, view: CreateView, schema: str) -> None:
         sources is not None and sources <= known and not any(tables.masked_names(*name) for name in sources)
     )
     if not sources or not clear:
-        what = "the query of a view has literals, and not only tables without masked columns"
+        what = "the query of a view has literals, and may read a table with masked columns"
         raise RecordingError(what, hint=EXPRESSION_HINT)
 
 
@@ -151,7 +151,7 @@ def _words_of_method(method: PartitionMethod) -> set[str]:
 
 
 def words_of(source: SourceText) -> set[str]:
-    """Return the words that are no literals, in lower case."""
+    """Return the words that are not literals, in lower case."""
     return {str(token.text).lower() for token in _tokens(source) if token.token_type not in _LITERALS}
 
 

@@ -63,7 +63,7 @@ def masked_values(mask: ColumnMask, column: ColumnInfo, values: pa.Array) -> Mas
         try:
             distinct, ambiguous = _masked(mask, column, distinct)
         except (ValueError, OverflowError, pa.ArrowException):
-            what = f"a value is no {column.type_name}, so that it cannot be masked"
+            what = f"a value is not a {column.type_name}, so it cannot be masked"
             raise RecordingError(what, hint="null the column, or leave its table out") from None
     flags = pa.array(ambiguous).take(encoded.indices)
     return MaskedValues(

@@ -120,7 +120,7 @@ class StatementMasks:
 
 
 def _unreadable(where: str) -> RecordingError:
-    what = "a DDL cannot be read, so that its literals cannot be masked"
+    what = "a DDL cannot be read, so its literals cannot be masked"
     return RecordingError(what, where=where, hint="leave its table out with `table`").about("table")
 
 

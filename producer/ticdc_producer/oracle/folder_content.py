@@ -276,7 +276,7 @@ def injected_faults(manifest: Mapping[str, object]) -> Counter[str]:
 def _objects(manifest: Mapping[str, object], key: str) -> Iterator[Mapping[str, Any]]:
     """Return the objects of a list in the manifest.
 
-    :raises FolderError: if it is no list of objects.
+    :raises FolderError: if it is not a list of objects.
     """
     objects = manifest.get(key) or []
     if not isinstance(objects, list) or not all(isinstance(entry, dict) for entry in objects):

@@ -159,7 +159,7 @@ class ExpectedEvents:
     ) -> tuple[pa.Array, Flags]:
         """Return the old images of updates, and which rows have an old image.
 
-        If the operation is not named, an old image without columns is no old image. Handle key columns never
+        If the operation is not named, an old image without columns does not count. Handle key columns never
         differ between the images of an update.
         """
         before = events.column("before")

@@ -1,6 +1,6 @@
 """Named ranges of bytes in a message, for display alone: which bytes hold the value of a column.
 
-They are found without the decoders, which check messages: a message that is no message of the protocol has
+They are found without the decoders, which check messages: a message that is not a message of the protocol has
 no ranges, or those before its error.
 """
 
@@ -49,7 +49,7 @@ _MOST_DEPTH = 50
 
 
 _DECODER = json.JSONDecoder(strict=False, parse_int=float)
-"""Finds the end of a value. As a float, a long number is no error."""
+"""Finds the end of a value. As a float, a long number is not an error."""
 
 
 def json_scalars(

@@ -32,7 +32,7 @@ def json_form(text: bytes) -> object:
     >>> json_form(b'{"a": 1.00, "b": 1, "b": 2}')
     {'a': Decimal('1.00'), 'b': {'repeated': [1, 2]}}
 
-    :raises DecodeError: if it is no JSON.
+    :raises DecodeError: if it is not JSON.
     """
     from ticdc_producer.protocols.bytes_in_json import escape
     from ticdc_producer.protocols.compression import plain
@@ -44,7 +44,7 @@ def json_form(text: bytes) -> object:
 
 
 def sorted_json(text: bytes) -> bytes:
-    """Return JSON with sorted members; a text that is no JSON is returned as it is."""
+    """Return JSON with sorted members; a text that is not JSON is returned as it is."""
     try:
         return SORTED_JSON.encode(json_form(text))
     except NOT_JSON:

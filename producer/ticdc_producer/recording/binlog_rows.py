@@ -262,7 +262,7 @@ def _time_text(value: timedelta) -> str:
 
 
 def _inexact(document: object) -> Decimal | None:
-    """Return a DECIMAL of a JSON document that is no DOUBLE; TiDB's JSON has no other fractions.
+    """Return a DECIMAL of a JSON document that is not a DOUBLE; TiDB's JSON has no other fractions.
 
     >>> _inexact([Decimal("1.5"), {b"a": Decimal("0.1")}]), _inexact([Decimal("1.00000000000000000001")])
     (None, Decimal('1.00000000000000000001'))

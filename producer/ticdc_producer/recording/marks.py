@@ -153,7 +153,13 @@ def _positions(times: Numbers, digests: Numbers, frontier: _Frontier) -> tuple[N
 
 
 def _first_of_time(highest: Numbers, digests: Numbers, is_highest: Flags, frontier: _Frontier) -> Flags:
-    """Return which of the chosen events are the first with their digest among those of their time."""
+    """Return which of the chosen events are the first with their digest among those of their time.
+
+    >>> times, digests = np.array([5, 5, 5, 7, 7]), np.array([1, 2, 1, 1, 1])
+    >>> is_highest = np.array([True, True, True, False, True])
+    >>> _first_of_time(times, digests, is_highest, _Frontier(ts=5, runs=[np.array([2])])).tolist()
+    [True, False, False, False, True]
+    """
     at = np.flatnonzero(is_highest)
     first = np.zeros(len(highest), np.bool_)
     if not len(at):

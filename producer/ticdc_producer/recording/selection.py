@@ -82,7 +82,7 @@ class Selection:
         return kind == "resolved" or (kind in ("row", "ddl") and self.accepts(schema, table))
 
     def _rows(self, layouts: LayoutBatch, candidates: Flags) -> Flags:
-        """Return which events are no rows, or rows with one of the keys."""
+        """Return which events are not rows, or rows with one of the keys."""
         selected: Flags = layouts.kind != EventKind.ROW
         for layout in layouts.layouts():
             if candidates[layout.rows].any():

@@ -160,7 +160,7 @@ def table_name(text: str) -> tuple[str, str]:
     """
     schema, _, table = text.partition(".")
     if not schema or not table:
-        raise ArgumentError(f"{text!r} is no table", argument="table", hint=_FORM)
+        raise ArgumentError(f"{text!r} is not a table", argument="table", hint=_FORM)
     return schema, table
 
 

@@ -79,7 +79,14 @@ class DueEvents:
 
     @classmethod
     def merged(cls, parts: Iterable[DueEvents], pace: HistoryPace) -> DueEvents:
-        """Return those of all parts of the events."""
+        """Return those of all parts of the events.
+
+        >>> pace = HistoryPace(tso.compose(0), tso.compose(900_000), 1.0)
+        >>> parts = [np.array([tso.compose(ms) for ms in times]) for times in ([0, 500_000], [1, 500_001])]
+        >>> events = DueEvents.merged((DueEvents.of(times, pace) for times in parts), pace)
+        >>> [(column >> tso.LOGICAL_BITS).tolist() for column in (events.firsts, events.lasts)]
+        [[0, 500000], [1, 500001]]
+        """
         known = cls(np.zeros(0, np.int64), np.zeros(0, np.int64))
         for part in parts:
             firsts, lasts = (known.firsts, part.firsts), (known.lasts, part.lasts)

@@ -24,7 +24,8 @@ from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
 
 LARGE_TABLE = 1 << 20
 """Spark reads the rows of a table with at least this number of bytes of INSERTs."""
-_CHUNK = 4 << 20
+SPAN_BYTES = 4 << 20
+"""The size at which consecutive INSERTs into one table are divided."""
 _COMMENT = rb"/\*(?:[^*]++|\*(?!/))*+\*/|\#[^\n]*+|--(?=\s)[^\n]*+"
 _BLANK = rb"(?:\s++|/\*(?![!TM+])(?:[^*]++|\*(?!/))*+\*/|\#[^\n]*+|--(?=\s)[^\n]*+)*+"
 _QUOTED = rb"'(?:[^'\\]++|\\.|'')*+'|\"(?:[^\"\\]++|\\.|\"\")*+\"|`[^`]*+`"
@@ -76,7 +77,7 @@ def divide_dump(path: Path) -> Iterator[DumpPart]:
     if not path.stat().st_size:
         return
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        spans = [*_spans(data)]
+        spans = [*statement_spans(data)]
     sizes: Counter[Name | None] = Counter()
     for table, span in spans:
         sizes[table] += span.end - span.start
@@ -95,7 +96,7 @@ def divide_inserts(
     spans, header = [*before], b""
     nbytes = before[-1].bytes_before + Path(before[-1].file).stat().st_size if before else 0
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        for name, span in _spans(data):
+        for name, span in statement_spans(data):
             if name is None and len(spans) == len(before):
                 header = data[span.start : span.end]
             elif name is not None and name[1] == table:
@@ -107,13 +108,13 @@ def divide_inserts(
     return header, spans
 
 
-def _spans(data: mmap.mmap) -> Iterator[tuple[Name | None, StatementSpan]]:
+def statement_spans(data: mmap.mmap) -> Iterator[tuple[Name | None, StatementSpan]]:
     """Yield the statements of a file, consecutive INSERTs into one table together."""
     table: Name | None = None
     start = position = count = 0
     line = first_line = 1
     for end, name in _statements(data):
-        if name != table or position - start >= _CHUNK:
+        if name != table or position - start >= SPAN_BYTES:
             if position > start:
                 yield table, StatementSpan(start, position, first_line, count)
                 _release(data, position)

@@ -21,7 +21,7 @@ from ticdc_producer.scenario.load import parse_scenario
 from ticdc_producer.scenario.scenario_file import ScenarioFile
 
 _HALF_PAIR = re.compile("[\ud800-\udc7f\udd00-\udfff]")
-"""A surrogate that is no byte of a ``.sql`` file that is not UTF-8."""
+"""A surrogate that is not a byte of a ``.sql`` file that is not UTF-8."""
 _VARIABLE = re.compile(r"\$(?=\{[A-Za-z_][A-Za-z0-9_]*\})")
 
 
@@ -57,7 +57,7 @@ def yaml_text(document: Mapping[str, object]) -> str:
 
 
 def literal(text: str) -> str:
-    """Return a text in which ``${NAME}`` is no environment variable."""
+    """Return a text in which ``${NAME}`` is text, and does not name an environment variable."""
     return _VARIABLE.sub("$$", text)
 
 

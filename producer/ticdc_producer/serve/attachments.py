@@ -53,7 +53,7 @@ def attachment_configs_of(values: Iterable[str], sources: Mapping[str, str]) -> 
     for name, file in _named(values, "attach_config", "orders=changefeed.toml"):
         source = sources.get(name)
         if source is None:
-            what = f"`attach_config` names {name!r}, which is no name of a source"
+            what = f"`attach_config` names {name!r}, which is not the name of a source"
             raise _refused(what, f"`attach` names the sources, such as {name}=SOURCE", "attach_config")
         if not is_uri(source) and (Path(source) / "manifest.json").is_file():
             what = f"{name!r} of `attach_config` is a golden folder, which has a changefeed of its own"
@@ -158,7 +158,7 @@ def without_source(error: ProducerError, source: StreamLocation) -> ProducerErro
     hidden = {path, quote(path), source.config, *_locations(source)}
     if source.sink_uri:
         parts = urlsplit(source.sink_uri)
-        path = "" if parts.scheme.startswith("kafka") else parts.path  # a topic is no secret
+        path = "" if parts.scheme.startswith("kafka") else parts.path  # a topic is not a secret
         without_query = parts._replace(query="", fragment="").geturl()
         hidden |= {
             source.sink_uri,

@@ -131,7 +131,7 @@ def _check_number(number: int, name: str) -> None:
 
 
 def _not_plain(entry: str) -> RefusedRequest:
-    what = "the archive has an entry that is no file, is encrypted, or is compressed in another way"
+    what = "the archive has an entry that is not a file, is encrypted, or is compressed in another way"
     return RefusedRequest(what, status=422, where=entry[:200], hint="make it with zip, or with tar czf")
 
 

@@ -221,7 +221,7 @@ class ReadRow:
     def __call__(self, _tell: Tell) -> Result:
         """Read them.
 
-        :raises RefusedRequest: for a text that is no name of a row.
+        :raises RefusedRequest: for a text that does not name a row.
         """
         name = row_of_name(self.row)
         if name is None:

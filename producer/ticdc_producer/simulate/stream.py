@@ -59,7 +59,7 @@ def ordered_events(
         return _in_order(_with_elsewhere(events, plan), plan.topic_partitions)
     recorded = faults.plan.recorded
     if recorded is not None:
-        # Most scenarios are no recordings.
+        # Most scenarios are not recordings.
         from ticdc_producer.simulate.recorded import copies, damages, event_keys, faults_file
 
         rows = faults_file.recorded_rows(recorded, engine)

@@ -44,7 +44,11 @@ def _descriptions(cells: Cells) -> pa.Array:
 
 
 def _images(cells: Cells) -> pa.Array:
-    """Convert row images: concatenated names and values, and the start of each row."""
+    """Convert row images: concatenated names and values, and the start of each row.
+
+    >>> _images([{"a": b"1", "b": None}, None, {}]).to_pylist()
+    [[('a', b'1'), ('b', None)], None, []]
+    """
     absent = np.array([image is None for image in cells], np.bool_)
     images = [cast("Mapping[str, Value]", image) for image in cells if image is not None]
     starts = np.zeros(len(cells) + 1, np.int32)

@@ -16,7 +16,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, Sides, Tagged
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, Sides, Stored, Tagged
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.engine.spool import empty
 from ticdc_producer.model.event_line import DecodedRow
@@ -205,29 +205,12 @@ class _Run:
     def checked(
         self, violations: ViolationCounts, states: Sequence[ExpectedState], stack: ExitStack
     ) -> CheckedMessages:
-        sides, same = {_DELIVERED: self.observed}, False
-        if self.expected is not None:
-            common = set(self.expected.events.schema.names) & set(self.decoded.schema.names)
-            same = self.decoded.is_same_as(self.expected.events, sorted(common.difference(_POSITION)))
-            if not same:  # else no event needs its partner
-                sides[_EXPECTED] = self.expected.compared(self.options)
-        if self.snapshot is not None:
-            sides[_SNAPSHOT] = self.snapshot.observed(self.options)
-        groups = self.engine.grouped(sides, "key")
+        same = self._is_as_expected()
+        groups = self.engine.grouped(self._sides(same=same), "key")
         grouped = stack.enter_context(groups.stored(self._check_of(states), _GROUP_ROWS))
-        key_findings = KeyFindings(ViolationCounts(self.options.examples))
-        key_findings.violations.merge([violations])
+        key_findings = self._key_findings(grouped, violations)
         differences = Differences()
-        of_groups: Sequence[_Groups] = grouped.results
-        key_findings.merge(part.findings for part in of_groups)
-        differences.merge(part.differences for part in of_groups)
-        add_stream_violations(key_findings, self.options)
-        if key_findings.batch_suspected:
-            key_findings.violations.merge(self._checked_batches(grouped[FLAGS], key_findings.batch_suspected))
-        if key_findings.suspected:
-            key_findings.violations.merge(
-                self._checked_old_images(grouped[SUSPECTED_ROW], key_findings.suspected)
-            )
+        differences.merge(part.differences for part in grouped.results)
         if same:
             differences.expected = self.reader.stats.events
         elif self.expected is not None:
@@ -245,6 +228,42 @@ class _Run:
             else comparison_of(differences, self.expected, examples, self._message_comparison),
             compare_states(self.engine, states, self._delivered(states, grouped[STATE_ROW]), self.decoded_at),
         )
+
+    def _is_as_expected(self) -> bool:
+        """Return whether the events are the expected ones, in their order."""
+        if self.expected is None:
+            return False
+        common = set(self.expected.events.schema.names) & set(self.decoded.schema.names)
+        return self.decoded.is_same_as(self.expected.events, sorted(common.difference(_POSITION)))
+
+    def _sides(self, *, same: bool) -> dict[str, Dataset]:
+        """Return the events that are grouped.
+
+        :param same: the events are the expected ones, so none needs its partner.
+        """
+        sides = {_DELIVERED: self.observed}
+        if self.expected is not None and not same:
+            sides[_EXPECTED] = self.expected.compared(self.options)
+        if self.snapshot is not None:
+            sides[_SNAPSHOT] = self.snapshot.observed(self.options)
+        return sides
+
+    def _key_findings(self, grouped: Stored[_Groups], violations: ViolationCounts) -> KeyFindings:
+        """Return the findings of all groups, and check what they suspect.
+
+        :param violations: those of the pass over the partitions.
+        """
+        key_findings = KeyFindings(ViolationCounts(self.options.examples))
+        key_findings.violations.merge([violations])
+        key_findings.merge(part.findings for part in grouped.results)
+        add_stream_violations(key_findings, self.options)
+        if key_findings.batch_suspected:
+            key_findings.violations.merge(self._checked_batches(grouped[FLAGS], key_findings.batch_suspected))
+        if key_findings.suspected:
+            key_findings.violations.merge(
+                self._checked_old_images(grouped[SUSPECTED_ROW], key_findings.suspected)
+            )
+        return key_findings
 
     def _check_of(
         self, states: Sequence[ExpectedState]

@@ -142,7 +142,7 @@ def flag_fault(column: DescribedColumn, *, new: bool) -> str:
     if flag & F.NULLABLE and flag & (F.PRIMARY_KEY | F.HANDLE_KEY):
         return "a nullable primary key or handle key"
     if flag & F.HANDLE_KEY and not flag & (F.PRIMARY_KEY | F.UNIQUE_KEY | (F.GENERATED if new else 0)):
-        return "a handle key that is no primary or unique key"
+        return "a handle key that is not a primary or unique key"
     if flag & F.UNSIGNED and not _NUMBER.match(kind):
         return f"{kind} with the flag unsigned"
     if not flag & F.UNSIGNED and _UNSIGNED.match(kind):

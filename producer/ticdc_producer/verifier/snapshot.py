@@ -1,7 +1,7 @@
 """The tables and rows with which a consumer starts, if the changefeed has a start-ts.
 
 The reference consumer starts with them. Histories of rows start with them as well: an update of a row that
-the snapshot has is no update of an unknown row.
+the snapshot has is not an update of an unknown row.
 """
 
 from __future__ import annotations

@@ -93,6 +93,13 @@ class Violations:
     ) -> Violations:
         """Return violations whose events are given one by one.
 
+        >>> concerned = [[(0, 5), (1, -1)], [(2, 7), (2, 8)]]
+        >>> violations = Violations.of_positions("error", ["u", "t"], concerned, str)
+        >>> violations.topic.tolist(), violations.topics
+        ([1, 0], ['t', 'u'])
+        >>> [(events.partition.tolist(), events.position.tolist()) for events in violations.concerned]
+        [([0, 2], [5, 7]), ([1, 2], [-1, 8])]
+
         :param topics: the topic of each violation.
         :param concerned: of each violation its events; all have as many.
         """

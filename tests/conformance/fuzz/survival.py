@@ -1,6 +1,6 @@
 """Many examples for the reference consumers: ``python -m tests.conformance.fuzz.survival EXAMPLES SEED…``.
 
-It goes on after a failure, and prints the examples that a consumer gets wrong: each is a bug of ours.
+It continues after a failure, and prints the examples that a consumer gets wrong: each is a bug of ours.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def test_one_variant_at_a_time_is_on_the_disk(recording: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"\xff", b"steps: []"])
 def test_a_folder_that_is_no_recording_is_refused(recording: Path, content: bytes) -> None:
     (recording / "scenario.yaml").write_bytes(content)
-    with pytest.raises(ProducerError, match="no recording"):
+    with pytest.raises(ProducerError, match="the folder is not a recording"):
         shrink_recording(recording, "false", recording.parent / "out")
     assert not (recording.parent / "out").exists()
 

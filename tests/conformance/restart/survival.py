@@ -2,7 +2,7 @@
 
 ``python -m tests.conformance.restart.survival LANGUAGE RESTARTS SEED…``
 
-It goes on after a failure, and prints the examples that the consumer gets wrong: each is a bug of ours.
+It continues after a failure, and prints the examples that the consumer gets wrong: each is a bug of ours.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Scenarios whose SQL uses a table behind its ``generate`` step."""
+"""Scenarios whose SQL uses a table after its ``generate`` step."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def run(folder: Path, *steps: dict[str, Any], state_at: Sequence[int] = ()) -> H
 
 
 def edited(folder: Path, *sql: str, table: str = TABLE, state_at: Sequence[int] = (), **step: Any) -> History:
-    """The history of a generated table ``t``, and of SQL behind the step."""
+    """The history of a generated table ``t``, and of SQL after the step."""
     spec = {"table": "t", **(step or BUSY)}
     steps = ({"sql": statement} for statement in sql)
     return run(folder, {"sql": table}, {"generate": spec}, *steps, state_at=state_at)

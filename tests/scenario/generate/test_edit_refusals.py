@@ -1,4 +1,4 @@
-"""What SQL cannot do behind a ``generate`` step is refused by name."""
+"""What SQL cannot do after a ``generate`` step is refused by name."""
 
 from __future__ import annotations
 

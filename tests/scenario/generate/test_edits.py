@@ -1,4 +1,4 @@
-"""SQL behind a ``generate`` step does to the generated rows what it does to rows that SQL inserted."""
+"""SQL after a ``generate`` step does to the generated rows what it does to rows that SQL inserted."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def inserted(folder: Path, sql: str) -> History:
 
 
 def by_sql(history: History, *, since: int) -> list[tuple[Any, ...]]:
-    """The changes of SQL behind a commit, without the numbers of their commits and tables."""
+    """The changes of SQL after a commit, without the numbers of their commits and tables."""
     changes = [change for change in history.changes if change.commit_seq >= since]
     return [
         (change.op, change.row_key, change.old_row_key, change.before, change.after) for change in changes

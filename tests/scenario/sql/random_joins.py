@@ -267,7 +267,7 @@ class _Statements:
         )  # fmt: skip
 
     def _members(self, table: str, kind: str, operator: str) -> list[str]:
-        """The columns whose values a subquery behind IN, ANY or ALL may have."""
+        """The columns whose values a subquery after IN, ANY or ALL may have."""
         signed = [
             column
             for column in self._columns[table]

@@ -18,7 +18,7 @@ def history(script: str) -> History:
 
 
 def written(script: str) -> list[tuple[bytes | None, ...] | None]:
-    """The rows after the changes of a script, behind the first INSERT."""
+    """The rows after the changes of a script, after the first INSERT."""
     return [change.after for change in history(script).changes[1:]]
 
 

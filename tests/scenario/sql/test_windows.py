@@ -167,7 +167,7 @@ def test_queries(query: str, expected: str) -> None:
         ("sum(id) over (rows 1 preceding exclude current row) from a", "TiDB does not support GROUPS"),
         ("lag(id, -1) over () from a", "Incorrect arguments to lag"),
         ("rank(1) over () from a", "Incorrect parameter count"),
-        ("upper(x) over () from a", "UPPER is no window function"),
+        ("upper(x) over () from a", "UPPER is not a window function"),
         ("sum(distinct id) over () from a", "TiDB does not support SUM(DISTINCT)"),
         ("group_concat(id) over () from a", "TiDB does not support GROUP_CONCAT"),
         ("rank() over w from a", "Window name 'w' is not defined"),

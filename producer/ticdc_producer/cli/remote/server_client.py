@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ticdc_producer.cli.remote.client_files import ClientFiles
 
 COMMANDS = ("run", "verify", "decode")
-TOKEN_VARIABLE = "TICDC_PRODUCER_TOKEN"  # noqa: S105  # it names the variable, and is no token
+TOKEN_VARIABLE = "TICDC_PRODUCER_TOKEN"  # noqa: S105  # it names the variable, and is not a token
 _TIMEOUT_SECONDS = 630
 _INTERRUPTED = 130
 

@@ -113,13 +113,13 @@ def value_traps() -> frozenset[str]:
 
 
 def random_type(random: Random) -> RandomColumnType:
-    """Draw a type of a column that is no part of a key."""
+    """Draw a type of a column that is not part of a key."""
     names = _EACH_AS_OFTEN if random.random() < 0.3 else tuple(types())
     return types()[random.choice(names)]
 
 
 def random_value(random: Random, column: RandomColumn, focus: frozenset[str] = frozenset()) -> Value:
-    """Draw a literal of a column that is no part of a key.
+    """Draw a literal of a column that is not part of a key.
 
     :param focus: traps whose values are drawn first.
     """

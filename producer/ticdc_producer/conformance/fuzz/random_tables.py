@@ -275,7 +275,7 @@ class Draft:
         return self.random.choice(sorted(table.rows))
 
     def value(self, column: RandomColumn) -> str:
-        """Draw a literal of a column that is no part of a key."""
+        """Draw a literal of a column that is not part of a key."""
         value = random_value(self.random, column, self.focus)
         self.traps |= {value.trap} - {""}
         return value.literal

@@ -114,7 +114,8 @@ def _document(recording: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError):
         document = None
     if not isinstance(document, dict) or not document.get("steps") or not is_recording(recording):
-        raise ConformanceError("the folder is no recording", where=str(recording), hint="`record` makes one")
+        what = "the folder is not a recording"
+        raise ConformanceError(what, where=str(recording), hint="`record` makes one")
     return document
 
 
@@ -149,7 +150,7 @@ def _short_names(script: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _escaped(value: Any) -> Any:
-    """Return values in which ``${NAME}`` is no environment variable: those of the file were read already."""
+    """Return values in which ``${NAME}`` is text: the environment variables of the file were read already."""
     if isinstance(value, dict):
         return {key: _escaped(entry) for key, entry in value.items()}
     if isinstance(value, list):

@@ -207,7 +207,7 @@ class Uncollapsed(IllegalEventTrap):
     summary = "A transaction's changes of one row are sent one by one instead of as their net change."
     violates = ("INV-COLLAPSE",)
     may_report = ("INV-OLD-IMAGE", "INV-ROW-STATE", "INV-TXN-DELETE-FIRST", "EXPECTED-EVENTS")
-    requires = "an insert that is no half of a split update"
+    requires = "an insert that is not half of a split update"
     consumer_action = "Can identify the last change of the commit-ts only by the order of delivery."
 
     def edit(self, group: EventGroup) -> Edit:

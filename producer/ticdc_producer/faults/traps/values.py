@@ -58,7 +58,7 @@ class DeleteDispatch(ScenarioTrap):
 class ChangedDispatchColumn(ScenarioTrap):
     id = "changed-dispatch-column"
     summary = (
-        "The events of a row are in several partitions: what decides the partition is no key, and changes."
+        "The events of a row are in several partitions: what decides the partition is not a key, and changes."
     )
     requires = (
         "the dispatch rule columns with a column outside of the key, and an update of that column; or the "
@@ -147,7 +147,7 @@ class FloatDigits(ScenarioTrap):
     id = "float-digits"
     summary = "The digits of a FLOAT depend on whether it is printed as a 32-bit or a 64-bit number."
     issues = ("pingcap/tiflow#8490", "pingcap/tidb#64864")
-    requires = "a FLOAT value that is no short binary fraction, such as 123.99"
+    requires = "a FLOAT value that is not a short binary fraction, such as 123.99"
     consumer_action = "Compares FLOAT values as 32-bit numbers."
     coverage = seen_as(
         "cell",

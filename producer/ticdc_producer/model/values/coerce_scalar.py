@@ -76,7 +76,7 @@ def coerce_decimal(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     """Coerce to DECIMAL(m,d): exactly d fractional digits; halves round away from zero."""
     number = _complete_number(column, value, mode, "Incorrect decimal value")
     if is_text(value) and (b"\0" in value if isinstance(value, bytes) else "\0" in value):
-        # The byte is no part of a DECIMAL, and ends numbers of other types.
+        # The byte is not part of a DECIMAL, and ends numbers of other types.
         mode.reject(column.name, value, "Incorrect decimal value", b"")
     scale = max(column.decimal, 0)
     lowest, largest = _decimal_range(column.length, scale, unsigned=column.unsigned)
@@ -245,7 +245,7 @@ def coerce_duration(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> Value
 
 
 def _nearest_duration(value: SQLValue, fsp: int) -> Duration | None:
-    """Return the TIME that TiDB stores without strict mode for a value that is no TIME; None for NULL.
+    """Return the TIME that TiDB stores without strict mode for a value that is not a TIME; None for NULL.
 
     Source: tidb ``convertToMysqlDuration``, ``matchDuration``.
     """
@@ -287,7 +287,7 @@ def as_datetime(value: SQLValue, fsp: int, mode: SQLMode) -> DateTimeValue | Non
     if 0 < int(whole) < FIRST_NUMBER:
         return None
     if len(whole) not in _DIGITS_WITH_SECONDS:
-        micro = ""  # the fraction of a date is no time: ParseTimeFromFloatString
+        micro = ""  # the fraction of a date is not a time: ParseTimeFromFloatString
     return datetime_from_number(int(whole), micro, fsp, invalid_dates=mode.invalid_dates)
 
 

@@ -31,7 +31,7 @@ _WIDTHS = {
 }  # fmt: skip
 """The digits of year, month, day, hour, minute and second of a text without separators, by its length."""
 _LENIENT = (5, 6, 8, 9, 10)
-"""Lengths for which a last character that is no digit counts as 0."""
+"""Lengths for which a last character that is not a digit counts as 0."""
 _LARGEST_OFFSET = (14, 0)
 _MAX_LENGTH = 100
 _ALL_PARTS = 6
@@ -117,7 +117,7 @@ def _takes_more(split: _Split) -> bool:
 
 
 def _fraction_point(text: str) -> int:
-    """Return the position of the point before the fraction, the last mark that is no sign; -1 without one."""
+    """Return the position of the point before the fraction, the last mark but for a sign; -1 without one."""
     offset = _ZONE.search(text)
     end = offset.start() if offset else len(text)
     marks = (at for at in range(end - 1, -1, -1) if text[at] in _PUNCTUATION and text[at] not in "+-")
@@ -167,7 +167,7 @@ def _is_separator(character: str, parts: int) -> bool:
 
 
 def _numbers(split: _Split) -> list[int] | None:
-    """Return year, month, day, hour, minute and second; None if the parts are no date."""
+    """Return year, month, day, hour, minute and second; None if the parts are not a date."""
     if len(split.parts) < 2:
         return _packed_numbers(split.parts[0], split.fraction) if split.parts else None
     if len(split.parts) == 2 or not all(part.isdigit() for part in split.parts[:_ALL_PARTS]):

@@ -24,7 +24,7 @@ _WITH_DATE = re.compile(r"\d+[^\w\s]\d+[^\w\s]\d+[T ]|(?:\d{12}|\d{14})(?!\d)", 
 """The start of a text that a TIME reads as a DATETIME. Source: tidb ``canFallbackToDateTime``."""
 _USUAL = re.compile(r"(-?)(\d{1,3}):([0-5]\d):([0-5]\d)(?:\.(\d{1,6}))?", re.ASCII).fullmatch
 _LONG_TEXT = 12
-"""A text of this length that has more than a TIME is no TIME."""
+"""A text of this length that has more than a TIME is not a TIME."""
 _MAX_LENGTH = 100
 _SECOND = 1_000_000
 

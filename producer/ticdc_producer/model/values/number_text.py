@@ -141,7 +141,7 @@ def check_number(value: SQLValue, mode: SQLMode) -> None:
 def check_integer(value: SQLValue, mode: SQLMode) -> None:
     """Check a value that TiDB casts to a BIGINT in an expression.
 
-    :raises ScenarioError: in strict mode, for a text that is no integer.
+    :raises ScenarioError: in strict mode, for a text that is not an integer.
     """
     if not mode.strict or not is_text(value):
         return

@@ -182,7 +182,7 @@ def record_reader(schema: str, time_zone: str = "UTC") -> RecordReader:
 
 
 def _number_of_columns(record: _Record) -> int:
-    """Return the index of the first field that is no column; the types of columns have parameters."""
+    """Return the index of the first field that is not a column; the types of columns have parameters."""
     for index, field in enumerate(record.fields):
         if _TYPES.get(field.name) == field.type:
             return index

@@ -159,7 +159,7 @@ def _connect_type(avro: Node, kind: str) -> str:
 
 
 def _json_reader(schema: object, named: dict[str, ReadJSON]) -> ReadJSON:
-    """Return the reader of what is no column: JSON of Connect."""
+    """Return the reader of what is not a column: JSON of Connect."""
     if isinstance(schema, list):
         read = _json_reader(_other_than_null(schema), named)
         return lambda cursor: read(cursor) if cursor.branch() else None

@@ -4,7 +4,7 @@ It accepts more than TiCDC writes: members in any order, unknown members, white 
 
 A message of rows has the version as key and one JSON object per row as value, without a separator. In valid
 JSON ``}{"n`` occurs only between two objects: in a string a backslash precedes the quote, and what follows
-the end of a string is no letter.
+the end of a string is not a letter.
 
 The names of the kinds of DDL are those of tiflow ``maxwell_message.go`` (``ddlToMaxwellType``), and for the
 others of tidb ``pkg/meta/model/job.go`` (``ActionMap``).

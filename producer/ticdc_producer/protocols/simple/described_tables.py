@@ -99,7 +99,7 @@ def _indexes(
 ) -> Iterator[IndexInfo]:
     """Yield the indexes.
 
-    An index called ``primary`` is no index that TiDB stores: it is the key of integers under which the rows
+    An index called ``primary`` is not one that TiDB stores: it is the key of integers under which the rows
     are stored, or a copy of the first unique index without NULLs.
     """
     others = [index.columns for index in schema.indexes if index.unique and not index.primary]

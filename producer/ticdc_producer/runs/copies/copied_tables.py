@@ -110,7 +110,7 @@ def _at_times(
         try:
             return state_at(ts, own)
         except DDLWithoutRowEventsError as error:
-            what = f"{error.what}: those without a later event are as before it"
+            what = f"{error.what}: rows without a later event are as before it"
             return replace(state_at(ts, _without_other_ddls(own)), error=what)
 
     def rows_or_error(ts: int | None) -> CopiedTable:

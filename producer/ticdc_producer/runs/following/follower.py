@@ -89,13 +89,13 @@ class Follower:
         """
         with usable(path, "findings"), path.open("ab") as file:
             if file.tell() and source.findings_file != str(path.resolve()):
-                what = "the file is not empty, and no checkpoint says that it continues"
+                what = "the file is not empty, and no checkpoint refers to it"
                 hint = "name a new file; or the checkpoint of the run that wrote it, as `checkpoint`"
                 raise ArgumentError(what, argument="findings", where=str(path), hint=hint).about(
                     "findings", "checkpoint"
                 )
             if file.tell() < self._written:
-                what = "the file has less than the checkpoint says"
+                what = "the file is shorter than the checkpoint says"
                 hint = "name the file of the run that wrote the checkpoint"
                 raise ArgumentError(what, argument="findings", where=str(path), hint=hint).about("findings")
             file.truncate(self._written)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from ticdc_producer.config import Changefeed, SinkKind
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineChoice, Estimate, choose_engine
-from ticdc_producer.engine.dataset import Dataset, EngineName
+from ticdc_producer.engine.dataset import Dataset, Engine, EngineName
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.errors import ChangefeedError, SparkError
 from ticdc_producer.kafka.client import Brokers
@@ -130,16 +130,9 @@ def micro_batches(
     :param most: messages of a micro-batch, from Spark 4.2 on.
     :raises SparkError: if the query ends, and for a password in the sink URI, which Spark would show.
     """
-    from ticdc_producer.spark.session import spark_session
-
-    session = spark_session()
-    from ticdc_producer.engine.spark import SparkEngine
-    from ticdc_producer.spark.read_limit import LIMITED
-
-    engine, brokers = SparkEngine(session), brokers_of(changefeed)
     uri = sink_uri if names_protocol(sink_uri, None) else _with_protocol(sink_uri, changefeed.protocol)
-    options = _query_options(uri, kafka_properties, offsets, most if LIMITED else None)
-    frame = session.readStream.format("ticdc").options(**options).load()
+    engine, ranges = _growing_ranges(uri, kafka_properties, offsets, most)
+    brokers = brokers_of(changefeed)
     frames: Queue[DataFrame] = Queue()
     consumed, ended = Semaphore(0), False
 
@@ -150,7 +143,7 @@ def micro_batches(
 
     with TemporaryDirectory(prefix="ticdc-producer-query-") as folder:
         query = (
-            frame.writeStream.foreachBatch(hand_over)
+            ranges.writeStream.foreachBatch(hand_over)
             .option("checkpointLocation", folder)
             .trigger(processingTime=_TRIGGER)
             .start()
@@ -169,6 +162,20 @@ def micro_batches(
             ended = True
             consumed.release()
             query.stop()
+
+
+def _growing_ranges(
+    sink_uri: str, kafka_properties: Iterable[str], offsets: Offsets, most: int
+) -> tuple[Engine, DataFrame]:
+    """Return the engine of a session, and its streaming DataFrame of the ranges of offsets."""
+    from ticdc_producer.spark.session import spark_session
+
+    session = spark_session()
+    from ticdc_producer.engine.spark import SparkEngine
+    from ticdc_producer.spark.read_limit import LIMITED
+
+    options = _query_options(sink_uri, kafka_properties, offsets, most if LIMITED else None)
+    return SparkEngine(session), session.readStream.format("ticdc").options(**options).load()
 
 
 def _query_options(

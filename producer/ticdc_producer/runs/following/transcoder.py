@@ -113,7 +113,7 @@ class Transcoder:
         try:
             self._follow(idle)
         except KeyboardInterrupt:
-            self.on_status("interrupted: the checkpoint has what is written")
+            self.on_status("interrupted: the checkpoint records what was written")
         return GrowingTranscoding(
             steps=self.state.steps - before, messages=self.messages, resolved=self.state.resolved
         )

@@ -83,7 +83,7 @@ def locked(checkpoint: Path) -> Iterator[None]:
 def load(checkpoint: Path, new: TranscodingState) -> TranscodingState:
     """Return the state in a checkpoint; the new one if there is no file.
 
-    :raises ArgumentError: for a file that is no checkpoint, or that of another transcoding.
+    :raises ArgumentError: for a file that is not a checkpoint, or that of another transcoding.
     """
     if not checkpoint.exists():
         return new
@@ -92,7 +92,9 @@ def load(checkpoint: Path, new: TranscodingState) -> TranscodingState:
     try:
         state = msgspec.json.decode(content, type=TranscodingState)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise _refused(checkpoint, "the file is no checkpoint of `transcode`", "name another file") from None
+        raise _refused(
+            checkpoint, "the file is not a checkpoint of `transcode`", "name another file"
+        ) from None
     if state.identity != new.identity:
         what = "the checkpoint is of another source or target, or of other options"
         raise _refused(checkpoint, what, "name another file, and another topic to write")

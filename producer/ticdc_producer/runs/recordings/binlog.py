@@ -158,7 +158,9 @@ class _Server:
             parts = urlsplit(url)
             port = parts.port or 3306
         except ValueError:  # its message may have the password
-            raise ArgumentError("`binlog` is no URL", argument="binlog", hint=hint).about("binlog") from None
+            raise ArgumentError("`binlog` is not a URL", argument="binlog", hint=hint).about(
+                "binlog"
+            ) from None
         if (
             parts.scheme not in ("mysql", "mariadb")
             or not parts.hostname

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.config import Changefeed, ConfigSource
 from ticdc_producer.engine import EngineOption
+from ticdc_producer.engine.dataset import Stored
 from ticdc_producer.engine.local import local
 from ticdc_producer.errors import (
     ArgumentError,
@@ -203,25 +204,12 @@ def record_messages(
     :param may_be_empty: accept messages without a row or DDL.
     :raises ProducerError: for messages that cannot be recorded; then nothing is written.
     """
-    changefeed, fidelity = source.origin.changefeed, source.origin.fidelity
     rows = source.origin.messages.merged()
     messages = local(rows if reader.in_files else rows.map(without_gaps, MESSAGES))
     kinds = {"changes": CHANGES, "resolved": RESOLVED, "damages": DAMAGES}
     with new_folder(out) as folder:
         with messages.stored(reader, kinds, orders=ORDERS) as stored:
-            summary = Summary()
-            summary.merge(stored.results)
-            history = TopicHistory.of(
-                summary,
-                stored["changes"],
-                stored["resolved"],
-                stored["damages"],
-                source=tables,
-                selection=reader.selection,
-                fidelity=fidelity,
-                profile=changefeed.profile,
-                mask=reader.mask,
-            )
+            history = _history(stored, source, reader, tables)
             counts: Counter[str] = Counter()
             with FaultWriter(folder) as faults:
                 history.deliveries.write = faults.write
@@ -231,16 +219,40 @@ def record_messages(
         file = write_scenario(
             folder,
             out.absolute().name,
-            _of_partitions(changefeed, source),
+            _of_partitions(source),
             has_resolved=bool(counts["resolved"]),
             force_replicate=bool(history.without_key),
             has_faults=bool(faults.count),
             start_ts=history.start_ts,
         )
         on_status("replaying the recording")
-        _check(file, summary.damaged)
+        _check(file, history.summary.damaged)
+    return _recording(out, source, history, counts)
+
+
+def _history(
+    stored: Stored[Summary], source: MessageSource, reader: EventReader, tables: DefinitionSource
+) -> TopicHistory:
+    summary = Summary()
+    summary.merge(stored.results)
+    return TopicHistory.of(
+        summary,
+        stored["changes"],
+        stored["resolved"],
+        stored["damages"],
+        source=tables,
+        selection=reader.selection,
+        fidelity=source.origin.fidelity,
+        profile=source.origin.changefeed.profile,
+        mask=reader.mask,
+    )
+
+
+def _recording(folder: Path, source: MessageSource, history: TopicHistory, counts: Counter[str]) -> Recording:
+    """Return the report of a recording, after all its events were written."""
+    changefeed = source.origin.changefeed
     return Recording(
-        folder=out,
+        folder=folder,
         protocol=changefeed.protocol,
         partitions=sum(source.partitions.values()),
         events=Counter({kind: counts[kind] for kind in KINDS if counts[kind]}),
@@ -248,7 +260,7 @@ def record_messages(
         snapshot_rows=counts["snapshot"],
         repeated=history.deliveries.repeated,
         repetitions=tuple(history.deliveries.examples),
-        damaged=summary.damaged,
+        damaged=history.summary.damaged,
         damages=history.deliveries.damages,
         notes=tuple(history_notes(changefeed, history)),
     )
@@ -261,8 +273,9 @@ def _check_not_empty(counts: Counter[str]) -> None:
         raise RecordingError(what, hint=hint).about("table", "key", "since", "until")
 
 
-def _of_partitions(changefeed: Changefeed, source: MessageSource) -> Changefeed:
+def _of_partitions(source: MessageSource) -> Changefeed:
     """Return the changefeed with the numbers of partitions that were read."""
+    changefeed = source.origin.changefeed
     number = source.partitions.get(changefeed.sink_uri.topic, changefeed.partition_num)
     return changefeed.model_copy(update={"partition_num": max(number, 1)})
 

@@ -180,7 +180,7 @@ def _key(text: str) -> dict[str, bytes]:
     cells = [cell.partition("=") for cell in text.split(",")]
     if not all(name.strip() and equals for name, equals, _ in cells):
         hint = "COLUMN=VALUE of each column of the handle key, such as id=5 or a=1,b=x"
-        raise ArgumentError(f"{text!r} is no key", argument="key", hint=hint).about("key")
+        raise ArgumentError(f"{text!r} is not a key", argument="key", hint=hint).about("key")
     return {name.strip(): value.encode() for name, _, value in cells}
 
 

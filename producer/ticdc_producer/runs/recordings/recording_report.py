@@ -29,7 +29,7 @@ class Recording:
     :param damaged: number of messages that were left out.
     :param damages: number of those that do not decode and are faults of the recording.
     :param notes: what the messages do not carry.
-    :param source: what was recorded, if it was no topic.
+    :param source: what was recorded, if it was not a topic.
     """
 
     folder: Path

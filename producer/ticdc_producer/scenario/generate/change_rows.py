@@ -291,7 +291,7 @@ def _numbers(column: ColumnInfo, values: pa.Array) -> Longs | Hashes:
 
 
 def _parts(column: ColumnInfo, values: pa.Array, length: int) -> pa.Array:
-    """Encode one column of keys that have several columns or are no integers."""
+    """Encode one column of keys that have several columns or are not integers."""
     if column.type not in INTEGERS | NUMBERED:
         # Keys of other types are rare, and each type has an order of its own.
         texts = values.to_pylist()

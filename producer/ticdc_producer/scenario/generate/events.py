@@ -34,7 +34,13 @@ def pick_of(plan: GeneratePlan, table_pick: Longs) -> Longs:
 
 
 def table_picks_before(plan: GeneratePlan, pick: Longs) -> Longs:
-    """Return the number of the table's picks before picks of the step."""
+    """Return the number of the table's picks before picks of the step.
+
+    >>> from types import SimpleNamespace
+    >>> plan = SimpleNamespace(table_schedule=SimpleNamespace(positions=(1, 2), cycle=4))
+    >>> table_picks_before(plan, np.arange(7)).tolist()
+    [0, 0, 1, 2, 2, 2, 3]
+    """
     table_schedule = plan.table_schedule
     if table_schedule == ALWAYS:
         return pick
@@ -195,7 +201,13 @@ def _changes_of_picks(plan: GeneratePlan, pick: Longs, row: Longs, is_new: Flags
 
 
 def _statements(plan: GeneratePlan) -> tuple[Longs, Longs]:
-    """Return the position of the first change of each pick of a transaction, and its number of changes."""
+    """Return the position of the first change of each pick of a transaction, and its number of changes.
+
+    >>> from types import SimpleNamespace
+    >>> plan = SimpleNamespace(each=(), rows_per_transaction=5, changes_per_row=2)
+    >>> [column.tolist() for column in _statements(plan)]
+    [[0, 2, 4], [2, 2, 1]]
+    """
     if plan.each:
         steps = np.array([step.statement for step in plan.each], np.int64)
         _, starts, sizes = np.unique(steps, return_index=True, return_counts=True)

@@ -1,6 +1,6 @@
 """The events of a recorded topic that came again: delivered again at their positions.
 
-    events ───┬──by event key──▶ copies, behind the events of their time ──▶ divided by partition, sorted
+    events ───┬──by event key──▶ copies, after the events of their time ──▶ divided by partition, sorted
     recorded ─┘                                                          ──▶ at their positions in this time
 
 Under the protocol, dispatch rules and number of partitions of the recording a copy follows as many events of
@@ -32,7 +32,7 @@ from ticdc_producer.simulate.fault_counts import MAX_UNMET, UnmetFaults
 from ticdc_producer.simulate.recorded.event_keys import BY_EVENT_KEY, EVENT_KEY, KEYED_FAULTS, EventKeys
 from ticdc_producer.simulate.recorded.faults_file import TRAPS
 
-_BEHIND = b"\xff"
+_AFTER_OTHERS = b"\xff"
 """The order key of a copy begins with it, and that of no other event: table ids and TSOs are positive."""
 _AT_END = (1 << 63) - 1
 KIND_ORDER = 2
@@ -66,7 +66,7 @@ def _copies(groups: Iterator[Sides]) -> Generator[Tagged, None, UnmetFaults]:
         fault_of, event_of = _matches(events, faults)
         if len(fault_of):
             copied = events.take(pa.array(event_of)).select(EVENT_STREAM.names)
-            yield COPIES, _behind(copied, faults.take(pa.array(fault_of)))
+            yield COPIES, _after_their_time(copied, faults.take(pa.array(fault_of)))
         missing = faults.column("required").to_numpy(zero_copy_only=False).copy()
         missing[fault_of] = False
         lost = faults.filter(pa.array(missing))
@@ -84,18 +84,18 @@ def _matches(events: pa.RecordBatch, faults: pa.RecordBatch) -> tuple[Numbers, N
     >>> _matches(*map(pa.record_batch, ({**events, "topic": ["t"] * 3, "row_id": [0] * 3}, faults)))
     (array([0, 1]), array([2, 0]))
     """
-    ids, wanted = (side.column(EVENT_KEY).to_numpy() for side in (events, faults))
+    ids, fault_ids = (side.column(EVENT_KEY).to_numpy() for side in (events, faults))
     order = np.argsort(ids, kind="stable")
-    start, stop = (np.searchsorted(ids[order], wanted, side) for side in ("left", "right"))
+    start, stop = (np.searchsorted(ids[order], fault_ids, side) for side in ("left", "right"))
     counts = stop - start
-    fault_of = np.repeat(np.arange(len(wanted)), counts)
+    fault_of = np.repeat(np.arange(len(fault_ids)), counts)
     event_of = order[flat_positions(start, counts)]
     in_partition = integers(events, "partition")[event_of] == faults.column("partition").to_numpy()[fault_of]
     topics = (
         side.column("topic").take(pa.array(of)) for side, of in ((events, event_of), (faults, fault_of))
     )
     in_topic = pc.equal(*topics).to_numpy(zero_copy_only=False)
-    has_topic = np.zeros(len(wanted), np.bool_)
+    has_topic = np.zeros(len(fault_ids), np.bool_)
     has_topic[fault_of[in_partition & in_topic]] = True
     fits = is_kind(events, Kind.ROW)[event_of] | (in_partition & (in_topic | ~has_topic[fault_of]))
     given = pc.fill_null(faults.column("row_id"), 0).to_numpy()[fault_of]
@@ -104,8 +104,8 @@ def _matches(events: pa.RecordBatch, faults: pa.RecordBatch) -> tuple[Numbers, N
     return fault_of[fits], event_of[fits]
 
 
-def _behind(events: EventBatch, faults: pa.RecordBatch) -> EventBatch:
-    """Return copies behind all events of their time, in the order of their recorded messages."""
+def _after_their_time(events: EventBatch, faults: pa.RecordBatch) -> EventBatch:
+    """Return copies after all events of their time, in the order of their recorded messages."""
     halves = faults.column("required").to_numpy(zero_copy_only=False).astype(np.int64)
     kinds = faults.column("kind").dictionary_encode()
     traps = pa.array([TRAPS[kind] for kind in kinds.dictionary.to_pylist()]).take(kinds.indices)
@@ -127,7 +127,7 @@ def order_keys(faults: pa.RecordBatch, halves: Numbers) -> pa.Array:
     positions = [np.where(count < 0, _AT_END, count)]
     positions += [faults.column(name).to_numpy().astype(np.int64) for name in ("partition", "offset")]
     positions.append(pc.fill_null(faults.column("index"), 0).to_numpy().astype(np.int64))
-    return pc.binary_join_element_wise(_BEHIND, *map(eight_bytes, (*positions, halves)), b"")
+    return pc.binary_join_element_wise(_AFTER_OTHERS, *map(eight_bytes, (*positions, halves)), b"")
 
 
 def _examples(faults: pa.RecordBatch) -> list[tuple[str, str]]:
@@ -144,7 +144,7 @@ def at_recorded_positions(batches: Batches) -> Batches:
     :param batches: shape ``EVENT_STREAM``, whole partitions in delivery order.
     """
     for batch in whole_groups(batches, _TIME):
-        copies = pc.starts_with(batch.column("txn_order_key"), _BEHIND).to_numpy(zero_copy_only=False)
+        copies = pc.starts_with(batch.column("txn_order_key"), _AFTER_OTHERS).to_numpy(zero_copy_only=False)
         yield batch.take(pa.array(_order(batch, copies))) if copies.any() else batch
 
 
@@ -152,7 +152,7 @@ def _order(events: EventBatch, copies: Flags) -> Numbers:
     """Return the order in which each copy follows as many events of its time as in the recorded topic.
 
     >>> at_one_time = {"partition_index": [0] * 3, "restart_epoch": [0] * 3, "deliver_after_ts": [9] * 3}
-    >>> keys = [b"a", b"b", _BEHIND + (1).to_bytes(8, "big")]
+    >>> keys = [b"a", b"b", _AFTER_OTHERS + (1).to_bytes(8, "big")]
     >>> events = pa.record_batch({**at_one_time, "kind": [1] * 3, "txn_order_key": keys})
     >>> _order(events, np.array([False, False, True]))
     array([0, 2, 1])
@@ -164,6 +164,6 @@ def _order(events: EventBatch, copies: Flags) -> Numbers:
     before = (total - counted)[np.flatnonzero(starts)][groups - 1]
     position = total - before
     keys = events.column("txn_order_key").filter(pa.array(copies))
-    packed = pc.binary_slice(keys, len(_BEHIND), len(_BEHIND) + 8).cast(pa.binary(8))
+    packed = pc.binary_slice(keys, len(_AFTER_OTHERS), len(_AFTER_OTHERS) + 8).cast(pa.binary(8))
     position[copies] = np.frombuffer(packed.buffers()[1], ">i8", len(packed))
     return np.lexsort((copies, position, groups))

@@ -79,7 +79,7 @@ def event_batches(path: Path) -> Iterator[ExpectedBatch]:
     """Yield the expected events (shape ``EXPECTED_EVENTS``), in the order of the file.
 
     :param path: an ``events.jsonl``.
-    :raises FolderError: for a line that is no event, with its number.
+    :raises FolderError: for a line that is not an event, with its number.
     """
     for events in _read(path, _event, "an event"):
         columns: dict[str, list[Any]] = {
@@ -119,7 +119,7 @@ def row_batches(path: Path, columns: Mapping[str, ValueProjection]) -> Iterator[
 
     :param path: a file of ``state/``.
     :param columns: the columns that each row must have, by name: what a value becomes.
-    :raises FolderError: for a line that is no row of the table, with its number.
+    :raises FolderError: for a line that is not a row of the table, with its number.
     """
 
     def row(line: bytes) -> tuple[Value, ...]:
@@ -135,7 +135,7 @@ def fault_lines(path: Path) -> Iterator[FaultLine]:
     """Yield the injected faults of a folder.
 
     :param path: a ``faults.jsonl``.
-    :raises FolderError: for a line that is no fault, with its number.
+    :raises FolderError: for a line that is not a fault, with its number.
     """
     return chain.from_iterable(_read(path, _FAULT.decode, "a fault"))
 

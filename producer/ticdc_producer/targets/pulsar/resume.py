@@ -2,7 +2,7 @@
 
 Message ``k`` of a partition is always the same (``docs/design.md#determinism``), so the messages after the
 end are the first ones that would be written now. They are compared. The ids of messages do not count them:
-they have gaps between ledgers, and at entries that are no messages. So two messages of a run follow one
+they have gaps between ledgers, and at entries that are not messages. So two messages of a run follow one
 another if no message can be read between them.
 """
 

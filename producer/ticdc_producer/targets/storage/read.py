@@ -121,7 +121,7 @@ def list_storage(uri: str, protocol: str, *, by_table_id: bool = False) -> Listi
             for path, status in system.find(folder, detail=True).items()
         }
         if [*sizes] == [""]:
-            raise FolderError("this is no folder with the files of a storage sink", path=uri)
+            raise FolderError("the folder does not have the files of a storage sink", path=uri)
         return _Reader(system, folder, uri, protocol, sizes, by_table_id).listing()
     except failures() as error:
         raise storage_error(f"{uri} cannot be read", uri, error) from None

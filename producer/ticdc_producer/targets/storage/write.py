@@ -161,7 +161,7 @@ class DataFiles:
 
 
 def _ticks_between(before: Numbers, after: Numbers, every_ms: int) -> Flags:
-    """Return whether a multiple of some milliseconds is between two TSOs; never after -1, which is no TSO.
+    """Return whether a multiple of some milliseconds is between two TSOs; never after -1, which is not a TSO.
 
     >>> before, after = (np.array(seconds) * 1000 << tso.LOGICAL_BITS for seconds in ([1, 4, 6], [4, 6, 7]))
     >>> _ticks_between(before, after, 5000).tolist()

@@ -157,7 +157,7 @@ def _both(left: Condition, right: Condition) -> Condition:
 
 
 def _try_cast(values: Operand, kind: pa.DataType) -> Operand:
-    """Convert values; those that are no value of the type are NULL."""
+    """Convert values; those that are not values of the type are NULL."""
     try:
         return values.cast(kind)
     except pa.ArrowInvalid:

@@ -179,7 +179,7 @@ class CellValues:
 
     @cached_property
     def number(self) -> pa.Array:
-        """The values as whole numbers; NULL if they are no numbers, or have more than 30 digits."""
+        """The values as whole numbers; NULL if they are not numbers, or have more than 30 digits."""
         plain = pc.match_substring_regex(self.text, r"^-?\d{1,30}$")
         if pc.all(plain).as_py():  # Arrow crashes on texts with large negative exponents
             return self.text.cast(_DECIMAL)

@@ -1,6 +1,6 @@
 """The state of a followed stream as one Arrow file: the window as rows, and the rest as JSON in the metadata.
 
-Before it is its SHA-256: a file that was changed is no checkpoint.
+Before it is its SHA-256: a file that was changed is not a checkpoint.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def restore(stream: FollowedStream, content: bytes, path: str) -> SourceState:
     """Give a new stream the state of a checkpoint, and return that of the reader of the messages.
 
     :param path: of the file, for errors.
-    :raises ArgumentError: for a file that is no checkpoint of this version.
+    :raises ArgumentError: for a file that is not a checkpoint of this version.
     """
     try:
         checksum, file = content[:_CHECKSUM_BYTES], content[_CHECKSUM_BYTES:]
@@ -96,7 +96,7 @@ def restore(stream: FollowedStream, content: bytes, path: str) -> SourceState:
             descriptions=[base64.b64decode(value) for value in saved["descriptions"]],
         )
     except (pa.ArrowException, OSError, LookupError, TypeError, ValueError):
-        what = "the file is no checkpoint of this version of the tool"
+        what = "the file is not a checkpoint of this version of the tool"
         hint = "name another file, or remove it to start from the beginning"
         raise ArgumentError(what, argument="checkpoint", where=path, hint=hint).about("checkpoint") from None
     return source

@@ -54,7 +54,7 @@ INVARIANTS: tuple[Invariant, ...] = (
 def invariants() -> tuple[Invariant, ...]:
     """Return all invariants; those of other packages are registered as entry points.
 
-    :raises ProducerError: for a registered object that cannot be loaded, or is no invariant.
+    :raises ProducerError: for a registered object that cannot be loaded, or is not an invariant.
     """
     points = (point for of_name in installed(POINTS).values() for point in of_name)
     return (*INVARIANTS, *map(_loaded, points))

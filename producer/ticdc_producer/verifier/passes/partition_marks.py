@@ -249,7 +249,15 @@ def _mark_own_ddls(
 def _mark_ddl_tables(
     state: PartitionState, events: Events, ddls: Numbers, rows: Numbers, columns: dict[str, Numbers]
 ) -> None:
-    """Mark the newest row before each DDL in the tables that it concerns."""
+    """Mark the newest row before each DDL in the tables that it concerns.
+
+    >>> ddl = {"kind": [EventKind.ROW, EventKind.DDL, EventKind.DDL], "schema": "d", "table": ["t", "u", ""]}
+    >>> events = Events.with_columns(3, commit_ts=[5, 6, 7], position=[0, 1, 2], **ddl)
+    >>> columns = {"table_ts": np.full(3, NOTHING), "table_position": np.full(3, NOTHING)}
+    >>> _mark_ddl_tables(PartitionState(), events, np.array([1, 2]), np.arange(3), columns)
+    >>> columns["table_ts"].tolist(), columns["table_position"].tolist()
+    ([-1, -1, 5], [-1, -1, 0])
+    """
     codes, tables = events.tables
     row = events.kind == EventKind.ROW
     before = {int(code): state.newest_row(tables[code]) for code in np.unique(codes[ddls])}

@@ -116,7 +116,7 @@ def offset_of(position: Position | None, alteration: Alteration, skip: int | Non
 def drop_column(name: str, alteration: Alteration, *, lenient: bool) -> None:
     """Run ``DROP [COLUMN] name``; an index of this column alone is dropped with it.
 
-    :param lenient: whether a missing column is no error.
+    :param lenient: whether a missing column is not an error.
     """
     if lenient and not alteration.had_column(name):
         return

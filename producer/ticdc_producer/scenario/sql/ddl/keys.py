@@ -37,7 +37,7 @@ def add_key(node: AddKey, alteration: Alteration) -> None:
 def add_index(alteration: Alteration, key: KeyDraft, *, lenient: bool = False) -> None:
     """Add an index; ``Alteration.finish`` checks the rows for duplicates.
 
-    :param lenient: whether an index of the same name is no error.
+    :param lenient: whether an index of the same name is not an error.
     """
     info = alteration.info
     if lenient and alteration.had_index(key.name):
@@ -61,7 +61,7 @@ def add_index(alteration: Alteration, key: KeyDraft, *, lenient: bool = False) -
 def drop_index_named(alteration: Alteration, name: str, *, lenient: bool = False) -> None:
     """Drop an index by name.
 
-    :param lenient: whether a missing index is no error.
+    :param lenient: whether a missing index is not an error.
     """
     if lenient and not alteration.had_index(name):
         return

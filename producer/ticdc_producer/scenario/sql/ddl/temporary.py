@@ -54,7 +54,7 @@ def check_temporary(node: DDL, context: DDLContext) -> None:
 
 
 def check_pattern(node: CreateTable, context: DDLContext) -> None:
-    """Check that the table after LIKE is no global temporary one.
+    """Check that the table after LIKE is not a global temporary one.
 
     Source: tidb ``pkg/planner/core/preprocess.go`` (``checkCreateTableGrammar``).
 

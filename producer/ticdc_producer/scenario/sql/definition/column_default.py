@@ -169,7 +169,7 @@ def in_database(column: ColumnInfo, database: str) -> ColumnInfo:
 
 
 def check_default_function(column: str, expression: exp.Expr, line: int) -> None:
-    """Check that TiDB accepts an expression that is no literal.
+    """Check that TiDB accepts an expression that is not a literal.
 
     :param column: name of the column.
     :raises ScenarioError: if it does not.

@@ -164,7 +164,7 @@ def _series_of(
 
     TiDB does not store the interval; it is that of the bounds.
 
-    :raises ScenarioError: if the bounds are no series.
+    :raises ScenarioError: if the bounds are not a series.
     """
     error = _unsupported(f"{what}, does not seem like an INTERVAL partitioned table", line)
     columns = partitioning.columns

@@ -36,7 +36,7 @@ _ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", 
 
 
 class LiteralRows(exp.Expression):
-    """The rows of an INSERT, in place of its VALUES: ``rows`` has the values, which are no nodes.
+    """The rows of an INSERT, in place of its VALUES: ``rows`` has the values, which are not nodes.
 
     ``of_file`` marks those of LOAD DATA.
     """

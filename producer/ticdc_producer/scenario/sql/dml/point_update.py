@@ -161,7 +161,7 @@ def cast_to_column(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> SQLVal
         return str(value)  # which may be the name of a member
     if mode.strict:
         return value
-    # A value that is no date is NULL here; INSERT stores the zero date.
+    # A value that is not a date is NULL here; INSERT stores the zero date.
     if column.type == T.DATE:
         return cast(value, CastType("DATE"), mode)
     if column.type in (T.DATETIME, T.TIMESTAMP):

@@ -1,4 +1,4 @@
-"""Writes single rows of given values into tables: row changes that are no SQL statements.
+"""Writes single rows of given values into tables: row changes that are not SQL statements.
 
 Values are converted, defaults, generated columns and ids assigned, and keys checked as for a statement that
 changes the one row.

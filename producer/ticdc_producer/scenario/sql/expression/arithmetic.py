@@ -179,7 +179,7 @@ def refuse_zero(mode: SQLMode) -> None:
 def to_bits(value: SQLValue, mode: SQLMode) -> int:
     """Return a value as 64 unsigned bits, for ``& | ^ ~ << >>``.
 
-    :raises ScenarioError: in strict mode, for a text that is no integer.
+    :raises ScenarioError: in strict mode, for a text that is not an integer.
     """
     check_integer(value, mode)
     return bits_of(value)

@@ -46,7 +46,7 @@ _AROUND_DIGITS = 5
 def _call_at(node: exp.Expr) -> FunctionCall:
     call = call_of(node)
     if call is None:
-        raise TypeError(f"{node.key} is no call of a function")
+        raise TypeError(f"{node.key} is not a function call")
     return call
 
 

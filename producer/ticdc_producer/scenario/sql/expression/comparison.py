@@ -88,8 +88,8 @@ def _with_moments(
 def _as_moment(node: exp.Expr, value: SQLValue, other: exp.Expr, scope: Scope) -> SQLValue:
     """Return a number next to a date or time as one: a YEAR without month and day, and some constants.
 
-    Those are constants next to a DATETIME or TIMESTAMP that is none. One that is no date remains a number, as
-    does one with a zero part where strict mode refuses it.
+    A constant becomes one next to a DATETIME or TIMESTAMP that is not a constant. It remains a number if
+    it is not a date, or has a zero part where strict mode refuses that.
     Source: tidb ``ParseTimeFromYear``, ``refineNumericConstantCmpDatetime``, ``ParseTimeFromNum``.
     """
     if not isinstance(value, _NUMBERS):

@@ -66,7 +66,7 @@ def window_call(node: exp.Expr) -> WindowCall:
     name = str(call.this).upper() if isinstance(call, exp.Anonymous) else call.key.upper()
     function = WINDOW_FUNCTIONS.get(name)
     if function is None:
-        raise ScenarioError(f"SQL does not parse: {name} is no window function", value=name)
+        raise ScenarioError(f"SQL does not parse: {name} is not a window function", value=name)
     if not function.min_arguments <= len(call.expressions) <= function.max_arguments:
         raise ScenarioError(f"Incorrect parameter count in the call to {name}()")
     return WindowCall(name, tuple(call.expressions), function)

@@ -98,7 +98,7 @@ class SessionFunction:
     def value_arguments(self, name: str, arguments: Sequence[exp.Expr]) -> Sequence[exp.Expr]:
         """Return the arguments that are values.
 
-        :raises ScenarioError: for a wrong number of arguments, or a sequence that is no name.
+        :raises ScenarioError: for a wrong number of arguments, or a sequence that is not a name.
         """
         if not self.min_arguments <= len(arguments) <= self.max_arguments:
             raise ScenarioError(f"Incorrect parameter count in the call to {name}()")

@@ -43,7 +43,7 @@ class WindowRows(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WindowFunction:
-    """One window function that is no aggregate function.
+    """One window function that is not an aggregate function.
 
     :param run: returns the values of the rows of a rows.
     :param type: of its result: a kind, or a rule.
@@ -83,7 +83,7 @@ def _percent_rank(window: WindowRows) -> list[SQLValue]:
 
 
 def _ntile(window: WindowRows) -> list[SQLValue]:
-    """Divide the rows into buckets; the first ones have a row more if the rows are no multiple."""
+    """Divide the rows into buckets; the first ones have a row more if their number is not a multiple."""
     (count,), rows = window.arguments[0], len(window.peers)
     if not isinstance(count, int):
         return [None] * rows

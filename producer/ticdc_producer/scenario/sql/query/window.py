@@ -142,7 +142,7 @@ class _WindowValues:
 def _check_distances(window: Window, scope: QueryScope) -> None:
     """Check the distances of a frame.
 
-    :raises ScenarioError: for one that is no whole number, or that does not fit the ORDER BY.
+    :raises ScenarioError: for one that is not a whole number, or that does not fit the ORDER BY.
     """
     intervals = [isinstance(distance, exp.Interval) for distance in window.distances]
     for distance, is_interval in zip(window.distances, intervals, strict=True):

@@ -36,7 +36,7 @@ class ScriptFiles:
     def loaded(self, name: str) -> str:
         """Return the content of a file that ``LOAD DATA`` reads.
 
-        :raises ScenarioError: if the folder of the scenario does not contain it, or the scenario is no file.
+        :raises ScenarioError: if the folder of the scenario does not contain it, or there is no such folder.
         """
         if (read := self.sourced.get(loaded_by(name))) is None:
             what = f"LOAD DATA reads files of the folder of the scenario, which has no {name!r}"
@@ -47,7 +47,7 @@ class ScriptFiles:
     def opened(self, command: Statement) -> Iterator[str]:
         """Return the text of the file that a ``SOURCE`` command reads; in this context its statements run.
 
-        :raises ScenarioError: if the command is not at the beginning of a line, or the scenario is no file.
+        :raises ScenarioError: if the command does not begin a line, or the scenario is not a file.
         """
         if (read := self.sourced.get((self.file, command.line))) is None:
             what = f"{SOURCE} is executed only at the beginning of a line of a scenario in a file"

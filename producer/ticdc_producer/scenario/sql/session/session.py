@@ -194,7 +194,7 @@ class Session:
         :param texts: of its events; those of a RENAME of several tables are one statement.
         :param database: the current one, which exists and is empty if no statement created it; empty: the job
             is one of a database.
-        :raises ScenarioError: for several texts that are no RENAME, and if the statement fails.
+        :raises ScenarioError: for several texts of another DDL than RENAME, and if the statement fails.
         """
         if database:
             self._tables.adopt_database(database)

@@ -36,7 +36,7 @@ class DelimitedFormat(msgspec.Struct, frozen=True, dict=True):
     def rows(self, text: str, ignored: int = 0) -> Iterator[list[str | None]]:
         r"""Yield the rows of a file; None is NULL.
 
-        :param ignored: number of lines at the beginning that are no rows.
+        :param ignored: number of lines at the beginning that are not rows.
         :raises ScenarioError: for a field whose quote is not closed, and an escape at the end of the file.
 
         >>> [*DelimitedFormat(terminated=",", enclosed='"').rows('a,"b,""c",NULL\n\\N,\\t')]

@@ -101,7 +101,7 @@ class TiDB(MySQL):
             ROW: _row,
         }
         LAMBDAS: ClassVar[dict[TokenType, Callable[..., exp.Expr]]] = {}  # -> is a JSON path
-        # USE INDEX after the table of an UPDATE is no alias.
+        # USE INDEX after the table of an UPDATE is not an alias.
         UPDATE_ALIAS_TOKENS: ClassVar[set[TokenType]] = {
             *(MySQLParser.UPDATE_ALIAS_TOKENS - MySQLParser.TABLE_INDEX_HINT_TOKENS)
         }

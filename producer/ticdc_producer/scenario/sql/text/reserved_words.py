@@ -30,7 +30,7 @@ RESERVED_WORDS = frozenset(_WORDS.split())
 
 
 def is_reserved(word: str) -> bool:
-    """Return whether a word without quotes is no name.
+    """Return whether a word without quotes is not a name.
 
     >>> is_reserved("rank"), is_reserved("name")
     (True, False)

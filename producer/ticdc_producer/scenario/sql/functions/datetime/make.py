@@ -208,7 +208,7 @@ def _has_date(value: SQLValue) -> bool:
 def _add_signed_time(arguments: Sequence[SQLValue], mode: SQLMode, sign: int) -> SQLValue:
     """Add a time to a datetime or a time; the result of a string or DATE is a string.
 
-    Texts that are no times are NULL, also in strict mode.
+    Texts that are not times are NULL, also in strict mode.
     Source: tidb ``getBf4TimeAddSub``, ``builtinAddDateAndStringSig``, ``builtinAddStringAndStringSig``.
     """
     value, addend = arguments

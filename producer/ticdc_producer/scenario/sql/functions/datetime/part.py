@@ -96,7 +96,7 @@ def _datediff(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
 
 
 def _time(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    """Return ``TIME``, which reads a date as a text: 2020-06-30 is no TIME."""
+    """Return ``TIME``, which reads a date as a text: 2020-06-30 is not a TIME."""
     (value,) = arguments
     if isinstance(value, DateTimeValue) and value.fsp < 0:
         value = value.text()
@@ -106,7 +106,7 @@ def _time(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
 def _unix_timestamp(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     """Return ``UNIX_TIMESTAMP``: seconds with the argument's fsp; 0 if out of range.
 
-    A text that is no date is NULL, but 0 in strict mode: TiDB drops the error.
+    A text that is not a date is NULL, but 0 in strict mode: TiDB drops the error.
     """
     if not arguments:
         return unix_seconds(mode)
@@ -183,7 +183,7 @@ def _days_and_clock(unit: str, value: SQLValue, mode: SQLMode) -> int | None:
     A text or number is a date if its time of day is that of the TIME that it also is.
     Source: tidb ``builtinExtractDatetimeFromStringSig``, ``ExtractDurationNum``.
 
-    :raises ScenarioError: for a text that is no TIME, whatever the sql_mode.
+    :raises ScenarioError: for a text that is not a TIME, whatever the sql_mode.
     """
     clock_unit, width = _DAY_UNITS[unit]
     if isinstance(value, DateTimeValue):
