@@ -67,10 +67,11 @@ def test_large_keys_end_a_batch(kafka: EmbeddedKafka) -> None:
     limits = {"max.message.bytes": str(2 << 20)}
     topic = NewTopic("large-keys", num_partitions=1, replication_factor=1, config=limits)
     admin.create_topics([topic])["large-keys"].result()
-    for number in range(40):
+    count = 80  # more bytes than the 64 MiB that the client holds at most, and could return at once
+    for number in range(count):
         producer.produce("large-keys", key=b"%03d" % number + b"k" * (1 << 20), partition=0)
         producer.flush()
-    part = OffsetRange(topic="large-keys", partition=0, start=0, end=40)
+    part = OffsetRange(topic="large-keys", partition=0, start=0, end=count)
     batches = [*range_rows(LocalEngine(), kafka.bootstrap, [part]).batches()]
-    assert sum(batch.num_rows for batch in batches) == 40
+    assert sum(batch.num_rows for batch in batches) == count
     assert len(batches) > 1
