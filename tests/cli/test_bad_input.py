@@ -188,7 +188,7 @@ def test_golden_folders_that_are_damaged(
 
 def test_paths_of_other_kinds(capsys: pytest.CaptureFixture[str], tmp_path: Path, write: Write) -> None:
     file = write("file", "hello")
-    _refused(capsys, tmp_path, ["verify", "--sink-uri", f"file://{file}?protocol=csv"], file, "does not have the files")
+    _refused(capsys, tmp_path, ["verify", "--sink-uri", f"file://{file}?protocol=csv"], file, "does not have")
     _refused(capsys, tmp_path, ["run", "\ud800"], "\\ud800", "not the path of a file or folder")
     rules = ["mask", write("dump.sql", GOOD), "--rules", write("rules.yaml", "[]")]
     rules += ["--out", str(tmp_path / "masked.sql")]
