@@ -8,6 +8,7 @@ import tempfile
 from base64 import b64decode
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -27,6 +28,8 @@ from tests.runs.frame_histories import (
     scenario,
 )  # fmt: skip
 from ticdc_producer.engine import EngineOption
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.scenario.frames.row_ids.part_ids import with_part_ids
 
 OPEN = "kafka:///s?protocol=open-protocol&partition-num=2"
 ROW_KEY = "kafka:///s?protocol=canal-json&partition-num=2&profile=new&enable-tidb-extension=true&output-row-key=true"
@@ -264,3 +267,11 @@ def test_rows_whose_ids_are_not_known_have_none(case: str, tmp_path: Path) -> No
     assert "the rows of test.t, which has no clustered primary key, have no _tidb_rowid" in warning
     assert warning.endswith(reason)
     assert row_ids(messages) == []
+
+
+def test_a_part_that_has_other_rows_when_it_is_read_again_is_an_error() -> None:
+    plan: Any = SimpleNamespace(columns=SimpleNamespace(number="txn"))
+    starts = {(5, 0): {7: 20}}
+    rows = pa.record_batch({"txn": [6, 7], "seq": [0, 0]})
+    with pytest.raises(ScenarioError, match=r"in other parts when they are read again .*Parquet"):
+        next(with_part_ids(plan, starts, iter([rows])))

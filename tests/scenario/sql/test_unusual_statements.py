@@ -7,6 +7,7 @@ import pytest
 from tests.scenario.sql.expressions import LAX, result_text, value_of
 from tests.scenario.sql.script_results import rows_of
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.scenario.sql.functions.aggregate import AGGREGATES
 from ticdc_producer.scenario.sql.session.session import Session
 
 _OCTETS = "12345678123412341234123456789ABC"
@@ -304,3 +305,13 @@ def test_what_the_grammar_of_tidb_does_not_have(statement: str) -> None:
 @pytest.mark.parametrize("statement", TIDBS.strip().splitlines())
 def test_what_resembles_it_runs(statement: str) -> None:
     assert rows_of(f"{_TABLE} {statement}")
+
+
+@pytest.mark.parametrize("name", sorted(AGGREGATES.keys() - {"ANY_VALUE", "JSON_OBJECTAGG"}))
+def test_all_may_precede_the_argument_of_an_aggregate(name: str) -> None:
+    assert rows_of(f"{_TABLE} update t set b = (select {name}(all a) from t)")
+
+
+def test_no_all_precedes_the_argument_of_any_value() -> None:
+    with pytest.raises(ScenarioError, match="SQL does not parse near 'all a"):
+        rows_of(f"{_TABLE} update t set b = (select any_value(all a) from t)")

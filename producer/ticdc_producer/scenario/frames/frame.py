@@ -199,7 +199,10 @@ class SparkFrame(GivenFrame):
 
     @property
     def has_fixed_parts(self) -> bool:
-        """Whether Spark moves no rows: it draws the bounds of sorted parts, and joins small ones."""
+        """Whether the plan of Spark moves no rows.
+
+        Where it moves them, it samples the bounds of sorted parts, and joins parts by their size.
+        """
         explained = self._frame.sparkSession.sql("EXPLAIN SELECT * FROM {rows}", rows=self._frame).first()
         return explained is not None and "Exchange" not in explained[0]
 

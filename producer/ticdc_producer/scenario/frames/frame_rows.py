@@ -229,7 +229,7 @@ def _summary(number: str, _part: Part, batches: Batches) -> FrameSummary:
     for batch in map(without_resolved, batches):
         if batch.num_rows:
             summary.add(_of_batch(number, batch))
-            sizes.add(*(positions.to_numpy() for positions in positions(number, batch)))
+            sizes.add(*(column.to_numpy() for column in positions(number, batch)))
     summary.sizes.append(sizes)
     return summary
 
