@@ -120,11 +120,17 @@ def _next_version(workspace: PageWorkspace) -> None:
     shutil.copytree(workspace.folder / "corpus", workspace.folder / "corpus-of-the-next-version")
 
 
+def _worse(workspace: PageWorkspace) -> None:
+    (text,) = (block for block in blocks("real-topics.md", "yaml") if "recording:" in block)
+    (workspace.folder / "worse.yaml").write_text(text, "utf-8")
+
+
 GIVEN = (
     Given("runs.md", "--resume", _interrupted_run),
     Given("conformance.md", "golden diff", _next_version),
     Given("open-protocol.md", "decode", _as_the_readme),
     Given("traps.md", "coverage", _as_the_readme),
+    Given("real-topics.md", "worse.yaml", _worse),
     Given("verifying.md", "", _as_the_readme),
     Given("verifying.md", "sqlite", _consumer),
     Given("verifying.md", "cat messages.jsonl", _messages),

@@ -15,7 +15,7 @@ from ticdc_producer.protocols.canal.spans import canal_spans
 from ticdc_producer.protocols.spans import ByteSpan, json_scalars
 from ticdc_producer.protocols.spec import Options
 from ticdc_producer.runs.stream_preview import StreamPreview, preview_stream
-from ticdc_producer.scenario.load import parse_scenario
+from ticdc_producer.scenario.parse import parse_scenario
 from ticdc_producer.simulate.prepare import prepare
 
 VALUES = {

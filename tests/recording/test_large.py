@@ -32,11 +32,16 @@ REFUSED = re.compile("has no primary key|come from a large DataFrame")
 OPEN = "kafka:///t?partition-num=2&protocol=open-protocol"
 
 
-def large(recording: Path, uri: str) -> Job:
-    """The job of a recording whose rows are those of a URI, which are large whatever their number."""
+def make_large(recording: Path) -> None:
+    """Let the rows of a recording be those of a URI, which are large whatever their number."""
     file = recording / "scenario.yaml"
     location = (recording / "changes.parquet").as_uri()
     file.write_text(file.read_text("utf-8").replace("path: changes.parquet", f"path: {location}"), "utf-8")
+
+
+def large(recording: Path, uri: str) -> Job:
+    """The job of a recording whose rows are large."""
+    make_large(recording)
     job = prepare(recording, sink_uri=uri)
     assert [type(plan) for plan in job.history.data] == [FramePlan]
     return job

@@ -15,7 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from ticdc_producer import record
+from ticdc_producer import Scenario, record
 from ticdc_producer.conformance.fuzz.example import script
 from ticdc_producer.conformance.fuzz.random_example import random_history
 from ticdc_producer.engine.local import LocalEngine
@@ -91,6 +91,8 @@ def test_a_recording_is_the_history(seed: int, protocol: str, partitions: int) -
         recording = recorded(first, uri, folder / "first")
         again = prepare(folder / "first" / "recording", sink_uri=uri)
         second = sent(again)
+        in_a_step = prepare(Scenario("s").recording(folder / "first" / "recording"), sink_uri=uri)
+        assert content(sent(in_a_step)) == content(second)
         rerecorded = recorded(second, uri, folder / "second")
         if protocol == "open-protocol" and all(ddl.sent for ddl in job.history.catalog.ddls):
             assert content(second) == content(first)

@@ -12,7 +12,8 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.runs.validate import validate_scenario
 from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.history import History
-from ticdc_producer.scenario.load import load_scenario, parse_scenario
+from ticdc_producer.scenario.load import load_scenario
+from ticdc_producer.scenario.parse import parse_scenario
 from ticdc_producer.scenario.sql.text.lexer import sections
 
 TABLE = "CREATE TABLE t (id INT PRIMARY KEY);\n"

@@ -77,6 +77,7 @@ def test_every_key(write: Any) -> None:
         build_time=datetime(2000, 1, 1, tzinfo=UTC),
         now=datetime(2022, 2, 3, 4, 5, 6, tzinfo=UTC),
         resolved_every=timedelta(milliseconds=500),
+        resolved_given=True,
         changefeed={
             "sink-uri": "kafka:///bank?partition-num=4",
             "sink": {"dispatchers": [{"matcher": ["*.*"], "partition": "ts"}]},

@@ -60,7 +60,7 @@ on-error: skip
 
 
 def test_all_problems_of_a_file_in_its_order(problems: Any) -> None:
-    kinds = "a step is one of sql, txn, resolved, generate, data, changes, snapshot"
+    kinds = "a step is one of sql, txn, resolved, generate, data, changes, recording, snapshot"
     assert problems(MANY) == [
         "s.yaml:2: unknown key 'nmae' (did you mean 'name'?)",
         "s.yaml:3: unknown key 'clock.evry' (did you mean 'every'?)",
@@ -89,7 +89,7 @@ def test_all_problems_of_a_file_in_its_order(problems: Any) -> None:
         "s.yaml:22: steps[3]: a resolved step takes no commit-ts: its value is the time stamp",
         (
             "s.yaml:24: 'steps[4]' must hold keys (allowed: sql, txn, resolved, generate, data, changes, "
-            "snapshot, commit-ts)"
+            "recording, snapshot, commit-ts)"
         ),
         "s.yaml:25: unknown key 'steps[5].sqll' (did you mean 'sql'?)",
         "s.yaml:26: 'faults' must hold keys",

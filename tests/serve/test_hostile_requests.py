@@ -101,6 +101,12 @@ BODIES: list[tuple[str, dict[str, Any], int, str]] = [
         "`changes` steps read files and databases",
     ),
     (
+        "a recording step",
+        _yaml(steps="[{recording: /etc}]"),
+        403,
+        "`recording` steps read files and databases",
+    ),
+    (
         "a database",
         _yaml(
             steps=f'[{{sql: "{TABLE}"}}, '

@@ -8,7 +8,7 @@ import pytest
 
 from ticdc_producer.engine import SMALL_BYTES, SMALL_EVENTS
 from ticdc_producer.errors import RefusedRequest
-from ticdc_producer.scenario.load import parse_scenario
+from ticdc_producer.scenario.parse import parse_scenario
 from ticdc_producer.serve.settings import Limits
 from ticdc_producer.serve.tasks.limits import first_excess, size_check
 from ticdc_producer.simulate.job import Job

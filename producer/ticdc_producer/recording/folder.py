@@ -17,7 +17,7 @@ from ticdc_producer.engine.spool import SORTED_ROWS, grouped_batches
 from ticdc_producer.model.parameter import SinkKind
 from ticdc_producer.model.shapes import RECORDED_FAULTS
 from ticdc_producer.recording.history import RECORDED
-from ticdc_producer.scenario.load import SCENARIO_FILE
+from ticdc_producer.scenario.recordings import SCENARIO_FILE
 from ticdc_producer.scenario.scenario import literal, plain_values, yaml_text
 
 ROWS, FAULTS = "changes.parquet", "faults.parquet"

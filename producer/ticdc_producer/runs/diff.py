@@ -29,7 +29,8 @@ from ticdc_producer.runs.targets.existing_topics import brokers_of, whole_topics
 from ticdc_producer.runs.targets.golden import folder_messages
 from ticdc_producer.runs.targets.run_topics import topic_messages
 from ticdc_producer.runs.verify import folder_estimate, messages_estimate
-from ticdc_producer.scenario.load import SCENARIO_ENDINGS, SCENARIO_FILE, shipped
+from ticdc_producer.scenario.load import SCENARIO_ENDINGS, shipped
+from ticdc_producer.scenario.recordings import SCENARIO_FILE
 from ticdc_producer.simulate.prepare import prepare
 from ticdc_producer.simulate.simulate import estimate_of, simulate
 from ticdc_producer.targets.decode import event_decoder

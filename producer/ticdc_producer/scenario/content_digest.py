@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.data_steps import location_of
-from ticdc_producer.scenario.scenario_file import ChangesStep, DataStep, ScenarioFile
+from ticdc_producer.scenario.scenario_file import ChangesStep, DataStep, RecordingStep, ScenarioFile
 
 
 def content_sha256(scenario: ScenarioFile) -> str:
@@ -61,7 +61,11 @@ def _locations(scenario: ScenarioFile) -> Iterator[str]:
             yield step.frame.unnamed_location
         elif isinstance(step, DataStep) and step.spec.path is not None:
             yield location_of(step.spec.path, scenario.file)
-    if scenario.recorded_faults is not None:
+        elif isinstance(step, RecordingStep):
+            yield step.folder
+    if scenario.recorded_faults is not None and not any(
+        isinstance(step, RecordingStep) for step in scenario.steps
+    ):
         yield scenario.recorded_faults
 
 

@@ -22,6 +22,7 @@ from ticdc_producer.scenario.scenario_file import (
     ChangesStep,
     DataStep,
     GenerateStep,
+    RecordingStep,
     ResolvedStep,
     ScenarioFile,
     ScenarioStep,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from ticdc_producer.scenario.frames.bind import BoundFrame
     from ticdc_producer.scenario.generate.plan import GeneratePlan
 
-_CommittingStep: TypeAlias = SQLStep | GenerateStep | DataStep | ChangesStep | DumpStep
+_CommittingStep: TypeAlias = SQLStep | GenerateStep | DataStep | ChangesStep | RecordingStep | DumpStep
 
 
 def execute(
@@ -183,6 +184,7 @@ class _Run:
     :ivar resolved: the resolved events of steps: the number of commits before each, and its TSO.
     :ivar generated, data: the plans of the steps that tasks carry out.
     :ivar frames: the large frames of ``changes`` steps by the number of their plan in ``data``.
+    :ivar with_resolved: see ``History``.
     """
 
     scenario: ScenarioFile
@@ -194,6 +196,7 @@ class _Run:
     generated: list[GeneratePlan] = field(default_factory=list)
     data: list[PlannedChanges] = field(default_factory=list)
     frames: dict[int, BoundFrame] = field(default_factory=dict)
+    with_resolved: list[tuple[int, int]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
     def add(self, step: ScenarioStep, readings: FrameReadings) -> None:
@@ -227,12 +230,28 @@ class _Run:
             self.data.append(_bind_data_step(self.session, step, self.scenario))
         elif isinstance(step, ChangesStep):
             self._change(step, readings)
+        elif isinstance(step, RecordingStep):
+            self._replay(step, readings)
         elif isinstance(step, DumpStep):
             self.data.append(_bind_dump_step(self.session, step, self.scenario, self.times.clock))
         else:
             _run_sql(self.session, step)
 
+    def _replay(self, step: RecordingStep, readings: FrameReadings) -> None:
+        if (replay := step.replay) is None:
+            raise ScenarioError("the recording was not read", file=self.scenario.file, line=step.line)
+        settings = replay.database, replay.time_zone
+        with self.session.of_recording(replay.file, *settings, line=step.line):
+            for each in replay.steps:
+                self._commit(each, readings)
+
     def _change(self, step: ChangesStep, readings: FrameReadings) -> None:
+        before = self.session.commits
+        self._run_frame(step, readings)
+        if step.has_resolved:
+            self.with_resolved.append((before, self.session.commits))
+
+    def _run_frame(self, step: ChangesStep, readings: FrameReadings) -> None:
         from ticdc_producer.scenario.frames.bind import bind_rows, run_rows
 
         if step.frame.rows is not None:
@@ -257,6 +276,7 @@ class _Run:
             generated=tuple(self.session.edited(plan) for plan in self.generated),
             data=tuple(data),
             by_ts=tuple(self.times.by_ts),
+            with_resolved=tuple(self.with_resolved),
             warnings=tuple(self.warnings),
             snapshot_after=self.snapshot_after,
         )

@@ -224,6 +224,7 @@ class History:
     :param pinned: explicit ``commit-ts`` of single commits, by ``commit_seq``.
     :param by_ts: first number and end of the commits that are numbered by their commit-ts (``CommitClock``).
     :param resolved: explicit resolved steps: ``(number of commits before it, ts)``.
+    :param with_resolved: first number and end of commits whose source has all their resolved events.
     :param generated: plans of the ``generate`` steps, whose changes are not in ``changes`` and ``state``.
     :param data: plans of ``data`` steps, large DataFrames and large dumps; their changes are not in
         ``changes`` and ``state`` either.
@@ -243,6 +244,7 @@ class History:
     pinned: Mapping[int, int] = field(default_factory=dict)
     by_ts: tuple[tuple[int, int], ...] = ()
     resolved: tuple[tuple[int, int], ...] = ()
+    with_resolved: tuple[tuple[int, int], ...] = ()
     generated: tuple[GeneratePlan, ...] = ()
     data: tuple[PlannedChanges, ...] = ()
     state: State = field(default_factory=dict)

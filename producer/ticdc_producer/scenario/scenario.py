@@ -17,7 +17,8 @@ from ticdc_producer.hints import shortened
 from ticdc_producer.local_path import local_path
 from ticdc_producer.model.html_table import html_table
 from ticdc_producer.scenario.frames.frame import GivenFrame, frame_of
-from ticdc_producer.scenario.load import parse_scenario
+from ticdc_producer.scenario.parse import parse_scenario
+from ticdc_producer.scenario.recordings import with_recording
 from ticdc_producer.scenario.scenario_file import ScenarioFile
 
 _HALF_PAIR = re.compile("[\ud800-\udc7f\udd00-\udfff]")
@@ -241,6 +242,13 @@ class Scenario:
         given = {key: plain_values(value) for key, value in keys.items() if value is not None}
         return self._add("changes", {"frame": len(self._frames) - 1, **given}, commit_ts)
 
+    def recording(self, folder: str | Path) -> Self:
+        """Add the replay of a recording, which has the settings that the scenario lacks.
+
+        :param folder: a result of ``record``.
+        """
+        return self._add("recording", local_path(folder), None)
+
     @property
     def has_dataframes(self) -> bool:
         """Whether it has ``changes`` steps, whose rows are not part of its text."""
@@ -281,7 +289,7 @@ class Scenario:
         :raises ScenarioProblems: with all problems of its content.
         """
         frames = {self._path(number): frame for number, frame in enumerate(self._frames)}
-        return parse_scenario(self.to_yaml().encode(), self._file, overrides, frames)
+        return with_recording(parse_scenario(self.to_yaml().encode(), self._file, overrides, frames))
 
     @property
     def _file(self) -> str:

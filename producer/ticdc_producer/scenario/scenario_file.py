@@ -82,18 +82,52 @@ class DataStep:
 class ChangesStep:
     """Changes in the rows of a DataFrame.
 
+    :param file: the scenario file that has the step.
     :param frame: the rows.
     :param commit_ts: TSO of the first commit; None: the clock's.
+    :param has_resolved: whether the rows have all resolved events up to the last of its commits.
     """
 
     spec: Changes
+    file: str
     line: int
     frame: Frame = field(repr=False)
     commit_ts: int | None = None
+    has_resolved: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordingStep:
+    """A recording to replay.
+
+    :param folder: its path.
+    :param replay: what it replays; None: it was not read.
+    """
+
+    folder: str
+    line: int
+    replay: Replay | None = None
+    commit_ts: None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """The content of a recording, which runs in a session of its own.
+
+    :param file: its scenario file.
+    :param database: the current database at its beginning.
+    :param time_zone: value of the session variable.
+    :param steps: one ``changes`` step, with SQL before or after it.
+    """
+
+    file: str
+    database: str
+    time_zone: str
+    steps: tuple[SQLStep | ChangesStep, ...]
 
 
 ScenarioStep: TypeAlias = (
-    SQLStep | ResolvedStep | SnapshotStep | GenerateStep | DataStep | ChangesStep | DumpStep
+    SQLStep | ResolvedStep | SnapshotStep | GenerateStep | DataStep | ChangesStep | RecordingStep | DumpStep
 )
 
 
@@ -111,6 +145,7 @@ class ScenarioFile:
         the steps.
     :param changefeed: content of ``changefeed:``, for ``ticdc_producer.config.resolve``.
     :param start_given: whether the scenario sets ``start``.
+    :param resolved_given: whether the scenario sets ``resolved``.
     :param start_ts: TSO after which the changefeed sends commits; None: from the first commit, or from the
         ``snapshot`` step on.
     :param target_ts: TSO up to which the changefeed sends commits; None: all.
@@ -118,6 +153,8 @@ class ScenarioFile:
     :param fault_lines: lines of the traps in the file, by id.
     :param recorded_faults: path or URI of the events that are delivered again, and of damaged messages (shape
         ``RECORDED_FAULTS``).
+    :param recorded_changefeed: the changefeed under which these events have their recorded positions; None:
+        they have other ones.
     :param sourced: the files that SQL of the scenario sources.
     :param unread: the files with stored programs in the folder of a dump, and the plural of what they have.
     :param changefeed_lines: lines of the keys of ``changefeed``, spelled as in a changefeed file.
@@ -139,11 +176,13 @@ class ScenarioFile:
     steps: tuple[ScenarioStep, ...]
     on_error: Literal["stop", "skip"]
     start_given: bool = False
+    resolved_given: bool = False
     start_ts: int | None = None
     target_ts: int | None = None
     faults: Mapping[str, Fault] = field(default_factory=dict)
     fault_lines: Mapping[str, int] = field(default_factory=dict)
     changefeed_lines: Mapping[str, int] = field(default_factory=dict)
     recorded_faults: str | None = None
+    recorded_changefeed: Mapping[str, object] | None = None
     sourced: SourcedFiles = field(default_factory=dict)
     unread: tuple[tuple[str, str], ...] = ()

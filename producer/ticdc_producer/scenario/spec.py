@@ -72,7 +72,7 @@ DEFAULT_START = 429918007904436226
 KEYS_REFUSED = {f"changefeed.{key}": reason for key, reason in REJECTED_KEYS.items()}
 """Keys, without list indexes, that are not supported yet, with the reason; they are refused by name."""
 
-_STEPS = ("sql", "txn", "resolved", "generate", "data", "changes", "snapshot")
+_STEPS = ("sql", "txn", "resolved", "generate", "data", "changes", "recording", "snapshot")
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+)s)?(?:(\d+)ms)?")
 _LONGEST = timedelta(days=3650)
 
@@ -204,7 +204,7 @@ class Resolved(StrictModel):
 
 
 class Step(StrictModel):
-    """One step: SQL, one transaction, a resolved event, generated changes, or changes from data."""
+    """One step: SQL, one transaction, a resolved event, or changes that are generated, read or recorded."""
 
     model_config = ConfigDict(json_schema_extra=_exactly_one(*_STEPS))
 
@@ -214,6 +214,11 @@ class Step(StrictModel):
     generate: Generate | None = Field(default=None, description="Generated changes of tables.")
     data: Data | None = Field(default=None, description="Changes of a table from a file or a database.")
     changes: Changes | None = Field(default=None, description="Changes in the rows of a DataFrame.")
+    recording: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Folder of a recording to replay; relative to the scenario's folder.",
+    )
     snapshot: Literal[True] | None = Field(
         default=None,
         description="The changefeed starts here: start-ts is the commit time of the commit before.",
@@ -230,6 +235,8 @@ class Step(StrictModel):
             raise ValueError("a resolved step takes no commit-ts: its value is the time stamp")
         if self.snapshot is not None and self.commit_ts is not None:
             raise ValueError("a snapshot step takes no commit-ts: it commits nothing")
+        if self.recording is not None and self.commit_ts is not None:
+            raise ValueError("a recording step takes no commit-ts: its rows have theirs")
         if kinds[0] in ("sql", "txn") and not (self.sql or self.txn or "").strip():
             raise ValueError(f"{kinds[0]} contains no SQL")
         return self
@@ -278,12 +285,20 @@ class ScenarioSpec(StrictModel):
             raise ValueError("a scenario needs at least one step")
         if sum(step.snapshot is not None for step in steps) > 1:
             raise ValueError("a scenario has at most one snapshot step")
+        if sum(step.recording is not None for step in steps) > 1:
+            raise ValueError("a scenario has at most one recording step")
         return steps
 
     @model_validator(mode="after")
     def _one_start(self) -> ScenarioSpec:
         if self.start_ts is not None and any(step.snapshot is not None for step in self.steps):
             raise ValueError("start-ts and a snapshot step both say where the changefeed starts: remove one")
+        return self
+
+    @model_validator(mode="after")
+    def _recorded_once(self) -> ScenarioSpec:
+        if self.recorded_faults is not None and any(step.recording is not None for step in self.steps):
+            raise ValueError("a recording step has faults of its own: leave out recorded-faults")
         return self
 
 

@@ -20,7 +20,13 @@ from ticdc_producer.runs.options.commands import RUN, VERIFY
 from ticdc_producer.runs.options.option import Option
 from ticdc_producer.runs.options.requests import REQUEST_RULES
 from ticdc_producer.runs.options.rule import check_rules
-from ticdc_producer.scenario.scenario_file import ChangesStep, DataStep, GenerateStep, ScenarioFile
+from ticdc_producer.scenario.scenario_file import (
+    ChangesStep,
+    DataStep,
+    GenerateStep,
+    RecordingStep,
+    ScenarioFile,
+)
 from ticdc_producer.serve.settings import Permission, ServeSettings
 
 _Name: TypeAlias = Annotated[str, Field(max_length=300)]
@@ -237,6 +243,10 @@ CLAIM_STORAGE = "claim-check-storage-uri"
 _FORBIDDEN = 403
 
 
+_READING = {DataStep: "data", ChangesStep: "changes", RecordingStep: "recording"}
+"""The steps that read files, with their keys."""
+
+
 def check_scenario(scenario: ScenarioFile, shipped: ScenarioFile | None, settings: ServeSettings) -> None:
     """Check a scenario, after its overrides were applied.
 
@@ -245,9 +255,9 @@ def check_scenario(scenario: ScenarioFile, shipped: ScenarioFile | None, setting
     """
     own = set() if shipped is None else {text for text, _ in _expressions(shipped)}
     for step in scenario.steps:
-        if isinstance(step, DataStep | ChangesStep) and "files" not in settings.permissions:
-            kind = "`data`" if isinstance(step, DataStep) else "`changes`"
-            what = f"{kind} steps read files and databases"
+        kind = _READING.get(type(step))
+        if kind is not None and "files" not in settings.permissions:
+            what = f"`{kind}` steps read files and databases"
             raise _refused(what, "files", f"{scenario.file}:{step.line}")
     for text, line in _expressions(scenario):
         if "expression" not in settings.permissions and text not in own:

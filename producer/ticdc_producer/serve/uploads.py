@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 
 from ticdc_producer.errors import RefusedRequest
 from ticdc_producer.hints import nearest
-from ticdc_producer.scenario.load import descriptions, load_scenario, parse_scenario, shipped
+from ticdc_producer.scenario.load import descriptions, load_scenario, shipped
+from ticdc_producer.scenario.parse import parse_scenario
+from ticdc_producer.scenario.recordings import with_recording
 from ticdc_producer.scenario.scenario_file import ScenarioFile
 from ticdc_producer.serve.posted import restricted
 from ticdc_producer.serve.settings import ServeSettings
-from ticdc_producer.serve.submission import ScenarioOf, check_scenario
+from ticdc_producer.serve.submission import ScenarioOf, check_changefeed, check_scenario
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.(?:sql|yaml)")
 _ENDINGS = (".sql", ".yaml", ".yml")
@@ -43,7 +45,10 @@ class PostedScenario:
             else:
                 scenario, unchanged = load_scenario(self.file, self.overrides), load_scenario(self.file)
         check_scenario(scenario, unchanged, settings)
-        return scenario
+        with restricted(settings):
+            complete = with_recording(scenario)
+        check_changefeed(complete.changefeed, settings, complete.file)
+        return complete
 
 
 @dataclass

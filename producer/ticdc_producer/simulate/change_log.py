@@ -69,7 +69,7 @@ class UpstreamSource(ABC):
     def commit_times(self, engine: Engine) -> Dataset | None:
         """Return the commit-ts of the commits that are numbered by it, each once (shape ``TIMES``).
 
-        None: all commits of the source are counted.
+        None: all commits of the source are counted, or it has all their resolved events.
         """
         return None
 

@@ -172,7 +172,7 @@ class FrameSource(UpstreamSource):
             return any(rows.shuffle((number,), Order((number,))).results(_has_large_group))
 
     def commit_times(self, engine: Engine) -> Dataset | None:
-        if not self.plan.is_numbered_by_ts:
+        if not self.plan.is_numbered_by_ts or self.plan.has_resolved:
             return None
         rows = frame_rows(engine, self.plan.frame, self.plan.columns, ("commit_ts", "statement", "resolved"))
         return distinct(rows.map(_times_of_rows, TIMES), "commit_ts")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -52,6 +52,21 @@ _OF_TOPOLOGY = (
 
 def _topology(changefeed: Changefeed) -> dict[str, object]:
     return {name: getattr(changefeed, name) for name in _OF_TOPOLOGY}
+
+
+def _joined(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Return the numbers of some ranges as ranges that do not overlap, in order.
+
+    >>> _joined([(0, 0), (5, 9), (2, 6), (12, 13)])
+    ((2, 9), (12, 13))
+    """
+    joined: list[tuple[int, int]] = []
+    for first, stop in sorted((first, stop) for first, stop in ranges if first < stop):
+        if joined and first <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(stop, joined[-1][1])
+        else:
+            joined.append((first, stop))
+    return tuple(joined)
 
 
 def _large_tables(history: History) -> frozenset[int]:
@@ -138,12 +153,18 @@ class Job:
         scenario = self.scenario
         if scenario.recorded_faults is None or self.changefeed.in_files:
             return None
-        own = changefeed_of(None, None, scenario=scenario.changefeed, name=scenario.name)
         return RecordedFaults(
-            location=scenario.recorded_faults,
-            file=scenario.file,
-            same_topology=_topology(self.changefeed) == _topology(own),
+            location=scenario.recorded_faults, file=scenario.file, same_topology=self._has_recorded_topology
         )
+
+    @property
+    def _has_recorded_topology(self) -> bool:
+        """Whether recorded events have the partitions and offsets that they had."""
+        recorded = self.scenario.recorded_changefeed
+        if recorded is None:
+            return False
+        own = changefeed_of(None, None, scenario=recorded, name=self.scenario.name)
+        return _topology(self.changefeed) == _topology(own)
 
     def event_faults(self, *, illegal: bool = True) -> EventFaults | None:
         """Return the stage that injects faults into the event stream.
@@ -220,8 +241,9 @@ class Job:
     def _without_resolved(self) -> tuple[tuple[int, int], ...]:
         """See ``ResolvedPlan.uncounted``."""
         start, end = self.first_commit, self.history.commits
-        ranges = ((max(first, start), min(stop, end)) for first, stop in self.history.uncounted)
-        return tuple((first, stop) for first, stop in ((0, start), *ranges) if first < stop)
+        ranges = (*self.history.uncounted, *self.history.with_resolved)
+        clipped = ((max(first, start), min(stop, end)) for first, stop in ranges)
+        return _joined([(0, start), *clipped])
 
     def state_until(self, ts: int) -> State:
         """Return the expected state at one of ``state_at``, without generated rows."""

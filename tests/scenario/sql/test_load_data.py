@@ -9,7 +9,8 @@ import pytest
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.history import History
-from ticdc_producer.scenario.load import load_scenario, parse_scenario
+from ticdc_producer.scenario.load import load_scenario
+from ticdc_producer.scenario.parse import parse_scenario
 from ticdc_producer.scenario.sql.text.delimited_rows import DelimitedFormat
 
 T = "create table t (id int primary key, v varchar(5), n int not null);"

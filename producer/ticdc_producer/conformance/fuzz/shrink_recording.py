@@ -22,7 +22,8 @@ from ticdc_producer.conformance.fuzz.recorded import recorded_example
 from ticdc_producer.conformance.fuzz.shrink import SQL_PASSES, Shrinker
 from ticdc_producer.errors import ConformanceError, ProducerError
 from ticdc_producer.runs.run import run
-from ticdc_producer.scenario.load import SCENARIO_FILE, load_scenario
+from ticdc_producer.scenario.load import load_scenario
+from ticdc_producer.scenario.recordings import SCENARIO_FILE
 from ticdc_producer.scenario.scenario import literal, yaml_text
 from ticdc_producer.scenario.yaml_tree import read_yaml
 from ticdc_producer.simulate.prepare import prepare

@@ -73,11 +73,8 @@ class BoundFrame:
 
 def bind_frame(
     session: Session,
-    frame: Frame,
-    spec: Changes,
+    step: ChangesStep,
     *,
-    file: str,
-    line: int,
     pin: Pin,
     earlier: Collection[BoundFrame],
     readings: FrameReadings,
@@ -93,11 +90,12 @@ def bind_frame(
     :return: None if the frame has no rows.
     :raises ScenarioError: for a statement that fails or is no DDL, and for tables that it cannot change.
     """
+    frame, spec = step.frame, step.spec
     try:
         columns: FrameColumns = (
             FrameColumnNames.of(frame.names(), canonical=spec.canonical)
             if spec.table is None
-            else _columns_of(session, frame, spec, spec.table, line)
+            else _columns_of(session, frame, spec, spec.table, step.line)
         )
         if readings.summary is None:
             with translate_worker_errors():
@@ -106,10 +104,10 @@ def bind_frame(
         if summary.first is None or summary.last is None:
             return None
         first = summary.first if spec.table is None else 0
-        binding = _Binding(session, frame, columns, file, line, pin, earlier, readings)
+        binding = _Binding(session, step, columns, pin, earlier, readings)
         return binding.bind(summary, first, summary.last)
     except ScenarioError as error:
-        raise error.at(file, line) from None
+        raise error.at(step.file, step.line) from None
 
 
 def _columns_of(session: Session, frame: Frame, spec: Changes, table: str, line: int) -> TableColumns:
@@ -125,17 +123,15 @@ class _Binding:
     def __init__(
         self,
         session: Session,
-        frame: Frame,
+        step: ChangesStep,
         columns: FrameColumns,
-        file: str,
-        line: int,
         pin: Pin,
         earlier: Collection[BoundFrame],
         readings: FrameReadings,
     ) -> None:
-        self._session, self._frame, self._columns = session, frame, columns
-        self._file, self._line, self._pin = file, line, pin
-        self._earlier, self._readings = earlier, readings
+        self._session, self._step, self._columns = session, step, columns
+        self._frame, self._file, self._line = step.frame, step.file, step.line
+        self._pin, self._earlier, self._readings = pin, earlier, readings
 
     @property
     def _name(self) -> str:
@@ -180,6 +176,7 @@ class _Binding:
             entries=tuple(followed.entries),
             table_ids=frozenset(followed.table_ids),
             earlier=earlier,
+            has_resolved=self._step.has_resolved,
         )
         enforced = session.tables_with_enforced_keys(followed)
         warnings = [unchecked_keys(self._file, self._line, name) for name in enforced]
@@ -294,7 +291,7 @@ def run_rows(
         resolved.append((session.commits, ts))
 
     warnings = run_changes_step(
-        session, step.spec, rows, file=times.scenario.file, line=step.line, pin=pin, resolve=resolve
+        session, step.spec, rows, file=step.file, line=step.line, pin=pin, resolve=resolve
     )
     times.pinned.pop(session.commits, None)  # of a last statement that commits nothing
     return warnings
@@ -320,16 +317,7 @@ def bind_rows(
         times.pinned[session.commits] = ts
         pinned.append(session.commits)
 
-    bound = bind_frame(
-        session,
-        step.frame,
-        step.spec,
-        file=times.scenario.file,
-        line=step.line,
-        pin=pin,
-        earlier=earlier,
-        readings=readings,
-    )
+    bound = bind_frame(session, step, pin=pin, earlier=earlier, readings=readings)
     if bound is not None and pinned:
         first, *within = dict.fromkeys(pinned)
         times.number_by_ts(first, bound.plan.stop, within)

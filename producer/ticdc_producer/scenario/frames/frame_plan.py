@@ -70,6 +70,7 @@ class FramePlan:
     :param largest_commit: most rows of one transaction; None: it is not known.
     :param earlier: the frames that filled tables before, as they are at the first commit.
     :param mode: the settings of the session, which decide conversions.
+    :param has_resolved: whether the rows have all resolved events up to the last commit.
     """
 
     file: str
@@ -88,6 +89,7 @@ class FramePlan:
     mode: SQLMode
     largest_commit: int | None = None
     earlier: tuple[FramePlan, ...] = ()
+    has_resolved: bool = False
 
     @property
     def what(self) -> str:

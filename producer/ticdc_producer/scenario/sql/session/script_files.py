@@ -23,11 +23,15 @@ class ScriptFiles:
 
     file: str
     sourced: SourcedFiles
-    _sourced_at: int = 0  # line of the scenario's own SOURCE command that is executed
+    _sourced_at: int = 0  # line of the scenario's own command or step that runs another file
 
     def line_of(self, statement: Statement) -> int:
         """Return the line of a statement in the scenario file; a sourced one has that of its SOURCE."""
-        return self._sourced_at or statement.line
+        return self.scenario_line(statement.line)
+
+    def scenario_line(self, line: int) -> int:
+        """Return the line in the scenario file for a line of the file that runs."""
+        return self._sourced_at or line
 
     def with_line(self, job: DDLJob) -> DDLJob:
         """Return a DDL job with the line of its statement in the scenario file."""
@@ -52,9 +56,18 @@ class ScriptFiles:
         if (read := self.sourced.get((self.file, command.line))) is None:
             what = f"{SOURCE} is executed only at the beginning of a line of a scenario in a file"
             raise ScenarioError(what, hint="insert the statements of the file here")
-        above, self.file, self._sourced_at = (self.file, self._sourced_at), read.file, self.line_of(command)
+        with self.within(read.file, self.line_of(command)), located(self.file, 1):
+            yield read.text
+
+    @contextmanager
+    def within(self, file: str, line: int) -> Iterator[None]:
+        """Run statements of another file in the context.
+
+        :param line: of the scenario file, for what they commit.
+        """
+        above = self.file, self._sourced_at
+        self.file, self._sourced_at = file, line
         try:
-            with located(self.file, 1):
-                yield read.text
+            yield
         finally:
             self.file, self._sourced_at = above

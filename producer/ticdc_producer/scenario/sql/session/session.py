@@ -164,7 +164,7 @@ class Session:
         with self._located(line):
             self._settings.move_clock(self._recorded.commits)
             open_ = self._transaction.begin(line)
-            open_.line = line
+            open_.line = self._files.scenario_line(line)
             self._values.begin_statement(open_.commit_seq)
             try:
                 yield RowWriter(open_, StatementContext(self.mode, self._runner.target, self._values))
@@ -172,6 +172,21 @@ class Session:
                 self._transaction.rollback()
                 raise
             self._transaction.commit()
+
+    @contextmanager
+    def of_recording(self, file: str, database: str, time_zone: str, *, line: int) -> Iterator[None]:
+        """Run a recording in the context, with settings and a current database of its own.
+
+        :param file: the scenario file of the recording, which errors name.
+        :param line: that of the step in the scenario.
+        """
+        before = self.database
+        self._tables.adopt_database(database)
+        try:
+            with self._settings.of_new_session(time_zone), self._files.within(file, line):
+                yield
+        finally:
+            self._tables.database = before
 
     def table(self, name: str, *, line: int) -> TableInfo:
         """Return the table of a name, which may be qualified by its database.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
@@ -48,6 +49,22 @@ class SessionSettings:
         if self._time_of is not None and self.mode.now_moves and self._timed != commit:
             self.mode = replace(self.mode, now=self._time_of(commit))
             self._timed = commit
+
+    @contextmanager
+    def of_new_session(self, zone: str) -> Iterator[None]:
+        """Have the settings of a new session in the context.
+
+        :param zone: as of the class.
+        """
+        before = self.mode, self._initial
+        now, moves = self._initial.now, self._time_of is not None
+        self.mode = self._initial = SQLMode(zone=time_zone(zone), now=now, now_moves=moves)
+        self._timed = -1
+        try:
+            yield
+        finally:
+            self.mode, self._initial = before
+            self._timed = -1
 
     def run_set(self, cursor: Cursor, assign: Callable[[str, exp.Expr], None]) -> None:
         """Run a SET statement.
