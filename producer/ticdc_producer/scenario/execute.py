@@ -59,7 +59,7 @@ def execute(
     :param state_after: numbers of commits after which the history contains the state of all tables, without
         ``state_at``; the number of all commits is one of them.
     :param refusals: collects the errors of statements and steps, which are then skipped.
-    :param statements: a cache of parsed statements that runs of one thread share.
+    :param statements: a cache of parsed statements; None: that of the thread.
     :param check_size: called after each row change of SQL.
     :raises ScenarioError: with file and line, for SQL that fails and time stamps that do not increase.
     """

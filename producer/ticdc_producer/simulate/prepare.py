@@ -26,7 +26,6 @@ from ticdc_producer.scenario.history import CheckSize, History
 from ticdc_producer.scenario.load import ScenarioSource, load_scenario
 from ticdc_producer.scenario.scenario_file import ScenarioFile
 from ticdc_producer.scenario.spec import read_tso
-from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache
 from ticdc_producer.scenario.table_versions import rewrite_ddl_text, with_update_ts
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.scenario_changefeed import check_protocol, locate_rule_errors, with_traps
@@ -47,7 +46,6 @@ def prepare(
     inject: Sequence[str] = (),
     recorded: bool = True,
     kafka_properties: Sequence[str] = (),
-    statements: StatementCache | None = None,
     check_size: CheckSize | None = None,
 ) -> Job:
     """Read a scenario and its changefeed, run its SQL, plan its stream.
@@ -65,7 +63,6 @@ def prepare(
     :param inject: traps in addition to the scenario's, as ``ID`` or ``ID:rate=…``.
     :param recorded: whether events that came again in a recorded topic come again.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
-    :param statements: a cache of parsed statements that calls of one thread share.
     :param check_size: called after each row change of SQL.
     :raises ProducerError: for any error in the input.
     """
@@ -88,7 +85,6 @@ def prepare(
         force_replicate=changefeed.force_replicate,
         profile=changefeed.profile,
         state_at=state_at,
-        statements=statements,
         check_size=check_size,
     )
     return planned(scenario_file, changefeed, history, traps=traps, state_at=state_at, config=config)

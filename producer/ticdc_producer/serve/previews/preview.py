@@ -22,7 +22,6 @@ from ticdc_producer.runs.stream_preview import StreamPreview, preview_stream, st
 from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.scenario_file import ScenarioFile
-from ticdc_producer.scenario.sql.dml.statement_cache import shared_statements
 from ticdc_producer.serve.guard import error_content
 from ticdc_producer.serve.posted import changefeed_of_traced_run, restricted
 from ticdc_producer.serve.settings import Limits, ServeSettings
@@ -34,8 +33,6 @@ from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.prepare import planned, with_times
 from ticdc_producer.simulate.scenario_changefeed import with_traps
 
-_STATEMENTS = shared_statements()
-"""The process of previews parses the statements of one text again and again."""
 _TOPIC = "preview"
 _NO_TEXTS = ("", "", "", "")
 
@@ -159,7 +156,6 @@ class _Histories:
                     force_replicate=changefeed.force_replicate,
                     profile=changefeed.profile,
                     state_at=state_at,
-                    statements=_STATEMENTS,
                     check_size=size_check(self._scenario.file, limits),
                 )
             history = replace(self._executed[seen])  # the plan of a stream changes its catalog

@@ -67,9 +67,10 @@ def manifest(folder: Path, *, under: str = "") -> dict[str, object]:
     if not isinstance(files, dict):
         what = "its files are not a mapping of names to sha256"
         raise FolderError(what, path=str(path_of_manifest), hint=_DAMAGED)
+    inside = folder.resolve()
     for name, expected in files.items():
         path = folder / name
-        if not path.resolve().is_relative_to(folder.resolve()):
+        if not path.resolve().is_relative_to(inside):
             raise FolderError(f"lists a file outside of the folder: {name}", path=str(path_of_manifest))
         if under and not PurePosixPath(name).is_relative_to(under):
             continue

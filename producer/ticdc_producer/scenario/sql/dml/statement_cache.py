@@ -11,6 +11,7 @@ the cache key.
 
 from __future__ import annotations
 
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -184,3 +185,18 @@ def shared_statements(max_trees: int = MAX_STATEMENTS) -> StatementCache:
     :param max_trees: number of syntax trees in it.
     """
     return StatementCache(parse_modified_dml, max_trees, literal_insert)
+
+
+class _Thread(threading.local):
+    """The cache of each thread: no two statements that run at a time may share a tree."""
+
+    def __init__(self) -> None:
+        self.statements = shared_statements()
+
+
+_THREAD = _Thread()
+
+
+def statements_of_thread() -> StatementCache:
+    """Return the cache of parsed DML statements that the sessions of this thread share."""
+    return _THREAD.statements

@@ -16,7 +16,7 @@ from ticdc_producer.scenario.history import CheckSize, History, HistorySize, Ign
 from ticdc_producer.scenario.sourced_files import SourcedFiles
 from ticdc_producer.scenario.sql.ddl import is_ddl
 from ticdc_producer.scenario.sql.dml.row_writer import RowWriter
-from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache, shared_statements
+from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache, statements_of_thread
 from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.session.refusals import Refusals, located, located_error
 from ticdc_producer.scenario.sql.session.script_files import ScriptFiles
@@ -50,7 +50,7 @@ class Session:
     :param snapshots: numbers of commits after which the history contains the state of all tables.
     :param defined_after: number of commits after which the history contains the definitions of all tables.
     :param refusals: collects the errors of statements, which are then left out; None: errors are raised.
-    :param statements: a cache of parsed statements that sessions of one thread share; None: one of its own.
+    :param statements: a cache of parsed statements; None: that of the thread.
     :param check_size: called after each row change.
     :param seed: of ``RAND()``, ``UUID()`` and other random values.
     :ivar ignored_statements: the statements that were not run.
@@ -78,7 +78,7 @@ class Session:
         self._tables = SessionTables(database, profile, force_replicate=force_replicate)
         self._settings = SessionSettings(time_zone, now)
         self.ignored_statements = IgnoredStatements()
-        self._statements = shared_statements() if statements is None else statements
+        self._statements = statements_of_thread() if statements is None else statements
         self._values = SessionValues(seed, lambda: self._tables.database, self._tables.cluster.sequence)
         size = HistorySize(check_size)
         self._recorded = RecordedHistory(
