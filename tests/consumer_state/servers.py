@@ -7,9 +7,11 @@ import shutil
 import socket
 import subprocess
 import tempfile
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -94,3 +96,24 @@ def postgres() -> Iterator[str]:
             subprocess.run(
                 [*become, control, *data, "-w", "-m", "immediate", "stop"], check=True, stdout=quiet
             )
+
+
+@contextmanager
+def tidb() -> Iterator[str]:
+    """A TiDB that stores its rows in a folder; its URL without the database."""
+    server = _program("tidb-server")
+    with _folder() as folder:
+        port = _free_port()
+        own = ["-store", "unistore", "-path", f"{folder}/data", "-temp-dir", f"{folder}/tmp", "-L", "info"]
+        network = ["-P", str(port), "-host", "127.0.0.1", "-socket", f"{folder}/s", "-report-status=false"]
+        command = [server, *own, *network]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            assert process.stdout is not None
+            rest = Thread(target=deque, args=(process.stdout, 0))
+            try:
+                assert any(b"server is running MySQL protocol" in line for line in process.stdout)
+                rest.start()
+                yield f"mysql://root@127.0.0.1:{port}"
+            finally:
+                process.kill()
+                rest.join()
