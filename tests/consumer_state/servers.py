@@ -105,6 +105,7 @@ def tidb() -> Iterator[str]:
     with _folder() as folder:
         port = _free_port()
         own = ["-store", "unistore", "-path", f"{folder}/data", "-temp-dir", f"{folder}/tmp", "-L", "info"]
+        own += ["-log-slow-query", f"{folder}/slow"]
         network = ["-P", str(port), "-host", "127.0.0.1", "-socket", f"{folder}/s", "-report-status=false"]
         command = [server, *own, *network]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:

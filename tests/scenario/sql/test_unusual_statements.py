@@ -250,6 +250,17 @@ update t set b = cast(b as nchar(3))
 update t set b = cast('1' as date default 1 on conversion error)
 update t set a = abs(all a)
 update t set a = coalesce(all a, 1)
+update t set a = (select count (*) from t x)
+update t set b = trim (b)
+update t set b = if(1, substring (b, 1), 2)
+insert into max(a) values (1)
+insert into t (a) with max(x) as (select 5) select x from max
+create table max(a int)
+create table v (a datetime default now ())
+create table 1 (a int)
+insert into t (a) select a + 5 from t for share
+insert into t (a) select a + 5 from t lock in share mode
+insert into t (a) select a + 5 from t for update skip locked
 """
 """Statements that sqlglot reads."""
 TIDBS = """
@@ -285,6 +296,14 @@ insert into t (a) select sum(all a) + count(all a) + 5 from t
 insert into t (a, b) select max(all a) + 5, group_concat(all b) from t where a = all (select 1)
 update t set b = cast('1.5' as decimal(10, 2)), b = cast(b as character(3) charset utf8mb4)
 update t set b = cast(b as binary(3)), b = cast('[1]' as vector(1)), b = cast('1' as unsigned int)
+update t set b = mid (b, 1), a = coalesce (a, 1), j = json_array (1)
+insert into t (a) select avg (a) + 5 from t
+insert into t (a) with max (x) as (select 5) select x from max
+insert into t (a) select a + 5 from t for update nowait
+create table max (count int, key count (count)); insert into max (count) values (1)
+create table `1` (1a int)
+delete delayed from t where 0
+update high_priority t set a = 2
 """
 _TABLE = "create table t (a int primary key, j json, b varchar(20)); insert into t values (1, '{}', '');"
 
@@ -305,6 +324,16 @@ def test_what_the_grammar_of_tidb_does_not_have(statement: str) -> None:
 @pytest.mark.parametrize("statement", TIDBS.strip().splitlines())
 def test_what_resembles_it_runs(statement: str) -> None:
     assert rows_of(f"{_TABLE} {statement}")
+
+
+def test_blanks_before_the_bracket_of_a_function_may_be_ignored() -> None:
+    mode = "set sql_mode = 'IGNORE_SPACE';"
+    assert rows_of(f"{_TABLE} {mode} update t set a = (select count \n (*) + 1 from t x)")[0][0] == b"2"
+    with pytest.raises(ScenarioError, match="expected a table name near 'max'"):
+        rows_of(f"{_TABLE} {mode} create table max (a int)")
+    with pytest.raises(ScenarioError) as error:
+        rows_of(f"{_TABLE} {mode} update t set a = (select count \n\n (*) from t x);\n update t set x = 1")
+    assert error.value.line == 4
 
 
 @pytest.mark.parametrize("name", sorted(AGGREGATES.keys() - {"ANY_VALUE", "JSON_OBJECTAGG"}))

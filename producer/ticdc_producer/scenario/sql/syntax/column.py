@@ -166,12 +166,12 @@ def read_default(cursor: Cursor) -> Default:
 
 
 def _now(cursor: Cursor) -> Now:
-    name = cursor.accept_any(*_NOW_NAMES)
+    is_call, name = cursor.is_function(), cursor.accept_any(*_NOW_NAMES)
     if not name:
         raise cursor.error("expected CURRENT_TIMESTAMP")
+    if name == "NOW" and not is_call:
+        raise cursor.error("expected ( directly after NOW")
     if not cursor.accept("("):
-        if name == "NOW":
-            raise cursor.error("expected ( after NOW")
         return Now()
     now = Now() if cursor.word() == ")" else Now(cursor.integer(), written=True)
     cursor.expect(")")

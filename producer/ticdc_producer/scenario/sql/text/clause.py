@@ -79,8 +79,8 @@ def refuse_other_clauses(node: exp.Expr, statement: str, *known: str) -> None:
 _BLANK = r"(?:\s|/\*(?:[^*]|\*(?!/))*\*/)+"
 _PRIORITY = re.compile(
     rf"\A\s*(?:(?:INSERT|REPLACE)(?P<insert>(?:{_BLANK}(?:LOW_PRIORITY|HIGH_PRIORITY|DELAYED)\b)+)"
-    rf"|DELETE(?P<delete>(?:{_BLANK}(?:LOW_PRIORITY|QUICK|IGNORE)\b)+)"
-    rf"|UPDATE(?P<update>(?:{_BLANK}LOW_PRIORITY\b)?(?:{_BLANK}IGNORE\b)?))",
+    rf"|DELETE(?P<delete>(?:{_BLANK}(?:LOW_PRIORITY|HIGH_PRIORITY|DELAYED|QUICK|IGNORE)\b)+)"
+    rf"|UPDATE(?P<update>(?:{_BLANK}(?:LOW_PRIORITY|HIGH_PRIORITY|DELAYED)\b)?(?:{_BLANK}IGNORE\b)?))",
     re.IGNORECASE,
 )
 """The words about the order of work in a server, and an IGNORE that sqlglot does not know."""

@@ -9,6 +9,7 @@ from ticdc_producer.scenario.sql.text.dialect import Token, TokenType
 from ticdc_producer.scenario.sql.text.parse import missing_semicolon
 from ticdc_producer.scenario.sql.text.reserved_words import is_reserved, quoting_hint
 from ticdc_producer.scenario.sql.text.statements import Statement
+from ticdc_producer.scenario.sql.text.tidb_grammar import is_function
 
 _LONGEST_NAME = 64
 _QUOTED = (TokenType.STRING, TokenType.IDENTIFIER)
@@ -75,9 +76,19 @@ class Cursor:
         :param what: what the message calls it.
         :raises ScenarioError: if the next word is not a name.
         """
-        if is_reserved(self.word()) and not (self.position and self.word(-1) in (".", "@")):
-            raise self.error(f"expected {what}", hint=quoting_hint(str(self._tokens[self.position].text)))
+        if not (self.position and self.word(-1) in (".", "@")):
+            if is_reserved(self.word()):
+                raise self.error(f"expected {what}", hint=quoting_hint(str(self._tokens[self.position].text)))
+            if self.is_function():
+                raise self.error(f"expected {what}", hint="with the bracket it is a function")
+            if self.word().isdigit():
+                raise self.error(f"expected {what}", hint=f"as a name, write `{self.word()}`")
         return self.word_or_name(what)
+
+    def is_function(self) -> bool:
+        """Return whether the current word is a function word directly before a bracket."""
+        following = next(iter(self._tokens[self.position + 1 : self.position + 2]), None)
+        return self.token is not None and is_function(self.word(), self.token, following)
 
     def word_or_name(self, what: str = "a name") -> str:
         """Read a word, reserved or not, or a quoted name.

@@ -11,6 +11,13 @@ from functools import lru_cache
 
 from ticdc_producer.errors import ScenarioError
 
+FUNCTION_WORDS = (
+    "APPROX_COUNT_DISTINCT", "APPROX_PERCENTILE", "BIT_AND", "BIT_OR", "BIT_XOR", "CAST", "COUNT", "CURDATE",
+    "CURTIME", "DATE_ADD", "DATE_SUB", "EXTRACT", "GROUP_CONCAT", "MAX", "MID", "MIN", "NOW", "POSITION",
+    "STD", "STDDEV", "STDDEV_POP", "STDDEV_SAMP", "SUBSTR", "SUBSTRING", "SUM", "SYSDATE", "TRANSLATE",
+    "TRIM", "VARIANCE", "VAR_POP", "VAR_SAMP",
+)  # fmt: skip
+"""Words that are functions directly before a bracket, and otherwise names (tidb ``btFuncTokenMap``)."""
 CONCATENATION, HIGH_NOT = "+||", "+NOT"
 """The contents of the comments that mark ``||`` as a call of CONCAT, and NOT as ``!``."""
 
@@ -24,6 +31,7 @@ class Spelling:
     :param pipes_concat: PIPES_AS_CONCAT: ``||`` is CONCAT.
     :param high_not: HIGH_NOT_PRECEDENCE: NOT binds as ``!``.
     :param real_as_float: REAL_AS_FLOAT: REAL is FLOAT.
+    :param ignore_space: IGNORE_SPACE: blanks between a function word and its bracket have no effect.
     """
 
     ansi_quotes: bool = False
@@ -31,6 +39,7 @@ class Spelling:
     pipes_concat: bool = False
     high_not: bool = False
     real_as_float: bool = False
+    ignore_space: bool = False
 
     @classmethod
     def of(cls, sql_mode: str) -> Spelling:
@@ -42,6 +51,7 @@ class Spelling:
             "PIPES_AS_CONCAT" in flags,
             "HIGH_NOT_PRECEDENCE" in flags,
             "REAL_AS_FLOAT" in flags,
+            "IGNORE_SPACE" in flags,
         )
 
 
@@ -76,7 +86,7 @@ def _pattern(spelling: Spelling) -> re.Pattern[str]:
     strings = _PLAIN if not spelling.backslash_escapes else _ANSI if spelling.ansi_quotes else _WITH_ESCAPES
     return re.compile(
         rf"(?P<comment>{_COMMENT})|(?P<open>/\*(?!!|\+|T!))|(?P<string>{strings})|(?P<name>`[^`]*`)|(?P<end>;)|(?P<pipes>\|\|)"
-        r"|(?P<word>[\w$]+)|(?P<other>[^\w$])",
+        rf"|(?P<call>(?i:{'|'.join(FUNCTION_WORDS)})\s+(?=\())|(?P<word>[\w$]+)|(?P<other>[^\w$])",
         re.DOTALL,
     )
 
@@ -110,6 +120,8 @@ def next_statement(text: str, start: int, end: int, line: int, spelling: Spellin
 def _respelled(kind: str | None, lexeme: str, spelling: Spelling) -> str:
     if kind == "pipes" and spelling.pipes_concat:
         return f"||/*{CONCATENATION}*/"
+    if kind == "call" and spelling.ignore_space:
+        return "\n" * lexeme.count("\n") + lexeme.rstrip()
     if kind == "word" and spelling.high_not and lexeme.upper() == "NOT":
         return f"{lexeme}/*{HIGH_NOT}*/"
     if kind == "word" and spelling.real_as_float and lexeme.upper() == "REAL":

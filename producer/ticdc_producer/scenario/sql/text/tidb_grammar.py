@@ -10,6 +10,7 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.text.dialect import Token, TokenType
 from ticdc_producer.scenario.sql.text.reserved_words import is_reserved, quoting_hint
+from ticdc_producer.scenario.sql.text.spelling import FUNCTION_WORDS
 
 _STRING = "'"
 """Represents a string literal among words."""
@@ -20,7 +21,7 @@ _CAST_LITERALS = (
 """Types that sqlglot reads before a string as a cast."""
 _PAIRS = frozenset({
     ("IS", "DISTINCT"), ("NOT", "DISTINCT"), ("NULLS", "FIRST"), ("NULLS", "LAST"), ("INTO", "TABLE"),
-    ("(", "FROM"),
+    ("(", "FROM"), ("MODE", "NOWAIT"), ("MODE", "SKIP"),
     *((before, kind) for before in ("AS", ",") for kind in ("BIGINT", "LONG", "NUMERIC")),
     *((kind, _STRING) for kind in _CAST_LITERALS),
 })  # fmt: skip
@@ -34,6 +35,25 @@ _AGGREGATES = frozenset({
 """Functions whose argument may follow ALL. That of JSON_OBJECTAGG may, too, which sqlglot does not read."""
 
 
+_BEFORE_NAME = frozenset({"INTO", "INSERT", "REPLACE", "IGNORE", "WITH", "RECURSIVE"})
+"""Words before a name that a bracket may follow."""
+_GENERIC = ("MID", "SYSDATE")
+"""Function words that are called as other functions, too."""
+
+
+def is_function(word: str, token: Token, following: Token | None) -> bool:
+    """Return whether a word is a function by the bracket that follows it directly, and no name.
+
+    :param word: the token's, in upper case.
+    """
+    return (
+        word in FUNCTION_WORDS
+        and following is not None
+        and following.token_type is TokenType.L_PAREN
+        and following.start == token.end + 1
+    )
+
+
 def check_tokens(tokens: Sequence[Token], text: str, line: int) -> None:
     """Check the words of a statement.
 
@@ -42,10 +62,15 @@ def check_tokens(tokens: Sequence[Token], text: str, line: int) -> None:
     :raises ScenarioError: for the first word that TiDB's grammar does not have.
     """
     words = [_QUOTED.get(token.token_type, token.text.upper()) for token in tokens]
-    neighbours = zip(tokens, ["", "", *words], ["", *words], words, [*words[1:], ""], strict=False)
-    for token, earlier, before, word, following in neighbours:
+    neighbours = zip(
+        tokens, ["", "", *words], ["", *words], words, [*words[1:], ""], [*tokens[1:], None], strict=False
+    )
+    for token, earlier, before, word, following, next_token in neighbours:
         if token.token_type in _LITERALS:
             foreign = _is_foreign_literal(text[token.start : token.end + 1])
+        elif word in FUNCTION_WORDS and following == "(" and before != ".":
+            is_call = is_function(word, token, next_token)
+            foreign = is_call if before in _BEFORE_NAME else not is_call and word not in _GENERIC
         elif word in _FUNCTIONS:
             foreign = before not in (".", "@") and following != "("
         elif word == "ALL" and before == "(":
@@ -161,6 +186,15 @@ def _table(node: Any) -> _Faults:
         yield "unexpected INDEXED", "write USE INDEX, FORCE INDEX or IGNORE INDEX"
 
 
+def _lock(node: Any) -> _Faults:
+    if node.args.get("key"):
+        yield "unexpected KEY", ""
+    if not node.args.get("update"):
+        yield "unexpected SHARE", "leave it out: TiDB rejects it unless tidb_enable_noop_functions is on"
+    if node.args.get("wait") is False:
+        yield "unexpected SKIP LOCKED", "leave it out: TiDB rejects it"
+
+
 def _select(node: Any) -> _Faults:
     if node.args.get("offset") and not node.args.get("limit"):
         yield "OFFSET without LIMIT", ""
@@ -181,6 +215,6 @@ _CHECKS: Mapping[type, Callable[[Any], _Faults]] = {
     exp.Between: _without("symmetric"),
     exp.CTE: _without("materialized"),
     exp.Limit: _without("limit_options", "expressions"),
-    exp.Lock: _without("key"),
+    exp.Lock: _lock,
     exp.Cast: _without("format"),
 }
