@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pymysql
 
 from tests.scenario.sql.tidb_results import Case
+from ticdc_producer.scenario.sql.text.statements import split_statements
 
 _SYSTEM = {"information_schema", "metrics_schema", "mysql", "performance_schema", "sys"}
 _TRANSACTION = re.compile(r"(?:BEGIN|START\s+TRANSACTION)\b", re.IGNORECASE)
@@ -110,7 +111,7 @@ def _code(connection: Connection, statement: str) -> int:
     """Run a statement, and return the number of its error; 0: it ran."""
     parts = [statement]
     if _TRANSACTION.match(statement):
-        parts = [part for part in map(str.strip, statement.split(";")) if part]
+        parts = [part.text for part in split_statements(statement)]
     with connection.cursor() as cursor:
         for part in parts:
             try:
