@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,8 @@ def test_other_rows_of_a_recording_make_another_scenario(tmp_path: Path) -> None
     assert {str(folder / name) for name in ("scenario.yaml", "changes.parquet", "faults.parquet")} <= {
         *paths_of_scenario(str(file))
     }
+    shutil.copytree(tmp_path, elsewhere := tmp_path.parent / "elsewhere")
+    assert content_sha256(load_scenario(elsewhere / "s.yaml")) == first
     settings = folder / "scenario.yaml"
     settings.write_text(settings.read_text("utf-8").replace("name: tuesday", "name: wednesday"), "utf-8")
     assert content_sha256(load_scenario(file)) != first

@@ -89,7 +89,7 @@ class ChangesStep:
     """
 
     spec: Changes
-    file: str
+    file: str = field(repr=False)
     line: int
     frame: Frame = field(repr=False)
     commit_ts: int | None = None
@@ -104,7 +104,7 @@ class RecordingStep:
     :param replay: what it replays; None: it was not read.
     """
 
-    folder: str
+    folder: str = field(repr=False)
     line: int
     replay: Replay | None = None
     commit_ts: None = None
@@ -120,7 +120,7 @@ class Replay:
     :param steps: one ``changes`` step, with SQL before or after it.
     """
 
-    file: str
+    file: str = field(repr=False)
     database: str
     time_zone: str
     steps: tuple[SQLStep | ChangesStep, ...]

@@ -67,7 +67,7 @@ def _swap(context: DDLContext, table: Table, other: Table, offset: int) -> None:
     last_row_id = max(used, table.ids.last_row_id, other.ids.last_row_id)
     for ids in (table.ids, other.ids):
         ids.rebase(used + 1)
-        ids.last_row_id = last_row_id
+        ids.last_row_id, ids.row_id_end = last_row_id, 0
     table.info = context.cluster.new_version(replace(table.info, partitions=tuple(partitions)))
     other.info = context.cluster.new_version(replace(other.info, table_id=partition_id))
     for target, rows in ((table, to_table), (other, to_other)):

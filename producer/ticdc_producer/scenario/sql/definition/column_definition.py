@@ -150,7 +150,7 @@ def _add_option(option: ColumnOption, draft: ColumnDraft) -> None:
             draft.nullable = option.kind == "NULL"
             draft.names_null |= draft.nullable
         case "AUTO_INCREMENT":
-            draft.auto_increment = True
+            draft.nullable, draft.auto_increment = False, True  # a NULL after it counts
         case "SERIAL DEFAULT VALUE":
             _add_serial(draft)
         case "COMMENT":

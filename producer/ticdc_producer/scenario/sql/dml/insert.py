@@ -21,6 +21,7 @@ from ticdc_producer.scenario.sql.dml.stored_rows import (
     evaluated_row,
     fill_auto_increment,
     new_row,
+    take_row_ids,
     update_row,
 )
 from ticdc_producer.scenario.sql.expression.scope import Scope
@@ -74,6 +75,9 @@ def run_insert(
     marked = table.info.soft_delete_offset if mode.soft_deletes else None
     if marked is not None:
         _remove_marked(table, rows, marked, transaction)
+    if verb == "INSERT" and not ignore and scope is None:
+        _insert_all(table, rows, transaction, context)
+        return
     for number, values in enumerate(rows):
         if verb == "REPLACE":
             _replace(table, values, transaction, context)
@@ -82,9 +86,22 @@ def run_insert(
             around.lenient_nulls = lenient
             with transaction.ignoring_conflicts() if ignore else nullcontext():
                 _insert_or_update(table, values, updates, transaction, around, context, skips)
-        elif not ignore or _fits(table, values):
+        elif _fits(table, values):
             transaction.insert(table, new_row(table, values, context))
             context.note_stored()
+
+
+def _insert_all(
+    table: Table, rows: Sequence[list[Value]], transaction: OpenTransaction, context: StatementContext
+) -> None:
+    """Store new rows, whose hidden row ids come from one cached range.
+
+    A row that is rejected uses up the ids of all. Source: tidb ``addRecordWithAutoIDHint``.
+    """
+    first = take_row_ids(table, len(rows), context) if rows and table.has_hidden_id else 0
+    for row_id, values in enumerate(rows, first):
+        transaction.insert(table, new_row(table, values, context, row_id))
+        context.note_stored()
 
 
 def _evaluated(

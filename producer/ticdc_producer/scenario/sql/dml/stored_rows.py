@@ -160,17 +160,24 @@ def _stored_id(column: ColumnInfo, next_id: int, context: StatementContext, limi
     return stored
 
 
-def new_row(table: Table, values: Sequence[Value], context: StatementContext) -> Row:
-    """Return a new row, with the next hidden row id if the table has one.
+def new_row(
+    table: Table, values: Sequence[Value], context: StatementContext, row_id: int | None = None
+) -> Row:
+    """Return a new row.
 
+    :param row_id: its hidden row id, if the table has any; None: the next one.
     :raises ScenarioError: for NULL in a NOT NULL column.
     """
     check_not_null(table.info, values)
     if not table.has_hidden_id:
         return table.make_row(values)
+    return table.make_row(values, take_row_ids(table, 1, context) if row_id is None else row_id)
+
+
+def take_row_ids(table: Table, count: int, context: StatementContext) -> int:
+    """Take hidden row ids; return the first."""
     ids = table.ids
-    row_id = ids.take_sharded(context.values.shard) if ids.shard_bits else ids.take_row_id()
-    return table.make_row(values, row_id)
+    return ids.take_sharded(context.values.shard, count) if ids.shard_bits else ids.take_row_id(count)
 
 
 def check_not_null(table: TableInfo, values: Sequence[Value]) -> None:

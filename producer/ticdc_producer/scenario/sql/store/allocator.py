@@ -37,12 +37,13 @@ class RowIds:
     (``alloc4Signed``, ``rebase4Signed``).
 
     :param base: the last id that was taken.
-    :param end: the last id of the cached range.
+    :param end: the last id of the cached range; less than ``base`` if none is cached.
     :param limit: the largest id.
     :param cache: length of a range: AUTO_ID_CACHE.
     :param shard_bits: of ``_tidb_rowid`` or AUTO_RANDOM, for the shard.
     :param sharded_bits: of the same, for the shard and the counter; the others are 0.
-    :param last_row_id: the last ``_tidb_rowid`` with AUTO_ID_CACHE 1. Source: tidb ``TableInfo.SepAutoInc``.
+    :param last_row_id, row_id_end: ``base`` and ``end`` of ``_tidb_rowid`` with AUTO_ID_CACHE 1, whose ranges
+        have 30000 ids all the same. Source: tidb ``TableInfo.SepAutoInc``.
 
     >>> ids = RowIds(cache=10)
     >>> ids.advance(5)
@@ -57,28 +58,33 @@ class RowIds:
     shard_bits: int = 0
     sharded_bits: int = 63
     last_row_id: int = 0
+    row_id_end: int = 0
 
-    def take_row_id(self) -> int:
-        """Take the next ``_tidb_rowid``.
+    def take_row_id(self, count: int = 1) -> int:
+        """Take the next ``_tidb_rowid``, or several; return the first.
 
         >>> ids = RowIds(cache=1)
-        >>> ids.take(), ids.take_row_id(), ids.take(), ids.take_row_id()
-        (1, 1, 2, 2)
+        >>> ids.take(), ids.take_row_id(), ids.take(), ids.take_row_id(2), ids.last_row_id
+        (1, 1, 2, 2, 3)
         """
         if self.cache != 1:
-            return self.take()
-        self.last_row_id += 1
-        return self.last_row_id
+            return self.take(1, 1, count)
+        own = RowIds(self.last_row_id, self.row_id_end)
+        first = own.take(1, 1, count)
+        self.last_row_id, self.row_id_end = own.base, own.end
+        return first
 
     def advance_row_id(self, used: int) -> None:
         """Account for a ``_tidb_rowid`` that a row has already."""
-        if self.cache == 1:
-            self.last_row_id = max(self.last_row_id, used)
-        else:
+        if self.cache != 1:
             self.advance(used)
+            return
+        own = RowIds(self.last_row_id, self.row_id_end)
+        own.advance(used)
+        self.last_row_id, self.row_id_end = own.base, own.end
 
-    def take_sharded(self, shard: int) -> int:
-        """Take the next id, with the lowest bits of a shard in front of it.
+    def take_sharded(self, shard: int, count: int = 1) -> int:
+        """Take the next id, or several, with the lowest bits of a shard in front; return the first.
 
         Source: tidb ``pkg/meta/autoid/autoid.go`` (``ShardIDFormat``).
 
@@ -86,9 +92,9 @@ class RowIds:
         True
         """
         counter_bits = self.sharded_bits - self.shard_bits
-        if self.base + 1 >> counter_bits:
+        if self.base + count >> counter_bits:
             raise ids_exhausted()
-        return (shard & (1 << self.shard_bits) - 1) << counter_bits | self.take()
+        return (shard & (1 << self.shard_bits) - 1) << counter_bits | self.take(1, 1, count)
 
     def advance_sharded(self, used: int) -> None:
         """Account for an id with a shard that a statement gave explicitly.
@@ -131,19 +137,26 @@ class RowIds:
         return first
 
     def advance(self, used: int) -> None:
-        """Account for an id that a statement gave explicitly."""
-        if used <= self.base:
+        """Account for an id that a statement gave explicitly: a range is cached for each that is positive.
+
+        >>> ids = RowIds(base=49, end=0, cache=10)
+        >>> ids.advance(3), ids.base, ids.end
+        (None, 49, 59)
+        """
+        is_cached = self.end >= self.base
+        if used <= 0 or (used <= self.base and is_cached):
             return
-        if used > self.end:
-            self.end = min(used + (self.cache if self.cache > 1 else 0), self.limit)
-        self.base = used
+        self.base = max(self.base, used)
+        if self.base > self.end or not is_cached:
+            self.end = min(self.base + (self.cache if self.cache > 1 else 0), self.limit)
 
     def forget_cache(self) -> None:
         """Continue after the cached range, as after a DDL that gives the table a new allocator.
 
         Source: tidb ``pkg/infoschema/builder.go`` (``getKeptAllocators``).
         """
-        self.base = self.end = max(self.base, self.end)
+        self.base, self.end = max(self.base, self.end), 0
+        self.last_row_id, self.row_id_end = max(self.last_row_id, self.row_id_end), 0
 
     def resize(self, cache: int) -> None:
         """Apply ``AUTO_ID_CACHE = cache``; 0 does not change it."""
@@ -164,7 +177,7 @@ class RowIds:
     def rebase(self, next_id: int) -> None:
         """Apply ``AUTO_INCREMENT = next_id``; the counter neither decreases nor enters the cached range."""
         self.forget_cache()
-        self.base = self.end = max(self.base, next_id - 1)
+        self.base = max(self.base, next_id - 1)
 
 
 class IdsExhausted(ScenarioError):
