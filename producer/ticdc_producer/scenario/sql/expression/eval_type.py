@@ -106,6 +106,8 @@ def type_of_column(column: ColumnInfo) -> ExpressionType:
     kind = _OF_COLUMN.get(column.type, E.BYTES if column.charset == "binary" else E.TEXT)
     if kind is E.DECIMAL:
         return ExpressionType(kind, Digits(column.length - column.decimal, column.decimal))
+    if column.type in (T.YEAR, T.BIT):
+        return ExpressionType(kind, Digits(max(column.length, 1), 0))
     if column.type == T.DATE:
         return ExpressionType(kind, _OF_DATE)
     if column.type in (T.ENUM, T.SET):

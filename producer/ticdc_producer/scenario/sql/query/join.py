@@ -18,10 +18,10 @@ from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.scenario.sql.expression.aggregate_call import own_nodes
 from ticdc_producer.scenario.sql.expression.collation import SUBQUERIES, shared_collation
 from ticdc_producer.scenario.sql.expression.compare import is_satisfied
-from ticdc_producer.scenario.sql.expression.eval_type import EvalType
+from ticdc_producer.scenario.sql.expression.eval_type import NUMBERS, EvalType
 from ticdc_producer.scenario.sql.expression.evaluate import evaluate
 from ticdc_producer.scenario.sql.functions.session import varies
-from ticdc_producer.scenario.sql.query.scope import Combination, Names, QueryScope
+from ticdc_producer.scenario.sql.query.scope import Combination, Names, Position, QueryScope
 from ticdc_producer.scenario.sql.query.source import MAX_ROWS, SourceRow
 from ticdc_producer.scenario.sql.store.lookup import joined_by_and
 
@@ -79,10 +79,13 @@ class JoinPlan:
 
     :param tree: None without FROM.
     :param where: the condition of WHERE, if there is one.
+    :param strict: whether a text that is not a number is an error.
     """
 
-    def __init__(self, tree: Node | None, where: exp.Expr | None, names: Names) -> None:
-        self._names = names
+    def __init__(
+        self, tree: Node | None, where: exp.Expr | None, names: Names, *, strict: bool = False
+    ) -> None:
+        self._names, self._strict = names, strict
         conditions = [] if where is None else list(joined_by_and(where))
         self._has_conditions = bool(conditions) or (tree is not None and any(conditions_of(tree)))
         self._tree, self._rest = tree, conditions
@@ -181,11 +184,23 @@ class JoinPlan:
             used = self._sources_of(other)
             if position is None or self._names.field(position).type.kind is EvalType.YEAR:
                 continue  # a YEAR equals a constant of two digits, which an index does not find
+            if self._is_checked(position, other):
+                continue  # each text is converted, and fails if it is not a number
             if not used and self._names.field(position).type.kind is EvalType.JSON:
                 continue  # a document equals a constant by its value, and a column of a join by its key
             if position[0] == source and used is not None and used <= bound:
                 return position[1], other, condition
         return None
+
+    def _is_checked(self, position: Position, other: exp.Expr) -> bool:
+        """Return whether strict mode checks the texts of a column in a comparison with a number."""
+        if not self._strict or self._names.field(position).type.kind is not EvalType.TEXT:
+            return False
+        of_other = self._names.position(other)
+        if of_other is not None:
+            return self._names.field(of_other).type.kind in NUMBERS
+        number = other.this if isinstance(other, exp.Neg) else other
+        return isinstance(number, exp.Literal) and not number.is_string
 
     def _sources_of(self, condition: exp.Expr) -> frozenset[int] | None:
         """Return the sources that a condition uses.
@@ -219,7 +234,10 @@ def _leaf_rows(leaf: Leaf, before: Combination, scope: QueryScope) -> Iterator[C
     number = leaf.source
     for row in _candidates(leaf, before, scope):
         combination = (*before[:number], row, *before[number + 1 :])
-        if _holds(leaf.filters, combination, scope):
+        scope.in_storage = True
+        satisfied = _holds(leaf.filters, combination, scope)
+        scope.in_storage = False
+        if satisfied:
             yield combination
 
 
