@@ -242,10 +242,10 @@ def _choices(node: exp.Expr, value: SQLValue, scope: Scope) -> Iterator[SQLValue
     values = [evaluate(item, scope) for item in node.expressions]
     pairs = list(zip(node.expressions, values, strict=True))
     years = [_as_year(item, each, node.this, scope) for item, each in pairs]
-    is_in = len(years) > 1 and not _begins_key(node.this, scope) and all(each is None or isinstance(each, int) for each in years)
-    yield from (
-        each if is_in and isinstance(each, int) else year for each, year in zip(values, years, strict=True)
-    )
+    are_integers = len(years) > 1 and all(each is None or isinstance(each, int) for each in years)
+    is_in = are_integers and not _begins_key(node.this, scope)
+    for each, year in zip(values, years, strict=True):
+        yield each if is_in and isinstance(each, int) else year
 
 
 def _begins_key(node: exp.Expr, scope: Scope) -> bool:
@@ -278,11 +278,10 @@ def _check_constants(node: exp.Expr, scope: Scope) -> None:
     if not texts or not scope.mode.strict or len(node.expressions) == 1 or is_folded(node.this):
         return
     kind = type_of(node.this, scope).kind
-    others = _CONVERTED.get(kind)
-    if others is None or not all(item in texts or type_of(item, scope).kind in others for item in node.expressions):
-        return
-    for text in texts:
-        check_operand(text.name, kind, scope.mode, in_storage=False)
+    of_others = {type_of(item, scope).kind for item in node.expressions if item not in texts}
+    if kind in _CONVERTED and of_others <= _CONVERTED[kind]:
+        for text in texts:
+            check_operand(text.name, kind, scope.mode, in_storage=False)
 
 
 _OF_DATES = frozenset({EvalType.DATE, EvalType.DATETIME, EvalType.TEXT, EvalType.NULL})
@@ -292,7 +291,7 @@ _CONVERTED = {
     EvalType.DATE: _OF_DATES,
     EvalType.DATETIME: _OF_DATES,
 }
-"""The types of a list, other than constant texts, with which all comparisons are in the type of the left side."""
+"""The types of a list, next to texts, with which all comparisons are in the type of the left side."""
 
 
 def _between(node: exp.Expr, scope: Scope) -> SQLValue:

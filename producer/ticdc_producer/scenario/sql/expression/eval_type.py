@@ -202,12 +202,12 @@ def converted(value: SQLValue, target: EvalType, mode: SQLMode, decimals: int | 
     """
     if value is None:
         return None
+    if isinstance(value, Bits) and target in NUMBERS:
+        value = Unsigned(value.number)  # a BIT among numbers is one, and no binary string
     if decimals is not None:
         value = _with_decimals(value, target, decimals, mode)
     if target is E.DOUBLE:
         return value if isinstance(value, float) else as_float(value)
-    if isinstance(value, Bits) and target in NUMBERS:
-        value = Unsigned(value.number)  # a BIT among numbers is one, and no binary string
     if target is E.DECIMAL:
         return Decimal(value) if isinstance(value, int) else value
     if target is E.INTEGER:

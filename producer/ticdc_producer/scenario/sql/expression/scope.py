@@ -64,7 +64,7 @@ class Scope:
     :param alias: the name of the table in the statement; empty if it is the table's own.
     :param outer: the scope of the statement around a subquery.
     :param grouped_by: number of the expressions of GROUP BY that the current group has: less for ROLLUP.
-    :param in_storage: whether the current expression is a condition on one table, which a storage node computes.
+    :param in_storage: whether a storage node computes the current expression, a condition on one table.
     :param types: inferred types by the ids of their nodes; the nodes prevent that an id is used again.
     :param choices: in the same way the types to which IF, CASE, COALESCE and the like cast their values.
     """

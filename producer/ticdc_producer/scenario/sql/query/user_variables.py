@@ -1,4 +1,4 @@
-"""User variables in a statement: TiDB plans it with one type of each, and its assignments change the values."""
+"""User variables in a statement: TiDB plans it with one type of each, while assignments change the values."""
 
 from __future__ import annotations
 
