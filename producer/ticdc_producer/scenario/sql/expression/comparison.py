@@ -15,7 +15,14 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_scalar import as_datetime, readable
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.number_text import as_float, as_number, check_number, is_text
-from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode, SQLValue, display_value
+from ticdc_producer.model.values.sql_value import (
+    DateTimeValue,
+    Duration,
+    SQLMode,
+    SQLValue,
+    VectorText,
+    display_value,
+)
 from ticdc_producer.model.values.temporal_text import FIRST_NUMBER, two_digit_year
 from ticdc_producer.scenario.sql.expression.collation import (
     check_comparable,
@@ -143,7 +150,7 @@ def _as_year(
 
 def _year_of(value: SQLValue, operator: type[exp.Expr], mode: SQLMode) -> int | None:
     """Return the year to which TiDB converts a text or a DOUBLE; None if it remains as it is."""
-    if not isinstance(value, str | bytes | float):
+    if isinstance(value, VectorText) or not isinstance(value, str | bytes | float):
         return None
     number, complete = as_number(value)
     if mode.strict and not complete:
