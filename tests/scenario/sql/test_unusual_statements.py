@@ -82,8 +82,9 @@ def test_nth_value_of_null_is_null_in_every_row() -> None:
     [
         ("select b from bits union all select 3 limit 1", b"65"),
         ("select ifnull(b, 3) from bits", b"65"),
-        ("select case when b then b else 0.5 end from bits", b"65"),
-        ("select b from bits", b"A"),
+        ("select case when b then b else 0.5 end from bits", b"65.0"),
+        ("select b from bits", b"65"),
+        ("select concat(b) from bits", b"A"),
     ],
 )
 def test_a_bit_among_numbers_is_a_number(query: str, text: bytes) -> None:

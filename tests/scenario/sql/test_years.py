@@ -24,7 +24,7 @@ TABLE = """
         ("1 BETWEEN y AND n", (b"0", b"0", b"0")),  # the last one as in a case of tidb_cases
         ("CASE y WHEN 1 THEN 1 ELSE 0 END", (b"1", b"0", b"0")),
         ("y = n", (b"0", b"0", None)),
-        ("y = '1'", (b"0", b"0", None)),
+        ("y = '1'", (b"1", b"0", None)),
         ("y = 101", (b"0", b"0", None)),
     ],
 )

@@ -25,13 +25,15 @@ from ticdc_producer.scenario.sql.dml.assign import (
 from ticdc_producer.scenario.sql.dml.literal_rows import LiteralRows
 from ticdc_producer.scenario.sql.dml.stored_rows import Cell, InsertColumns
 from ticdc_producer.scenario.sql.expression.collation import encoded_in
+from ticdc_producer.scenario.sql.expression.eval_type import EvalType
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression
 from ticdc_producer.scenario.sql.expression.function_call import column_name
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext, row_items
-from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow
+from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, column_value
 from ticdc_producer.scenario.sql.query.scope import Combination, QueryScope
 from ticdc_producer.scenario.sql.query.select import SelectPlan
+from ticdc_producer.scenario.sql.query.source import Field
 
 
 class InsertPlan:
@@ -227,17 +229,22 @@ def _selected(
         for field, (_, column) in zip(plan.fields, columns.assigned, strict=True)
     ]
     if not isinstance(plan, SelectPlan):
-        return InsertSource(_encoded(plan.rows(None), collations))
+        return InsertSource(_encoded(plan.rows(None), collations, plan.fields))
     rows = plan.selected(None)
-    values = _encoded([row.values for row in rows], collations)
+    values = _encoded([row.values for row in rows], collations, plan.fields)
     return InsertSource(values, plan.scope, [row.combination for row in rows])
 
 
-def _encoded(rows: Sequence[QueryRow], collations: Sequence[str]) -> Sequence[QueryRow]:
+def _encoded(
+    rows: Sequence[QueryRow], collations: Sequence[str], fields: Sequence[Field]
+) -> Sequence[QueryRow]:
     """Return rows with the texts of binary columns in their charsets.
 
     :param collations: per column, that of its texts; empty unless the column is binary.
+    :param fields: the columns of the query.
     """
+    if any(field.type.kind is EvalType.BYTES for field in fields):
+        rows = [[column_value(value) for value in row] for row in rows]
     if not any(collations):
         return rows
     return [[*map(encoded_in, collations, row)] for row in rows]

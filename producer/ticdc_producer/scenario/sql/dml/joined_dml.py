@@ -51,7 +51,7 @@ class _Joined:
         from_clause.check(self.scope)
         if condition is not None:
             check_expression(condition, self.scope)
-        self._plan = JoinPlan(from_clause.tree, condition, self.names)
+        self._plan = JoinPlan(from_clause.tree, condition, self.scope)
 
     def combinations(self) -> Iterator[Combination]:
         for source in self.sources:

@@ -26,6 +26,7 @@ from ticdc_producer.model.values.coerce import STRICT, coerce
 from ticdc_producer.model.values.number_text import check_integer, check_number, is_text, whole_number
 from ticdc_producer.model.values.sql_value import (
     BinaryLiteral,
+    Bits,
     JsonText,
     Member,
     SQLMode,
@@ -157,6 +158,8 @@ def cast_to_column(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> SQLVal
         if column.unsigned and type(value) is int:
             return Unsigned(value & _MAX_UNSIGNED)
         return 0 if is_text(value) and not value.strip() else value
+    if isinstance(value, Bits) and column.type in STRINGS:
+        return BinaryLiteral(value)
     if column.type in _MEMBERS and type(value) in (int, Unsigned):
         return str(value)  # which may be the name of a member
     if mode.strict:

@@ -78,8 +78,10 @@ class RowSelection:
 
 
 def _holds(condition: exp.Expr, table: Table, row: Row, scope: Scope) -> bool:
-    scope.row = table.read(row)
-    return is_satisfied(evaluate(condition, scope), scope.mode)
+    scope.row, scope.in_storage = table.read(row), True
+    satisfied = is_satisfied(evaluate(condition, scope), scope.mode)
+    scope.in_storage = False
+    return satisfied
 
 
 def _is_member(table: Table, row: Row, offset: int, values: frozenset[bytes]) -> bool:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.values.coerce_scalar import as_datetime, as_duration
+from ticdc_producer.model.values.coerce_scalar import as_datetime, as_duration, readable
 from ticdc_producer.model.values.coerce_text import to_bytes
 from ticdc_producer.model.values.collation import compare_texts, same_to_like
 from ticdc_producer.model.values.json_document import compare_json, json_of
@@ -62,13 +62,20 @@ def is_satisfied(value: SQLValue, mode: SQLMode) -> bool:
 
 
 def compare(
-    left: SQLValue, right: SQLValue, collation: str, mode: SQLMode, *, time_is_read: bool = True
+    left: SQLValue,
+    right: SQLValue,
+    collation: str,
+    mode: SQLMode,
+    *,
+    time_is_read: bool = True,
+    in_storage: bool = False,
 ) -> int | None:
     """Compare two values; return a negative number, zero or a positive one, or None if either is NULL.
 
     :param collation: collation for the comparison of two texts.
     :param time_is_read: whether the other side of a TIME is read as a TIME. TiDB does so for a constant
         next to a column; otherwise it compares texts, or numbers. Source: tidb ``GetAccurateCmpType``.
+    :param in_storage: whether a storage node compares, which reads the text of the zero date in any sql_mode.
     :raises ScenarioError: in strict mode, if a text next to a number, date or time cannot be read as one.
     """
     if left is None or right is None:
@@ -78,7 +85,7 @@ def compare(
     if isinstance(left, JsonText) or isinstance(right, JsonText):
         return compare_json(json_of(left), json_of(right))
     if isinstance(left, DateTimeValue | Duration) or isinstance(right, DateTimeValue | Duration):
-        return _compare_temporal(left, right, mode, time_is_read)
+        return _compare_temporal(left, right, mode, time_is_read, in_storage)
     if _is_string(left) and _is_string(right) and not isinstance(left, Bits) and not isinstance(right, Bits):
         return _compare_strings(left, right, collation)
     return _compare_numbers(left, right, mode)
@@ -135,13 +142,15 @@ def _compare_numbers(left: SQLValue, right: SQLValue, mode: SQLMode) -> int:
     return _order(a, b)
 
 
-def _compare_temporal(left: SQLValue, right: SQLValue, mode: SQLMode, time_is_read: bool) -> int | None:
+def _compare_temporal(
+    left: SQLValue, right: SQLValue, mode: SQLMode, time_is_read: bool, in_storage: bool
+) -> int | None:
     """Compare with a date or a time; None if the other side cannot be read as one, which TiDB warns of."""
     if isinstance(left, DateTimeValue) or isinstance(right, DateTimeValue):
         left, right = (str(side) if isinstance(side, Member) else side for side in (left, right))
         if _is_plain_number(left) or _is_plain_number(right):
             return _compare_numbers(left, right, mode)
-        moments = [_as_datetime(side, mode) for side in (left, right)]
+        moments = [_as_datetime(side, mode, in_storage) for side in (left, right)]
         return None if None in moments else _order(*(moment.fields for moment in moments if moment))
     if not time_is_read and not (isinstance(left, Duration) and isinstance(right, Duration)):
         if _is_plain_number(left) or _is_plain_number(right):
@@ -155,10 +164,11 @@ def _is_plain_number(value: SQLValue) -> bool:
     return isinstance(value, int | Decimal | float | BinaryLiteral | Member)
 
 
-def check_operand(value: SQLValue, other: EvalType, mode: SQLMode) -> None:
+def check_operand(value: SQLValue, other: EvalType, mode: SQLMode, in_storage: bool) -> None:
     """Check a value that is compared with NULL: TiDB converts it to the type of both sides first.
 
     :param other: the type of the side that is NULL.
+    :param in_storage: as for ``compare``.
     :raises ScenarioError: in strict mode, for a text that cannot be converted.
     """
     if not isinstance(value, str | bytes) or isinstance(value, BinaryLiteral | JsonText):
@@ -166,16 +176,19 @@ def check_operand(value: SQLValue, other: EvalType, mode: SQLMode) -> None:
     if other in NUMBERS or other is EvalType.BIT:
         check_number(value, mode)
     elif other in (EvalType.DATE, EvalType.DATETIME):
-        _as_datetime(value, mode)
+        _as_datetime(value, mode, in_storage)
 
 
-def _as_datetime(value: SQLValue, mode: SQLMode) -> DateTimeValue | None:
+def _as_datetime(value: SQLValue, mode: SQLMode, in_storage: bool) -> DateTimeValue | None:
+    """Read a date and time as CAST does; None if it is none. Source: tidb ``builtinCastStringAsTimeSig``."""
     if isinstance(value, DateTimeValue):
         return value
     converted = as_datetime(value, _FULL_FSP, mode)
-    if converted is None and mode.strict:
+    if converted is not None and ((in_storage and converted.is_zero) or readable(converted, mode)):
+        return converted
+    if mode.strict:
         raise ScenarioError(f"Incorrect datetime value: {display_value(value)!r}", value=display_value(value))
-    return converted
+    return None
 
 
 def _as_duration(value: SQLValue, mode: SQLMode) -> Duration | None:

@@ -106,6 +106,8 @@ def type_of_column(column: ColumnInfo) -> ExpressionType:
     kind = _OF_COLUMN.get(column.type, E.BYTES if column.charset == "binary" else E.TEXT)
     if kind is E.DECIMAL:
         return ExpressionType(kind, Digits(column.length - column.decimal, column.decimal))
+    if column.type in (T.YEAR, T.BIT):
+        return ExpressionType(kind, Digits(max(column.length, 1), 0))
     if column.type == T.DATE:
         return ExpressionType(kind, _OF_DATE)
     if column.type in (T.ENUM, T.SET):
@@ -200,12 +202,12 @@ def converted(value: SQLValue, target: EvalType, mode: SQLMode, decimals: int | 
     """
     if value is None:
         return None
+    if isinstance(value, Bits) and target in NUMBERS:
+        value = Unsigned(value.number)  # a BIT among numbers is one, and no binary string
     if decimals is not None:
         value = _with_decimals(value, target, decimals, mode)
     if target is E.DOUBLE:
         return value if isinstance(value, float) else as_float(value)
-    if isinstance(value, Bits) and target in NUMBERS:
-        value = Unsigned(value.number)  # a BIT among numbers is one, and no binary string
     if target is E.DECIMAL:
         return Decimal(value) if isinstance(value, int) else value
     if target is E.INTEGER:

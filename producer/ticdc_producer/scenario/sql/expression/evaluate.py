@@ -142,8 +142,10 @@ def _cast_type(node: exp.Expr, scope: Scope) -> ExpressionType:
     return target_of(node.args["to"]).type
 
 
-def _known_target(node: exp.Expr, _: Scope) -> Iterable[exp.Expr]:
-    if not is_typed_literal(node):
+def _known_target(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
+    if is_typed_literal(node):
+        typed_literal(node, scope.mode)
+    else:
         target_of(node.args["to"])
     return (node.this,)
 

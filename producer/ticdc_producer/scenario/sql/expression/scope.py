@@ -64,6 +64,7 @@ class Scope:
     :param alias: the name of the table in the statement; empty if it is the table's own.
     :param outer: the scope of the statement around a subquery.
     :param grouped_by: number of the expressions of GROUP BY that the current group has: less for ROLLUP.
+    :param in_storage: whether a storage node computes the current expression, a condition on one table.
     :param types: inferred types by the ids of their nodes; the nodes prevent that an id is used again.
     :param choices: in the same way the types to which IF, CASE, COALESCE and the like cast their values.
     """
@@ -78,6 +79,7 @@ class Scope:
     alias: str = ""
     outer: Scope | None = None
     grouped_by: int = 0
+    in_storage: bool = field(default=False, kw_only=True)
     types: dict[int, tuple[exp.Expr, ExpressionType]] = field(default_factory=dict)
     choices: dict[int, tuple[exp.Expr, ExpressionType]] = field(default_factory=dict)
 

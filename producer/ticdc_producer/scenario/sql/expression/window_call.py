@@ -14,7 +14,7 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.expression.aggregate_call import Aggregate, aggregate_call, own_nodes
 from ticdc_producer.scenario.sql.expression.eval_type import ExpressionType
-from ticdc_producer.scenario.sql.expression.form import Form, type_of
+from ticdc_producer.scenario.sql.expression.form import Form, is_constant, type_of
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.functions.function import function_type
 from ticdc_producer.scenario.sql.functions.window import WINDOW_FUNCTIONS, WindowFunction
@@ -153,8 +153,14 @@ def _parts(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
     scope.check_window(call.name)
     if any(windows_in(call.arguments)):
         Scope(scope.mode).check_window(call.name)
+    position = _CONSTANTS.get(call.name, len(call.arguments))
+    for argument in call.arguments[position : position + 1]:
+        if isinstance(argument, exp.Binary) or not is_constant(argument):
+            raise ScenarioError(f"Incorrect arguments to {call.name.lower()}", value=call.name)
     return call.arguments
 
 
+_CONSTANTS = {"NTILE": 0, "LEAD": 1, "LAG": 1, "NTH_VALUE": 1}
+"""The positions of arguments that are constants. Source: tidb ``NewWindowFuncDesc``, and its grammar."""
 WINDOWED = Form(lambda node, scope: scope.window(node), _type, _parts)
 """The form of a call with OVER, whose value the scope has."""

@@ -24,6 +24,7 @@ from ticdc_producer.scenario.sql.query.select import SelectPlan
 from ticdc_producer.scenario.sql.query.set_operation import SetPlan
 from ticdc_producer.scenario.sql.query.source import QuerySource, Source, TableSource
 from ticdc_producer.scenario.sql.query.subquery import Subqueries, has_join
+from ticdc_producer.scenario.sql.query.user_variables import PlannedVariables, signed
 from ticdc_producer.scenario.sql.session.session_settings import SessionValues
 from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.scenario.sql.text.clause import (
@@ -65,6 +66,7 @@ class StatementContext:
         self.mode, self.find, self.values = mode, find, values
         self.find_view: Callable[[exp.Table], View | None] = find_view if around is None else around.find_view
         self._plans: dict[int, QueryPlan] = {} if around is None else around._plans
+        self._variables: PlannedVariables = PlannedVariables() if around is None else around._variables
         self._cached_subqueries: Subqueries | None = None
         self._common: Mapping[str, QueryPlan] = {} if around is None else around._common
         if with_ is not None:
@@ -205,10 +207,15 @@ class StatementContext:
         return self._subqueries().check(node, scope)
 
     def evaluate(self, node: exp.Expr, scope: Scope) -> SQLValue:
-        if isinstance(node, exp.Parameter | exp.SessionParameter):
+        if isinstance(node, exp.Parameter):
+            return self._variables.read(node, self._variable(node), scope)
+        if isinstance(node, exp.SessionParameter):
             return self._variable(node)
         if isinstance(node, exp.PropertyEQ):
-            return self.values.assign(node.this.name, evaluate(node.expression, scope))
+            value, name = evaluate(node.expression, scope), node.this.name
+            self._variables.note(node.this, self.values.variable(name), scope)
+            # NULL leaves the variable as it is: builtinSetIntVarSig.
+            return None if value is None else signed(self.values.assign(name, value))
         return self._subqueries().evaluate(node, scope)
 
     def collation(self, node: exp.Expr, scope: Scope) -> str:
@@ -219,7 +226,8 @@ class StatementContext:
         if isinstance(node, exp.Parameter | exp.SessionParameter):
             return ExpressionType(kind_of_value(self._variable(node)))
         if isinstance(node, exp.PropertyEQ):
-            return type_of(node.expression, scope)
+            kind, digits = type_of(node.expression, scope)
+            return ExpressionType(EvalType.INTEGER if kind is EvalType.UNSIGNED else kind, digits)
         if isinstance(node, exp.Exists | exp.Any | exp.All):
             return ExpressionType(EvalType.INTEGER)
         return self.plan(node, scope).fields[0].type

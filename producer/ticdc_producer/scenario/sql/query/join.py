@@ -18,10 +18,10 @@ from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.scenario.sql.expression.aggregate_call import own_nodes
 from ticdc_producer.scenario.sql.expression.collation import SUBQUERIES, shared_collation
 from ticdc_producer.scenario.sql.expression.compare import is_satisfied
-from ticdc_producer.scenario.sql.expression.eval_type import EvalType
-from ticdc_producer.scenario.sql.expression.evaluate import evaluate
+from ticdc_producer.scenario.sql.expression.eval_type import NUMBERS, EvalType
+from ticdc_producer.scenario.sql.expression.evaluate import evaluate, type_of
 from ticdc_producer.scenario.sql.functions.session import varies
-from ticdc_producer.scenario.sql.query.scope import Combination, Names, QueryScope
+from ticdc_producer.scenario.sql.query.scope import Combination, Position, QueryScope
 from ticdc_producer.scenario.sql.query.source import MAX_ROWS, SourceRow
 from ticdc_producer.scenario.sql.store.lookup import joined_by_and
 
@@ -79,10 +79,11 @@ class JoinPlan:
 
     :param tree: None without FROM.
     :param where: the condition of WHERE, if there is one.
+    :param scope: of the names of the sources.
     """
 
-    def __init__(self, tree: Node | None, where: exp.Expr | None, names: Names) -> None:
-        self._names = names
+    def __init__(self, tree: Node | None, where: exp.Expr | None, scope: QueryScope) -> None:
+        self._names, self._scope = scope.names, scope
         conditions = [] if where is None else list(joined_by_and(where))
         self._has_conditions = bool(conditions) or (tree is not None and any(conditions_of(tree)))
         self._tree, self._rest = tree, conditions
@@ -181,11 +182,18 @@ class JoinPlan:
             used = self._sources_of(other)
             if position is None or self._names.field(position).type.kind is EvalType.YEAR:
                 continue  # a YEAR equals a constant of two digits, which an index does not find
+            if self._is_checked(position, other):
+                continue  # strict mode converts each text, which fails if it is not a number
             if not used and self._names.field(position).type.kind is EvalType.JSON:
                 continue  # a document equals a constant by its value, and a column of a join by its key
             if position[0] == source and used is not None and used <= bound:
                 return position[1], other, condition
         return None
+
+    def _is_checked(self, position: Position, other: exp.Expr) -> bool:
+        """Return whether strict mode checks the texts of a column in a comparison with a number."""
+        is_text = self._names.field(position).type.kind is EvalType.TEXT
+        return is_text and self._scope.mode.strict and type_of(other, self._scope).kind in NUMBERS
 
     def _sources_of(self, condition: exp.Expr) -> frozenset[int] | None:
         """Return the sources that a condition uses.
@@ -219,7 +227,10 @@ def _leaf_rows(leaf: Leaf, before: Combination, scope: QueryScope) -> Iterator[C
     number = leaf.source
     for row in _candidates(leaf, before, scope):
         combination = (*before[:number], row, *before[number + 1 :])
-        if _holds(leaf.filters, combination, scope):
+        scope.in_storage = True
+        satisfied = _holds(leaf.filters, combination, scope)
+        scope.in_storage = False
+        if satisfied:
             yield combination
 
 

@@ -12,13 +12,18 @@ from typing import TypeAlias, TypeVar
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.values.sql_value import SQLValue
+from ticdc_producer.model.values.sql_value import BinaryLiteral, SQLValue
 from ticdc_producer.scenario.sql.expression.ordering import row_count
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.source import Field
 
 QueryRow: TypeAlias = list[SQLValue]
 RowT = TypeVar("RowT")
+
+
+def column_value(value: SQLValue) -> SQLValue:
+    """Return a value of a query's result: the type of a column of ``x'…'`` is that of a string."""
+    return bytes(value) if type(value) is BinaryLiteral else value
 
 
 class QueryPlan(ABC):

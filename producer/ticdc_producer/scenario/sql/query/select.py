@@ -104,7 +104,7 @@ class SelectPlan(QueryPlan):
         self._grouping = self._grouped(tree)
         self.fields = self._fields(named)
         self._sort_keys = self._build_sort_keys(ordered)
-        self._joins = JoinPlan(from_clause.tree, self._where, names)
+        self._joins = JoinPlan(from_clause.tree, self._where, self.scope)
         self.correlated = self.scope.correlated or any(source.correlated for source in self._sources)
         self.reads_iteration = any(source.reads_iteration for source in self._sources)
         self._empty_group = self._joined_groups(from_clause)

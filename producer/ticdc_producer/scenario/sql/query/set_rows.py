@@ -148,7 +148,9 @@ def _as_type(value: SQLValue, of: Field, merged: Field, scale: int, mode: SQLMod
 
     TiDB converts it, and rounds quotients, where types differ.
     """
-    value = converted(value, merged.type.kind, mode)
+    kind, digits = merged.type
+    fsp = digits.decimals if kind is EvalType.DATETIME and digits is not None else None
+    value = converted(value, kind, mode, fsp)
     if scale < 0 or not isinstance(value, Decimal) or scale_of(value) == scale:
         return value
     if of.type.digits == merged.type.digits and scale_of(value) > scale:

@@ -16,7 +16,7 @@ from ticdc_producer.scenario.sql.expression.eval_type import EvalType
 from ticdc_producer.scenario.sql.expression.evaluate import evaluate
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.equality import ValueIndex, distinct_key
-from ticdc_producer.scenario.sql.query.plan import QueryPlan
+from ticdc_producer.scenario.sql.query.plan import QueryPlan, column_value
 
 _LONG = 8
 """Number of rows from which IN uses an index of the values; a JSON document is sought in one in any case."""
@@ -98,7 +98,7 @@ class Subqueries:
         if isinstance(node, exp.Tuple):
             raise _one_column()
         row = self._single_row(node, scope)
-        return None if row is None else row[0]
+        return None if row is None else column_value(row[0])
 
     def _single_row(self, node: exp.Expr, scope: Scope) -> Sequence[SQLValue] | None:
         plan = self._plan(node, scope)
