@@ -76,8 +76,6 @@ def _first(kind: ColumnType, default: int) -> int:
 
 def _integer(kind: ColumnType, code: MySQLType) -> SQLType:
     width = _first(kind, (_UNSIGNED_WIDTH if kind.unsigned else _SIGNED_WIDTH)[code])
-    if width > _MAX_CHAR:
-        raise kind.source.error(f"a display width is at most {_MAX_CHAR}")
     return SQLType(type=code, length=width, decimal=0, unsigned=kind.unsigned, zerofill=kind.zerofill)
 
 
