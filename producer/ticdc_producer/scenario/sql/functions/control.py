@@ -80,10 +80,10 @@ def _elt(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
 
 
 FUNCTIONS = {
-    "COALESCE": Function(_coalesce, 1, -1, accepts_null=True, type=chosen_type),
+    "COALESCE": Function(_coalesce, 1, -1, accepts_null=True, takes_first=True, type=chosen_type),
     "ELT": Function(_elt, 2, -1, accepts_null=True, integers=(0,), type=text_type),
     "GREATEST": _extreme(1),
-    "IFNULL": Function(_coalesce, 2, 2, accepts_null=True, type=chosen_type),
+    "IFNULL": Function(_coalesce, 2, 2, accepts_null=True, takes_first=True, type=chosen_type),
     "INTERVAL": Function(_interval, 2, -1, accepts_null=True, numbers=range(1000), type=E.INTEGER),
     "ISNULL": Function(_isnull, 1, 1, accepts_null=True, type=E.INTEGER),
     "LEAST": _extreme(-1),

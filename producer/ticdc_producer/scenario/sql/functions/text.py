@@ -11,6 +11,7 @@ from functools import partial
 from sqlglot import exp
 
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
+from ticdc_producer.model.values.number_text import bigint
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.eval_type import E
 from ticdc_producer.scenario.sql.functions.function import (
@@ -95,7 +96,7 @@ def _substring(value: SQLValue, start: SQLValue, length: SQLValue = None) -> SQL
 
 
 def _substring_index(value: SQLValue, separator: SQLValue, count: SQLValue) -> SQLValue:
-    text, mark, number = to_text(value), to_text(separator), to_integer(count)
+    text, mark, number = to_text(value), to_text(separator), bigint(count)
     if not mark or number == 0:
         return ""
     parts = text.split(mark)
