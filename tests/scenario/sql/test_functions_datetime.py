@@ -127,7 +127,7 @@ from ticdc_producer.model.values.sql_value import SQLMode
         ("date'2020-01-31' + interval 1 month + interval 1 day", "2020-03-01"),
         ("date'2020-01-31' + interval 1 hour", "2020-01-31 01:00:00"),
         ("date'2020-01-31' + interval '1-2' year_month", "2021-03-31"),
-        ("date'2020-01-31' + interval (1 + 1) week", "2020-02-14"),
+        ("date'2020-01-31' + interval 1 + 1 week", "2020-02-14"),
         ("date'2020-01-31' + interval 1 quarter", "2020-04-30"),
         ("cast('2020-01-01 00:00:00' as datetime) + interval 5 microsecond", "2020-01-01 00:00:00.000005"),
         ("'2020-01-01' + interval 1.5 second", "2020-01-01 00:00:01.500000"),
@@ -223,7 +223,15 @@ def test_the_letters_of_dates_mean_themselves_in_the_format_of_a_time() -> None:
     assert result_text("time_format('1:2:3', '%Y-%m %H')") == "Y-m 01"
 
 
-@pytest.mark.parametrize("text", ["date_add('2020-01-01', interval 1 fortnight)", "now(7)", "1 + interval"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "date_add('2020-01-01', interval 1 fortnight)",
+        "now(7)",
+        "1 + interval",
+        "'2020-01-01' + interval (1) day",
+    ],
+)
 def test_unknown_units_and_fractions_are_errors(text: str) -> None:
     with pytest.raises(ScenarioError):
         value_of(text)

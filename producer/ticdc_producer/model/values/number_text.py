@@ -145,7 +145,7 @@ def check_number(value: SQLValue, mode: SQLMode) -> None:
     if not mode.strict or not isinstance(value, str | bytes):
         return
     number, complete = as_number(value)
-    if (not complete and value.strip()) or abs(number) > _LARGEST_DOUBLE:
+    if (not complete and value.strip()) or not -_LARGEST_DOUBLE <= number <= _LARGEST_DOUBLE:
         raise _truncated("DOUBLE", value)
 
 

@@ -55,9 +55,14 @@ class Quotient(Decimal):
 
 
 def stored_number(value: SQLValue) -> SQLValue:
-    """Return a value as a column takes it: a quotient with the digits of its text, a year as a number."""
+    """Return a value as a column takes it: a quotient with the digits of its text, a year or BIT as a number.
+
+    Source: tidb ``Datum.convertToString``.
+    """
     if isinstance(value, Quotient):
         return value.rounded()
+    if isinstance(value, Bits):
+        return value.number
     return int(value) if isinstance(value, Year) else value
 
 

@@ -92,9 +92,10 @@ def _real(kind: ColumnType) -> SQLType:
 
 
 def _decimal(kind: ColumnType) -> SQLType:
-    length = _first(kind, 10) or 10
+    written = _first(kind, 10)
+    length = written or 10
     decimal = kind.digits[1] if len(kind.digits) > 1 else 0
-    if length > 65 or decimal > 30 or decimal > length:
+    if length > 65 or decimal > 30 or decimal > written:
         raise kind.source.error(f"DECIMAL({length},{decimal}) is not allowed: at most (65,30)")
     return SQLType(
         type=T.NEW_DECIMAL, length=length, decimal=decimal, unsigned=kind.unsigned, zerofill=kind.zerofill

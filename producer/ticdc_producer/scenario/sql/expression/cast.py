@@ -191,7 +191,7 @@ def _datetime(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
 
 def _to_datetime(value: SQLValue, fsp: int, kind: str, mode: SQLMode) -> DateTimeValue | None:
     plain = _plain(value, mode)
-    if plain == 0:
+    if isinstance(plain, int | Decimal | float) and 0 <= plain < 1:
         return DateTimeValue(0, 0, 0, fsp=min(fsp, 0))  # no error: ParseTimeFromNum, builtinCastRealAsTimeSig
     if isinstance(plain, Year):
         return DateTimeValue(int(plain), 0, 0, fsp=min(fsp, 0))

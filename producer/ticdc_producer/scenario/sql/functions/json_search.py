@@ -113,7 +113,8 @@ def document_function(
     def call(source: SQLValue, *others: SQLValue) -> SQLValue:
         return run(read(source), *others)
 
-    return value_function(call, min_arguments, max_arguments, reads=(lambda v, _: read(v),), **properties)
+    properties["reads"] = (lambda value, _: read(value),)
+    return value_function(call, min_arguments, max_arguments, **properties)
 
 
 def _extract(source: SQLValue, *paths: SQLValue) -> SQLValue:
@@ -141,7 +142,7 @@ def contains(source: JsonValue, target: JsonValue) -> bool:
 
 def _contains_path(source: SQLValue, one_or_all: SQLValue, *paths: SQLValue) -> SQLValue:
     root, wants_all = to_document(source), is_all(one_or_all)
-    hits = [bool(values_at(root, to_path(path))) for path in paths]
+    hits = (bool(values_at(root, to_path(path))) for path in paths)  # the first one that decides ends it
     return all(hits) if wants_all else any(hits)
 
 

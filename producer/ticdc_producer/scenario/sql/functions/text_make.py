@@ -47,6 +47,10 @@ def _concat_ws(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
     return _concat(*with_separators)
 
 
+_MOST_OF_BLOB = (1 << 24) - 1
+"""The longest result of SPACE. Source: tidb ``builtinSpaceSig`` (``mysql.MaxBlobWidth``)."""
+
+
 def _repeat(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     text, times = arguments[0], max(to_integer(arguments[1]), 0)
     if len(to_bytes(text)) * times > MAX_PACKET:
@@ -57,7 +61,8 @@ def _repeat(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
 
 
 def _space(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    return _repeat([" ", *arguments], mode)
+    spaces = _repeat([" ", *arguments], mode)
+    return None if isinstance(spaces, str) and len(spaces) > _MOST_OF_BLOB else spaces
 
 
 def _quote(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
+from decimal import Decimal
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_scalar import as_datetime, as_duration, duration_of_integer, readable
@@ -46,7 +47,7 @@ def datetime_argument(value: SQLValue, mode: SQLMode) -> DateTimeValue | None:
         return DateTimeValue(int(value), 0, 0)
     text = _unquoted(value)
     moment = as_datetime(text, value.fsp if isinstance(value, Duration) else fraction_digits(text), mode)
-    if moment is not None and moment.is_zero and not isinstance(value, str | bytes):
+    if isinstance(value, int | Decimal | float) and 0 <= value < 1:
         return moment  # the number 0 is no error: ParseTimeFromNum
     if moment is None or not readable(moment, mode):
         reject_value("datetime", value, mode)

@@ -19,7 +19,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_scalar import as_datetime
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.number_text import as_number, bigint, numeric_prefix
-from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode, SQLValue
+from ticdc_producer.model.values.sql_value import Bits, DateTimeValue, Duration, SQLMode, SQLValue
 from ticdc_producer.model.values.temporal_text import (
     MAX_DURATION,
     MAX_FSP,
@@ -70,9 +70,9 @@ class Interval:
 def _interval(value: SQLValue, unit: str, mode: SQLMode) -> Interval | None:
     """Return the interval ``value unit``; None if the value has more numbers than the unit has parts.
 
-    A date or time counts as an integer. Source: tidb ``addSubDateFunctionClass``.
+    A date, time or BIT counts as an integer. Source: tidb ``addSubDateFunctionClass``.
     """
-    if isinstance(value, DateTimeValue | Duration):
+    if isinstance(value, DateTimeValue | Duration | Bits):
         value = to_integer(value)
     if "_" in unit:
         return _composite(value, unit, mode)
@@ -248,7 +248,11 @@ def _sum_operands(node: exp.Expr) -> Arguments | None:
     if isinstance(left, exp.Interval) and isinstance(node, exp.Add):
         moment = right.this if isinstance(right, exp.Interval) and not right.args.get("unit") else right
         return _interval_arguments((moment, left))
-    return _interval_arguments((left, right)) if isinstance(right, exp.Interval) else None
+    if not isinstance(right, exp.Interval):
+        return None
+    if isinstance(right.this, exp.Paren):  # which TiDB reads as a call of the function INTERVAL
+        raise ScenarioError("SQL does not parse: INTERVAL (…) after a sign", hint="write DATE_ADD")
+    return _interval_arguments((left, right))
 
 
 def unit_arguments(arguments: Arguments) -> Arguments:
