@@ -14,7 +14,14 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.collation import charset_of
-from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, Quotient, SQLMode, SQLValue
+from ticdc_producer.model.values.sql_value import (
+    DateTimeValue,
+    Duration,
+    Quotient,
+    SQLMode,
+    SQLValue,
+    display_value,
+)
 from ticdc_producer.model.values.temporal_text import MAX_FSP
 from ticdc_producer.scenario.sql.expression.aggregate_call import aggregate_of
 from ticdc_producer.scenario.sql.expression.arithmetic import DIV_INCREMENT
@@ -39,7 +46,12 @@ from ticdc_producer.scenario.sql.expression.function_call import (
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.functions.aggregate import AGGREGATES
 from ticdc_producer.scenario.sql.functions.datetime.argument import datetime_argument
-from ticdc_producer.scenario.sql.functions.function import chosen_type, function_type, text_type
+from ticdc_producer.scenario.sql.functions.function import (
+    chosen_type,
+    first_text_type,
+    function_type,
+    text_type,
+)
 from ticdc_producer.scenario.sql.functions.session import SESSION_FUNCTIONS, SessionCall, SessionFunction
 
 _AROUND_DIGITS = 5
@@ -93,7 +105,10 @@ def _value(node: exp.Expr, scope: Scope) -> SQLValue:
         if not function.drops_errors or isinstance(error, UnsupportedSQL):
             raise
         return None
-    if function.type is text_type:
+    decides = function.type is first_text_type and not isinstance(call.arguments[0], exp.Null)
+    if decides and not isinstance(arguments[0], bytes):
+        arguments = [_in_utf8(argument) for argument in arguments]
+    if function.type in (text_type, first_text_type):
         arguments = [
             _fitting_quotient(argument, value, scope) if isinstance(value, Quotient) else value
             for argument, value in zip(call.arguments, arguments, strict=True)
@@ -124,6 +139,20 @@ def _value(node: exp.Expr, scope: Scope) -> SQLValue:
         arguments = [converted(argument, kind, mode) for argument in arguments]
     decimals = digits.decimals if kind is EvalType.TIME and digits is not None else None
     return converted(function(arguments, mode, collation), kind, mode, decimals)
+
+
+def _in_utf8(value: SQLValue) -> SQLValue:
+    """Return a binary string as a text. Source: tidb ``builtinInternalFromBinarySig``.
+
+    :raises ScenarioError: if it is not UTF-8, whatever the sql_mode.
+    """
+    if not isinstance(value, bytes):
+        return value
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        text = display_value(value)
+        raise ScenarioError(f"Cannot convert string {text} from binary to utf8mb4", value=text) from None
 
 
 def _arguments(call: FunctionCall, scope: Scope) -> list[SQLValue]:

@@ -206,6 +206,8 @@ def converted(value: SQLValue, target: EvalType, mode: SQLMode, decimals: int | 
         return value if isinstance(value, float) else as_float(value)
     if isinstance(value, Bits) and target in NUMBERS:
         value = Unsigned(value.number)  # a BIT among numbers is one, and no binary string
+    if isinstance(value, Bits) and target is E.UNKNOWN:
+        return bytes(value)  # among texts it is one
     if target is E.DECIMAL:
         return Decimal(value) if isinstance(value, int) else value
     if target is E.INTEGER:

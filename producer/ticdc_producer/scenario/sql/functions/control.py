@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.number_text import as_number, check_number
-from ticdc_producer.model.values.sql_value import Member, SQLMode, SQLValue
+from ticdc_producer.model.values.sql_value import Bits, Member, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.compare import extreme
 from ticdc_producer.scenario.sql.expression.eval_type import E
 from ticdc_producer.scenario.sql.expression.form import equality
@@ -75,6 +75,8 @@ def _interval(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
 def _elt(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
     number = to_integer(arguments[0]) if arguments[0] is not None else 0
     argument = arguments[number] if 0 < number < len(arguments) else None
+    if isinstance(argument, Bits):
+        return bytes(argument)
     return argument if argument is None or isinstance(argument, bytes | Member) else to_text(argument)
 
 

@@ -175,6 +175,11 @@ def text_type(_: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
     return ExpressionType(next((kind for kind in (E.UNKNOWN, E.BYTES) if kind in kinds), E.TEXT))
 
 
+def first_text_type(_: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
+    """Return the type of a string that has the charset of the first one. Source: tidb ``deriveCollation``."""
+    return text_type((), types[:1])
+
+
 def chosen_type(_: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
     """Return the type of a function whose result is one of its arguments, converted to the type of all."""
     return merged_type(types)
