@@ -64,7 +64,7 @@ from ticdc_producer.model.values.sql_value import SQLMode
         ("time'01:02:03.5'", "01:02:03.5"),
         ("cast(10203 as time(2))", "01:02:03.00"),
         ("cast('2020-01-02 03:04:05' as time)", "03:04:05"),
-        ("cast('70' as year)", "1970"),
+        ("cast('70' as year)", "70"),
         ("cast('1.5' as double)", "1.5"),
         ("cast(0.1 as float)", "0.1"),
         ("cast(0.1 as float(53))", "0.1"),

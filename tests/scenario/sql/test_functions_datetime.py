@@ -7,7 +7,7 @@ from datetime import timedelta, timezone
 import pytest
 
 from tests.scenario.sql.expressions import LAX, result_text, value_of
-from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.sql_value import SQLMode
 
 
@@ -54,7 +54,7 @@ from ticdc_producer.model.values.sql_value import SQLMode
         ("time_to_sec('-00:00:10')", "-10"),
         ("sec_to_time(2378)", "00:39:38"),
         ("sec_to_time(-1.5)", "-00:00:01.5"),
-        ("sec_to_time(99999999)", "838:59:59"),
+        ("sec_to_time(3020399)", "838:59:59"),
         ("makedate(2011, 31)", "2011-01-31"),
         ("makedate(2011, 32)", "2011-02-01"),
         ("makedate(2011, 0)", None),
@@ -127,7 +127,7 @@ from ticdc_producer.model.values.sql_value import SQLMode
         ("date'2020-01-31' + interval 1 month + interval 1 day", "2020-03-01"),
         ("date'2020-01-31' + interval 1 hour", "2020-01-31 01:00:00"),
         ("date'2020-01-31' + interval '1-2' year_month", "2021-03-31"),
-        ("date'2020-01-31' + interval (1 + 1) week", "2020-02-14"),
+        ("date'2020-01-31' + interval 1 + 1 week", "2020-02-14"),
         ("date'2020-01-31' + interval 1 quarter", "2020-04-30"),
         ("cast('2020-01-01 00:00:00' as datetime) + interval 5 microsecond", "2020-01-01 00:00:00.000005"),
         ("'2020-01-01' + interval 1.5 second", "2020-01-01 00:00:01.500000"),
@@ -172,7 +172,6 @@ def test_now_and_unix_times_use_the_session_time_zone() -> None:
     [
         "year('abc')",
         "dayname('2021-00-01')",
-        "time('xx')",
         "date_add('abc', interval 1 day)",
         "date_add('9999-12-31', interval 1 day)",
         "date_add('2020-01-01', interval 'x' day)",
@@ -206,12 +205,33 @@ def test_an_invalid_interval_is_zero_without_strict_mode() -> None:
     assert result_text("date_add('2020-01-01', interval 'x' day)", LAX) == "2020-01-01"
 
 
-def test_inexact_results_are_rejected() -> None:
-    with pytest.raises(UnsupportedSQL):
-        value_of("time_format('1:2:3', '%Y')")
+@pytest.mark.parametrize(
+    ("text", "expected"), [("time('xx')", "00:00:00"), ("sec_to_time(99999999)", "838:59:59")]
+)
+def test_an_invalid_time_is_the_nearest_one_without_strict_mode(text: str, expected: str) -> None:
+    assert result_text(text, LAX) == expected
+    with pytest.raises(ScenarioError, match="Incorrect time value"):
+        value_of(text)
 
 
-@pytest.mark.parametrize("text", ["date_add('2020-01-01', interval 1 fortnight)", "now(7)", "1 + interval"])
+@pytest.mark.parametrize("text", ["hour('xx')", "second(99)", "convert_tz('xx', 'UTC', 'UTC')"])
+def test_some_functions_are_null_for_an_invalid_argument_in_every_mode(text: str) -> None:
+    assert result_text(text) is None
+
+
+def test_the_letters_of_dates_mean_themselves_in_the_format_of_a_time() -> None:
+    assert result_text("time_format('1:2:3', '%Y-%m %H')") == "Y-m 01"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "date_add('2020-01-01', interval 1 fortnight)",
+        "now(7)",
+        "1 + interval",
+        "'2020-01-01' + interval (1) day",
+    ],
+)
 def test_unknown_units_and_fractions_are_errors(text: str) -> None:
     with pytest.raises(ScenarioError):
         value_of(text)

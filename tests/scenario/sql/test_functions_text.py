@@ -6,6 +6,7 @@ import pytest
 
 from tests.scenario.sql.expressions import LAX, result_text, value_of
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.values.sql_value import SQLMode
 
 _CI = "collate utf8mb4_general_ci"
 
@@ -196,7 +197,6 @@ _CI = "collate utf8mb4_general_ci"
         ("weight_string(5)", None),
         ("inet_aton('10.0.5.9')", "167773449"),
         ("inet_aton('127.1')", "2130706433"),
-        ("inet_aton('1.2.3.256')", None),
         ("inet_ntoa(167773449)", "10.0.5.9"),
         ("hex(inet6_aton('fdfe::5a55:caff:fefa:9089'))", "FDFE0000000000005A55CAFFFEFA9089"),
         ("inet6_ntoa(unhex('0A000509'))", "10.0.5.9"),
@@ -317,3 +317,10 @@ def test_forms_of_other_databases_do_not_parse(text: str) -> None:
 def test_a_misspelt_function_gets_a_suggestion() -> None:
     with pytest.raises(UnsupportedSQL, match="SUBSTRING_INDEX"):
         value_of("substring_inde('a', 'b', 1)")
+
+
+@pytest.mark.parametrize("text", ["inet_aton('1.2.3.256')", "inet_aton('')", "inet6_aton('1.2.3')"])
+@pytest.mark.parametrize("mode", [SQLMode(), SQLMode(strict=False)])
+def test_a_text_that_is_no_address_is_an_error_in_every_mode(text: str, mode: SQLMode) -> None:
+    with pytest.raises(ScenarioError, match="Incorrect string value"):
+        value_of(text, mode)

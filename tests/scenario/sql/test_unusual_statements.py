@@ -85,9 +85,10 @@ def test_nth_value_of_null_is_null_in_every_row() -> None:
         ("select case when b then b else 0.5 end from bits", b"65.0"),
         ("select b from bits", b"65"),
         ("select concat(b) from bits", b"A"),
+        ("select ifnull(b, 'x') from bits", b"A"),
     ],
 )
-def test_a_bit_among_numbers_is_a_number(query: str, text: bytes) -> None:
+def test_a_bit_is_a_number_unless_it_is_among_texts(query: str, text: bytes) -> None:
     script = "create table bits (b bit(7)); insert into bits values (65); create table t (v varchar(9));"
     assert rows_of(f"{script} insert into t {query}") == [(text,)]
 

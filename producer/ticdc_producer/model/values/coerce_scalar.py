@@ -32,6 +32,7 @@ from ticdc_producer.model.values.sql_value import (
     DateTimeValue,
     Duration,
     JsonText,
+    Member,
     SQLMode,
     SQLValue,
     stored_number,
@@ -126,8 +127,15 @@ def coerce_float(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 
 
 def coerce_bit(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
-    """Coerce to BIT(n): a number, or a string whose bytes are a big-endian number."""
-    if isinstance(value, str):
+    """Coerce to BIT(n): a number, or a string whose bytes are a big-endian number.
+
+    JSON and the members of ENUM and SET are numbers, which are not negative. Source: tidb
+    ``Datum.convertToMysqlBit``.
+    """
+    if isinstance(value, JsonText | Member | Duration):
+        whole = nearest_integer(_complete_number(column, value, mode, "Incorrect bit value"))
+        value = whole if whole >= 0 else int(mode.reject(column.name, value, "Out of range value", b"0"))
+    elif isinstance(value, str):
         value = BinaryLiteral(value.encode("utf-8", "surrogateescape"))
     elif isinstance(value, bytes):
         value = BinaryLiteral(value)
@@ -211,6 +219,7 @@ def coerce_datetime(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes
     fsp = -1 if column.type in (T.DATE, T.NEW_DATE) else max(column.decimal, 0)
     if column.type == T.DATETIME and type(value) is str and len(value) == _LENGTHS[fsp] and _STORED(value):
         return value.encode()
+    _check_time(column, value)
     value = unquoted(value) if isinstance(value, JsonText) else value
     date_time = as_datetime(value, fsp, mode)
     if date_time is None or not allowed(date_time, mode):
@@ -225,6 +234,15 @@ def coerce_datetime(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes
     return date_time.text().encode()
 
 
+def _check_time(column: ColumnInfo, value: SQLValue) -> None:
+    """Check a value of a date or time column. Source: tidb ``Datum.convertToMysqlTime``, ``invalidConv``.
+
+    :raises ScenarioError: for a BIT, ENUM, SET and ``x'..'``, whatever the sql_mode.
+    """
+    if isinstance(value, BinaryLiteral | Member):
+        raise value_error(column.name, value, f"Incorrect {column.type_name} value")
+
+
 def _reject_datetime(column: ColumnInfo, value: SQLValue, mode: SQLMode, instead: DateTimeValue) -> bytes:
     return mode.reject(column.name, value, f"Incorrect {column.type_name} value", instead.text().encode())
 
@@ -232,6 +250,7 @@ def _reject_datetime(column: ColumnInfo, value: SQLValue, mode: SQLMode, instead
 def coerce_duration(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> Value:
     """Coerce to TIME(fsp), -838:59:59 … 838:59:59."""
     fsp = max(column.decimal, 0)
+    _check_time(column, value)
     value = unquoted(value) if isinstance(value, JsonText) else value
     duration = as_duration(value, fsp)
     if duration is None:

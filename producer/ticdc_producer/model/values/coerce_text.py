@@ -144,11 +144,11 @@ def coerce_enum(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     """
     if isinstance(value, ErrorMember):
         return b"0"
-    if isinstance(value, str | bytes):
+    if isinstance(value, str | bytes) and not isinstance(value, JsonText):
         number = _member_number(column, to_bytes(value))
         if number == 0:
             number = _number_in_text(to_text(value), len(column.elements))
-    else:
+    else:  # JSON is a number, too
         number = nearest_integer(as_number(value)[0])
     if not 1 <= number <= len(column.elements):
         return mode.reject(column.name, value, "Data truncated: no such ENUM member", b"0")
@@ -157,7 +157,9 @@ def coerce_enum(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 
 def coerce_set(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     """Coerce to SET: the names of members, separated by commas, or a bit mask."""
-    if not isinstance(value, str | bytes):
+    if not isinstance(value, str | bytes) or isinstance(value, JsonText):
+        if not as_number(value)[1]:
+            return mode.reject(column.name, value, "Data truncated: no such SET member", b"0")
         return _set_of_bits(column, value, nearest_integer(as_number(value)[0]), mode)
     text = to_text(value)
     numbers = [_member_number(column, to_bytes(name)) for name in text.split(",")] if text else []

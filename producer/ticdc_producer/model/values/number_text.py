@@ -90,10 +90,18 @@ def as_number(value: SQLValue) -> tuple[int | Decimal | float, bool]:
 
 
 def _json_number(value: JsonText) -> tuple[int | Decimal | float, bool]:
-    """Return the number in a JSON value: true is 1, strings are parsed; arrays and objects have no number."""
+    """Return the number in a JSON value: true is 1, strings are parsed; other values have no number.
+
+    Those are null, arrays, objects and scalars with a type of their own, such as dates. Source: tidb
+    ``ConvertJSONToInt``, ``ConvertJSONToFloat``, ``ConvertJSONToDecimal``.
+    """
     if value in ("true", "false"):
         return int(value == "true"), True
-    return _text_number(value[1:-1] if value[:1] == '"' else value)
+    if value[:1] == '"':
+        is_plain = value.document is None or type(value.document) is str
+        return _text_number(value[1:-1]) if is_plain else (0, False)
+    number, complete = _text_number(value)
+    return (float(number) if isinstance(number, Decimal) else number), complete
 
 
 def _text_number(text: str) -> tuple[int | Decimal, bool]:
@@ -132,22 +140,53 @@ def check_number(value: SQLValue, mode: SQLMode) -> None:
 
     Source: tidb ``types.getValidFloatPrefix``.
 
-    :raises ScenarioError: in strict mode, for a text that is not a number.
+    :raises ScenarioError: in strict mode, for a text that is not a number, or beyond all DOUBLEs.
     """
-    if mode.strict and isinstance(value, str | bytes) and not as_number(value)[1] and value.strip():
+    if not mode.strict or not isinstance(value, str | bytes):
+        return
+    number, complete = as_number(value)
+    if (not complete and value.strip()) or not -_LARGEST_DOUBLE <= number <= _LARGEST_DOUBLE:
         raise _truncated("DOUBLE", value)
 
 
 def check_integer(value: SQLValue, mode: SQLMode) -> None:
-    """Check a value that TiDB casts to a BIGINT in an expression.
+    """Check a value that TiDB casts to an integer in an expression.
 
-    :raises ScenarioError: in strict mode, for a text that is not an integer.
+    :raises ScenarioError: in strict mode, for a text or JSON value that is not an integer.
     """
+    if mode.strict and isinstance(value, JsonText) and not as_number(value)[1]:
+        raise _truncated("INTEGER", value)
     if not mode.strict or not is_text(value):
         return
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
     if not integer_prefix(text)[1]:
         raise _truncated("INTEGER", value)
+
+
+def check_bigint(value: SQLValue, mode: SQLMode) -> None:
+    """Check an operand that has to be a BIGINT.
+
+    :raises ScenarioError: in strict mode, for a value that is not an integer, or out of range.
+    """
+    check_integer(value, mode)
+    if mode.strict and beyond_bigint(value):
+        raise ScenarioError("BIGINT value is out of range", value=display_value(value))
+
+
+def beyond_bigint(value: SQLValue) -> bool:
+    """Return whether a value is out of the range that it has as an operand: see ``bigint``."""
+    whole = whole_number(value)
+    return whole != bigint(value) and (whole != 1 << 63 or not isinstance(value, float))
+
+
+def bigint(value: SQLValue) -> int:
+    """Return the BIGINT to which TiDB casts an operand: one out of range becomes the nearest of the range.
+
+    Integers and texts may be unsigned, unlike a DOUBLE, DECIMAL or a JSON number. Source: tidb
+    ``builtinCastRealAsIntSig``, ``builtinCastDecimalAsIntSig``, ``builtinCastStringAsIntSig``.
+    """
+    is_signed = value[:1] != '"' if isinstance(value, JsonText) else isinstance(value, float | Decimal)
+    return min(max(whole_number(value), -(1 << 63)), (1 << 63 if is_signed else 1 << 64) - 1)
 
 
 def _truncated(kind: str, value: SQLValue) -> ScenarioError:

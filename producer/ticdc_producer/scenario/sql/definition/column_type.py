@@ -76,8 +76,6 @@ def _first(kind: ColumnType, default: int) -> int:
 
 def _integer(kind: ColumnType, code: MySQLType) -> SQLType:
     width = _first(kind, (_UNSIGNED_WIDTH if kind.unsigned else _SIGNED_WIDTH)[code])
-    if width > _MAX_CHAR:
-        raise kind.source.error(f"a display width is at most {_MAX_CHAR}")
     return SQLType(type=code, length=width, decimal=0, unsigned=kind.unsigned, zerofill=kind.zerofill)
 
 
@@ -94,9 +92,10 @@ def _real(kind: ColumnType) -> SQLType:
 
 
 def _decimal(kind: ColumnType) -> SQLType:
-    length = _first(kind, 10) or 10
+    written = _first(kind, 10)
+    length = written or 10
     decimal = kind.digits[1] if len(kind.digits) > 1 else 0
-    if length > 65 or decimal > 30 or decimal > length:
+    if length > 65 or decimal > 30 or decimal > written:
         raise kind.source.error(f"DECIMAL({length},{decimal}) is not allowed: at most (65,30)")
     return SQLType(
         type=T.NEW_DECIMAL, length=length, decimal=decimal, unsigned=kind.unsigned, zerofill=kind.zerofill

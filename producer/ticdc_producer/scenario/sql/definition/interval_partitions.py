@@ -136,7 +136,7 @@ class _Series:
     def _bounds(self) -> Iterator[str]:
         yield self.value(self.first)
         times = f"{MOST_PARTITIONS}000 * ({self.amount})"
-        added = f"INTERVAL ({times}) {self.unit}" if self.unit else times
+        added = f"INTERVAL {times} {self.unit}" if self.unit else times
         tree = parse_expression(f"({self.first}) + {added}", self.line)
         number = next(node for node in tree.find_all(exp.Literal) if node.name == f"{MOST_PARTITIONS}000")
         scope = Scope(self.mode)

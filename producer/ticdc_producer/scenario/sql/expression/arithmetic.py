@@ -14,10 +14,9 @@ from ticdc_producer.model.values.number_text import (
     EXACT,
     as_float,
     as_number,
-    check_integer,
+    bigint,
+    check_bigint,
     check_number,
-    is_text,
-    whole_number,
 )
 from ticdc_producer.model.values.sql_value import (
     BinaryLiteral,
@@ -179,18 +178,15 @@ def refuse_zero(mode: SQLMode) -> None:
 def to_bits(value: SQLValue, mode: SQLMode) -> int:
     """Return a value as 64 unsigned bits, for ``& | ^ ~ << >>``.
 
-    :raises ScenarioError: in strict mode, for a text that is not an integer.
+    :raises ScenarioError: in strict mode, for a value that is not an integer, or out of range.
     """
-    check_integer(value, mode)
+    check_bigint(value, mode)
     return bits_of(value)
 
 
 def bits_of(value: SQLValue) -> int:
     """Return a value as 64 unsigned bits, unchecked: text gives its integer prefix."""
-    whole = whole_number(value)
-    if is_text(value):
-        return whole & _MAX_UNSIGNED
-    return whole & _MAX_UNSIGNED if abs(whole) >> 100 == 0 else _MAX_UNSIGNED
+    return bigint(value) & _MAX_UNSIGNED
 
 
 def scale_of(number: Decimal) -> int:

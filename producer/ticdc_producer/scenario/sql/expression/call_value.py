@@ -6,6 +6,7 @@ TiDB converts some arguments before the call, and the result of a function that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from sqlglot import exp
@@ -13,7 +14,14 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.collation import charset_of
-from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, Quotient, SQLMode, SQLValue
+from ticdc_producer.model.values.sql_value import (
+    DateTimeValue,
+    Duration,
+    Quotient,
+    SQLMode,
+    SQLValue,
+    display_value,
+)
 from ticdc_producer.model.values.temporal_text import MAX_FSP
 from ticdc_producer.scenario.sql.expression.aggregate_call import aggregate_of
 from ticdc_producer.scenario.sql.expression.arithmetic import DIV_INCREMENT
@@ -21,6 +29,8 @@ from ticdc_producer.scenario.sql.expression.choice import shared_type
 from ticdc_producer.scenario.sql.expression.collation import check_call, collation_of, encoded
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
 from ticdc_producer.scenario.sql.expression.eval_type import (
+    NUMBERS,
+    TEMPORALS,
     UNKNOWN,
     EvalType,
     ExpressionType,
@@ -36,7 +46,12 @@ from ticdc_producer.scenario.sql.expression.function_call import (
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.functions.aggregate import AGGREGATES
 from ticdc_producer.scenario.sql.functions.datetime.argument import datetime_argument
-from ticdc_producer.scenario.sql.functions.function import chosen_type, function_type, text_type
+from ticdc_producer.scenario.sql.functions.function import (
+    chosen_type,
+    first_text_type,
+    function_type,
+    text_type,
+)
 from ticdc_producer.scenario.sql.functions.session import SESSION_FUNCTIONS, SessionCall, SessionFunction
 
 _AROUND_DIGITS = 5
@@ -59,14 +74,41 @@ def _parts(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
     call = _call_at(node)
     call.function.check(call.name, len(call.arguments))
     check_call(call, scope)
+    if call.function.documents:
+        _check_documents(call, scope)
     return call.arguments
+
+
+def _check_documents(call: FunctionCall, scope: Scope) -> None:
+    """Check the types of JSON documents, also for a value that is NULL. Source: tidb ``verifyJSONArgsType``.
+
+    :raises ScenarioError: for a number, a date or time, and a binary string.
+    """
+    for position, argument in enumerate(call.arguments):
+        kind = type_of(argument, scope).kind if position in call.function.documents else EvalType.JSON
+        if kind is EvalType.BYTES:
+            raise ScenarioError("Cannot create a JSON value from a string with CHARACTER SET 'binary'")
+        if kind in _NO_DOCUMENTS:
+            what = f"Invalid data type for JSON data in argument {position + 1} to function {call.name}"
+            raise ScenarioError(f"{what}; a JSON string or JSON type is required")
+
+
+_NO_DOCUMENTS = NUMBERS | TEMPORALS | {EvalType.BIT}
 
 
 def _value(node: exp.Expr, scope: Scope) -> SQLValue:
     call = _call_at(node)
-    arguments = [evaluate(argument, scope) for argument in call.arguments]
     function, mode = call.function, scope.mode
-    if function.type is text_type:
+    try:
+        arguments = _arguments(call, scope)
+    except ScenarioError as error:
+        if not function.drops_errors or isinstance(error, UnsupportedSQL):
+            raise
+        return None
+    decides = function.type is first_text_type and not isinstance(call.arguments[0], exp.Null)
+    if decides and not isinstance(arguments[0], bytes):
+        arguments = [_in_utf8(argument) for argument in arguments]
+    if function.type in (text_type, first_text_type):
         arguments = [
             _fitting_quotient(argument, value, scope) if isinstance(value, Quotient) else value
             for argument, value in zip(call.arguments, arguments, strict=True)
@@ -75,6 +117,10 @@ def _value(node: exp.Expr, scope: Scope) -> SQLValue:
         pairs = zip(call.arguments, arguments, strict=True)
         arguments = [encoded(argument, value, scope) for argument, value in pairs]
     collation = (collation_of(node, scope) or DEFAULT_COLLATION) if function.collated else ""
+    if function.null_in_query and scope.in_query:
+        with suppress(ScenarioError):
+            return function(arguments, mode)
+        return None
     if function.type is not chosen_type:
         value = function(arguments, mode, collation)
         if function.full_fraction and isinstance(value, DateTimeValue):
@@ -93,6 +139,31 @@ def _value(node: exp.Expr, scope: Scope) -> SQLValue:
         arguments = [converted(argument, kind, mode) for argument in arguments]
     decimals = digits.decimals if kind is EvalType.TIME and digits is not None else None
     return converted(function(arguments, mode, collation), kind, mode, decimals)
+
+
+def _in_utf8(value: SQLValue) -> SQLValue:
+    """Return a binary string as a text. Source: tidb ``builtinInternalFromBinarySig``.
+
+    :raises ScenarioError: if it is not UTF-8, whatever the sql_mode.
+    """
+    if not isinstance(value, bytes):
+        return value
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        text = display_value(value)
+        raise ScenarioError(f"Cannot convert string {text} from binary to utf8mb4", value=text) from None
+
+
+def _arguments(call: FunctionCall, scope: Scope) -> list[SQLValue]:
+    if not call.function.takes_first:
+        return [evaluate(argument, scope) for argument in call.arguments]
+    values: list[SQLValue] = []
+    for argument in call.arguments:
+        values.append(evaluate(argument, scope))
+        if values[-1] is not None:
+            break
+    return values
 
 
 def _fitting_quotient(node: exp.Expr, value: Quotient, scope: Scope) -> SQLValue:

@@ -37,6 +37,7 @@ from ticdc_producer.model.values.sql_value import (
     SQLValue,
     Unsigned,
     VectorText,
+    Year,
     display_value,
 )
 from ticdc_producer.model.values.temporal_text import (
@@ -82,7 +83,7 @@ def _unsigned(value: SQLValue, _: CastType, mode: SQLMode) -> SQLValue:
     number = _integer(value, mode)
     if is_text(value) and number < -(1 << 63):
         return Unsigned(_text_overflow(value, number, mode) + (1 << 64))
-    if -(1 << 63) <= number < 0 and not isinstance(value, Decimal):
+    if -(1 << 63) <= number < 0 and not isinstance(value, Decimal | float):
         return Unsigned(number + (1 << 64))
     return Unsigned(_clamped(value, number, 0, (1 << 64) - 1, mode))
 
@@ -190,6 +191,10 @@ def _datetime(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
 
 def _to_datetime(value: SQLValue, fsp: int, kind: str, mode: SQLMode) -> DateTimeValue | None:
     plain = _plain(value, mode)
+    if isinstance(plain, int | Decimal | float) and 0 <= plain < 1:
+        return DateTimeValue(0, 0, 0, fsp=min(fsp, 0))  # no error: ParseTimeFromNum, builtinCastRealAsTimeSig
+    if isinstance(plain, Year):
+        return DateTimeValue(int(plain), 0, 0, fsp=min(fsp, 0))
     converted = None if plain is None else as_datetime(plain, fsp, mode)
     if converted is None or not readable(converted, mode):
         _fail_if_strict(f"Incorrect {kind} value", value, mode)
@@ -257,7 +262,7 @@ _CASTS: dict[str, Callable[[SQLValue, CastType, SQLMode], SQLValue]] = {
     "DECIMAL": _as_column(T.NEW_DECIMAL),
     "DOUBLE": _double,
     "FLOAT": _float,
-    "YEAR": _as_column(T.YEAR),
+    "YEAR": _signed,
     "CHAR": _char,
     "BINARY": _binary,
     "DATE": _date,

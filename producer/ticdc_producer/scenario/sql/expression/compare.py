@@ -43,8 +43,7 @@ def as_boolean(value: SQLValue, mode: SQLMode) -> bool | None:
         return None
     if isinstance(value, VectorText):
         return bool(value.elements)
-    if not isinstance(value, JsonText):
-        check_number(value, mode)
+    check_number(value, mode)
     return as_number(value)[0] != 0
 
 

@@ -304,6 +304,7 @@ _CONVERTED = {
 def _between(node: exp.Expr, scope: Scope) -> SQLValue:
     lowest, highest, value = node.args["low"], node.args["high"], evaluate(node.this, scope)
     minimum, maximum = evaluate(lowest, scope), evaluate(highest, scope)
+    text = maximum
     if is_text(value) or is_text(minimum) or is_text(maximum):
         value, minimum, maximum = _as_numbers(value, minimum, maximum, scope.mode)
     # Times are numbers here if another operand is a number, so no number becomes a time: ResolveType4Between.
@@ -315,6 +316,8 @@ def _between(node: exp.Expr, scope: Scope) -> SQLValue:
     low = _compared(node.this, value, lowest, minimum, collation, scope)
     if low is not None and low < 0:
         return False
+    if maximum is not text:
+        check_number(text, scope.mode)
     value = _as_year(node.this, value, highest, scope) if may_be_years else value
     maximum = _as_year(highest, maximum, node.this, scope) if may_be_years else maximum
     high = _compared(node.this, value, highest, maximum, collation, scope)
@@ -331,7 +334,7 @@ def _as_numbers(value: SQLValue, minimum: SQLValue, maximum: SQLValue, mode: SQL
     operands = (value, minimum, maximum)
     if not any(isinstance(operand, int | float | Decimal) for operand in operands):
         return operands
-    for operand in operands:
+    for operand in (value, minimum):  # the second bound is not computed if the first one decides
         if is_text(operand):
             check_number(operand, mode)
     return [as_float(operand) if is_text(operand) else operand for operand in operands]

@@ -208,6 +208,8 @@ def converted(value: SQLValue, target: EvalType, mode: SQLMode, decimals: int | 
         value = _with_decimals(value, target, decimals, mode)
     if target is E.DOUBLE:
         return value if isinstance(value, float) else as_float(value)
+    if isinstance(value, Bits) and target is E.UNKNOWN:
+        return bytes(value)  # among texts it is one
     if target is E.DECIMAL:
         return Decimal(value) if isinstance(value, int) else value
     if target is E.INTEGER:

@@ -6,35 +6,59 @@ Rules of types: tidb ``pkg/expression/builtin_arithmetic.go`` (``setType4DivDeci
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 
 from sqlglot import exp
 
-from ticdc_producer.errors import UnsupportedSQL
-from ticdc_producer.model.values.sql_value import Quotient, SQLMode, SQLValue, Unsigned
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.values.number_text import check_bigint, check_number
+from ticdc_producer.model.values.sql_value import JsonText, Quotient, SQLMode, SQLValue, Unsigned
 from ticdc_producer.scenario.sql.expression import arithmetic
 from ticdc_producer.scenario.sql.expression.arithmetic import DIV_INCREMENT, MAX_SCALE
-from ticdc_producer.scenario.sql.expression.compare import as_boolean
+from ticdc_producer.scenario.sql.expression.compare import as_boolean, is_satisfied
 from ticdc_producer.scenario.sql.expression.eval_type import (
+    WHOLE,
     Digits,
     EvalType,
     ExpressionType,
     arithmetic_kind,
     number_kind,
 )
-from ticdc_producer.scenario.sql.expression.form import Evaluate, Form, evaluate, is_folded, type_of
+from ticdc_producer.scenario.sql.expression.form import (
+    Evaluate,
+    Form,
+    evaluate,
+    is_folded,
+    noted_type,
+    type_of,
+)
 from ticdc_producer.scenario.sql.expression.scope import Scope
 
 E = EvalType
 _MAX_UNSIGNED = (1 << 64) - 1
 
 
-def _of_operands(operation: Callable[[SQLValue, SQLValue, SQLMode], SQLValue]) -> Evaluate:
+def _of_operands(
+    operation: Callable[[SQLValue, SQLValue, SQLMode], SQLValue],
+    check: Callable[[SQLValue, SQLMode], None] = check_number,
+    *,
+    skips: bool = True,
+) -> Evaluate:
+    """Make the rule of an operator of two operands.
+
+    :param check: checks an operand whose other operand is NULL.
+    :param skips: whether TiDB does not compute the second operand if the first one is NULL.
+    """
+
     def rule(node: exp.Expr, scope: Scope) -> SQLValue:
         left = evaluate(node.this, scope)
-        if left is None:  # TiDB does not compute the other operand, which may be invalid
+        if left is None and skips:
             return None
         right = evaluate(node.expression, scope)
-        return None if right is None else _with_all_digits(operation(left, right, scope.mode), node)
+        if left is None or right is None:
+            check(right if left is None else left, scope.mode)
+            return None
+        return _with_all_digits(operation(left, right, scope.mode), node)
 
     return rule
 
@@ -61,11 +85,14 @@ def _arithmetic(
     operation: Callable[[SQLValue, SQLValue, SQLMode], SQLValue],
     digits: Callable[[Digits, Digits], Digits] | None = None,
     kind: Callable[[EvalType], EvalType] = lambda operands: operands,
+    *,
+    skips: bool = True,
 ) -> Form:
     """Make the form of an operator.
 
     :param digits: gives the digits of the result from those of the operands; None if they are not inferred.
     :param kind: gives the kind of the result from the one of the operands.
+    :param skips: see ``_of_operands``.
     """
 
     def rule(node: exp.Expr, scope: Scope) -> ExpressionType:
@@ -75,7 +102,7 @@ def _arithmetic(
             return ExpressionType(result)
         return ExpressionType(result, digits(left.digits, right.digits))
 
-    return Form(_of_operands(operation), rule)
+    return Form(_of_operands(operation, skips=skips), rule)
 
 
 def _operand_type(node: exp.Expr, scope: Scope) -> ExpressionType:
@@ -123,11 +150,24 @@ def _bitwise(operation: Callable[[int, int], int]) -> Form:
         bits = operation(arithmetic.to_bits(left, mode), arithmetic.to_bits(right, mode))
         return Unsigned(bits & _MAX_UNSIGNED)
 
-    return Form(_of_operands(on_values), E.UNSIGNED)
+    return Form(_of_operands(on_values, check_bigint), E.UNSIGNED)
 
 
 def _inverted(value: SQLValue, mode: SQLMode) -> SQLValue:
     return Unsigned(~arithmetic.to_bits(value, mode) & _MAX_UNSIGNED)
+
+
+def _negated(node: exp.Expr, scope: Scope) -> SQLValue:
+    """Return ``-x``: only a constant that is beyond a BIGINT becomes a DECIMAL.
+
+    Source: tidb ``unaryMinusFunctionClass.typeInfer``, ``builtinUnaryMinusIntSig``.
+    """
+    negative = _of_operand(arithmetic.negate)(node, scope)
+    if isinstance(negative, Decimal) and not is_folded(node.this):
+        kind = noted_type(node.this, scope).kind
+        if kind in WHOLE or kind is E.BIT:
+            raise ScenarioError("BIGINT value is out of range in the result of -", value=str(negative))
+    return negative
 
 
 def as_condition(node: exp.Expr, scope: Scope) -> bool | None:
@@ -161,7 +201,11 @@ def _xor(node: exp.Expr, scope: Scope) -> SQLValue:
 
 
 def _not(node: exp.Expr, scope: Scope) -> SQLValue:
-    value = as_condition(node.this, scope)
+    """Return NOT; of a JSON document, whether it is the number 0. Source: tidb ``builtinUnaryNotJSONSig``."""
+    operand = evaluate(node.this, scope)
+    if isinstance(operand, JsonText):
+        return not is_satisfied(operand, scope.mode)
+    value = as_boolean(operand, scope.mode)
     return None if value is None else not value
 
 
@@ -176,13 +220,13 @@ def _is(node: exp.Expr, scope: Scope) -> SQLValue:
 
 _DIFFERENCE = _arithmetic(arithmetic.subtract, _digits_of_sum)
 OPERATORS: dict[type[exp.Expr], Form] = {
-    exp.Add: _arithmetic(arithmetic.add, _digits_of_sum),
+    exp.Add: _arithmetic(arithmetic.add, _digits_of_sum, skips=False),
     exp.Sub: Form(_of_operands(arithmetic.subtract), _type_of_difference),
     exp.Mul: _arithmetic(arithmetic.multiply, _digits_of_product),
     exp.Div: _arithmetic(arithmetic.divide, _digits_of_quotient, _never_whole),
     exp.IntDiv: _arithmetic(arithmetic.integer_divide, kind=_always_whole),
-    exp.Mod: _arithmetic(arithmetic.modulo),
-    exp.Neg: Form(_of_operand(arithmetic.negate), _negative_type),
+    exp.Mod: _arithmetic(arithmetic.modulo, skips=False),
+    exp.Neg: Form(_negated, _negative_type),
     exp.BitwiseAnd: _bitwise(lambda a, b: a & b),
     exp.BitwiseOr: _bitwise(lambda a, b: a | b),
     exp.BitwiseXor: _bitwise(lambda a, b: a ^ b),

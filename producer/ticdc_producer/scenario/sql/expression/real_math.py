@@ -1,7 +1,7 @@
 """Functions of a DOUBLE with the last digits of Go's library, which differ from those of C's.
 
-Rules: Go ``math/sin.go``, ``tan.go``, ``atan.go``, ``asin.go``, ``trig_reduce.go``. The coefficients are
-those of Cephes, which Go uses.
+Rules: Go ``math/sin.go``, ``tan.go``, ``atan.go``, ``asin.go``, ``trig_reduce.go``, ``log.go``, ``pow.go``,
+``exp_amd64.s``. The coefficients are those of Cephes and of FreeBSD, which Go uses.
 """
 
 from __future__ import annotations
@@ -28,6 +28,15 @@ _ATAN_DIVISOR = (1.0, 2.485846490142306297962e01, 1.650270098316988542046e02, 4.
                  4.853903996359136964868e02, 1.945506571482613964425e02)  # fmt: skip
 _QUARTER_PI = (7.85398125648498535156e-1, 3.77489470793079817668e-8, 2.69515142907905952645e-15)
 """A quarter of π in three parts, whose sum is more precise than a DOUBLE."""
+_LOG_ODD = (1.479819860511658591e-01, 1.818357216161805012e-01, 2.857142874366239149e-01,
+            6.666666666666735130e-01)  # fmt: skip
+_LOG_EVEN = (1.531383769920937332e-01, 2.222219843214978396e-01, 3.999999999940941908e-01)
+_EXP = tuple(1 / divisor for divisor in (40320.0, 5040.0, 720.0, 120.0, 24.0, 6.0, 2.0, 1.0))
+_LN_2, _LN_2_REST = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+"""The logarithm of 2 in two parts, for ``log``."""
+_EXP_LN_2, _EXP_LN_2_REST = 0.69314718055966295651160180568695068359375, 0.28235290563031577122588448175e-12
+"""The logarithm of 2 in two parts, for ``exp``."""
+_LARGEST_POWER = 1 << 12
 _LARGE = 1 << 29
 """From here on an argument is reduced with more digits of π."""
 _PI = Decimal(
@@ -93,6 +102,76 @@ def asin(number: float) -> float:
 
 def acos(number: float) -> float:
     return math.pi / 2 - asin(number)
+
+
+def log(number: float) -> float:
+    """Return the natural logarithm.
+
+    :raises ValueError: for a number that is not positive.
+    """
+    if number <= 0:
+        raise ValueError("a logarithm needs a positive number")
+    fraction, power = math.frexp(number)
+    if fraction < math.sqrt(2) / 2:
+        fraction, power = fraction * 2, power - 1
+    rest = fraction - 1
+    part = rest / (2 + rest)
+    square = part * part
+    fourth = square * square
+    series = square * _polynomial(_LOG_ODD, fourth) + fourth * _polynomial(_LOG_EVEN, fourth)
+    half = 0.5 * rest * rest
+    return power * _LN_2 - ((half - (part * (half + series) + power * _LN_2_REST)) - rest)
+
+
+def exp(number: float) -> float:
+    """Return e to a power.
+
+    :raises OverflowError: if it is not a DOUBLE.
+    """
+    if abs(number) > 800:
+        return math.exp(number)
+    power = round(number * 1.4426950408889634)
+    rest = _fused(-power, _EXP_LN_2_REST, _fused(-power, _EXP_LN_2, number)) * 0.0625
+    value = _EXP[0]
+    for coefficient in _EXP[1:]:
+        value = _fused(value, rest, coefficient)
+    value *= rest
+    for _ in range(3):
+        value *= value + 2
+    return math.ldexp(_fused(value + 2, value, 1.0), power)
+
+
+def _fused(factor: float, other: float, addend: float) -> float:
+    """Return a sum with a product that is not rounded by itself."""
+    return float(Fraction(factor) * Fraction(other) + Fraction(addend))
+
+
+def power(base: float, exponent: float) -> float:
+    """Return a power.
+
+    :raises ValueError: for a fractional power of a negative number.
+    :raises OverflowError: if it is not a DOUBLE.
+    """
+    fraction, whole = math.modf(abs(exponent))
+    if base in (0, 1) or exponent in (0, 1, 0.5, -0.5) or whole >= 1 << 63 or (fraction and base < 0):
+        return math.pow(base, exponent)
+    result, twos, bits = 1.0, 0, int(whole)
+    if fraction:
+        if fraction > 0.5:
+            fraction, bits = fraction - 1, bits + 1
+        result = exp(fraction * log(base))
+    factor, power_of_factor = math.frexp(base)
+    while bits:
+        if abs(power_of_factor) > _LARGEST_POWER:
+            twos += power_of_factor
+            break
+        if bits & 1:
+            result, twos = result * factor, twos + power_of_factor
+        factor, power_of_factor = factor * factor, power_of_factor * 2
+        if factor < 0.5:
+            factor, power_of_factor = factor * 2, power_of_factor - 1
+        bits >>= 1
+    return math.ldexp(1 / result, -twos) if exponent < 0 else math.ldexp(result, twos)
 
 
 def _reduced(number: float) -> tuple[int, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from sqlglot import exp
 
@@ -68,6 +68,9 @@ class Scope:
     :param types: inferred types by the ids of their nodes; the nodes prevent that an id is used again.
     :param choices: in the same way the types to which IF, CASE, COALESCE and the like cast their values.
     """
+
+    in_query: ClassVar[bool] = False
+    """Whether the expression is part of a query, which TiDB computes in vectors."""
 
     mode: SQLMode
     table: TableInfo | None = None

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
-from ticdc_producer.model.values.number_text import check_integer, check_number, whole_number
+from ticdc_producer.model.values.number_text import bigint, check_bigint, check_number
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, display_value
 from ticdc_producer.scenario.sql.expression.eval_type import (
     E,
@@ -32,8 +32,6 @@ TypeRule: TypeAlias = Callable[[Arguments, Sequence[ExpressionType]], Expression
 MAX_PACKET = 64 << 20
 """TiDB's max_allowed_packet in bytes; a longer result is NULL."""
 
-_HUGE = 1 << 64
-
 
 @dataclass(frozen=True, slots=True)
 class Function:
@@ -51,10 +49,16 @@ class Function:
         literal. Source: tidb ``convertTzFunctionClass.getDecimal``.
     :param numbers: positions of the arguments that TiDB casts to a DOUBLE or DECIMAL.
     :param integers: positions of the arguments that TiDB casts to a BIGINT.
+    :param documents: positions of the arguments whose type has to be JSON or a text that is not binary.
+    :param reads: check the first arguments in order, up to one that is NULL, which makes the result NULL.
     :param arguments: gives the arguments of ``run`` from those in brackets, if one is a word or INTERVAL.
     :param syntax: the nodes that mean a call besides one by name.
     :param default: whether TiDB accepts a call with some arguments as the DEFAULT of a column.
     :param clock: whether it depends on the time, so that no generated column may use it.
+    :param drops_errors: whether it is NULL if an argument cannot be computed. Source: tidb
+        ``builtinHourSig``, ``builtinConvertTzSig``.
+    :param null_in_query: whether an invalid argument gives NULL in a query, which TiDB computes in vectors.
+    :param takes_first: whether the arguments after the first that is not NULL are not computed.
     :param indexed: whether an index may use it: a text has the type of its column, other results are BIGINT.
     """
 
@@ -69,10 +73,15 @@ class Function:
     full_fraction: bool = False
     numbers: Sequence[int] = ()
     integers: Sequence[int] = ()
+    documents: Sequence[int] = ()
+    reads: Sequence[Callable[[SQLValue, SQLMode], object]] = ()
     arguments: Callable[[Arguments], Arguments] | None = None
     syntax: Syntax | None = None
     default: Callable[[Arguments], bool] | None = None
     clock: bool = False
+    drops_errors: bool = False
+    takes_first: bool = False
+    null_in_query: bool = False
     indexed: bool = False
 
     def check(self, name: str, count: int) -> None:
@@ -89,7 +98,14 @@ class Function:
             if position in self.numbers:
                 check_number(argument, mode)
             if position in self.integers:
-                check_integer(argument, mode)
+                check_bigint(argument, mode)
+
+    def _check_up_to_null(self, arguments: Sequence[SQLValue], mode: SQLMode) -> None:
+        """Check the arguments that TiDB computes before it finds one that is NULL."""
+        before = arguments[: next(position for position, each in enumerate(arguments) if each is None)]
+        self._check_numbers(before, mode)
+        for read, argument in zip(self.reads, before, strict=False):
+            read(argument, mode)
 
     def __call__(self, arguments: Sequence[SQLValue], mode: SQLMode, collation: str = "") -> SQLValue:
         """Call the function, after ``check``.
@@ -97,6 +113,7 @@ class Function:
         :raises ScenarioError: for an argument that it rejects.
         """
         if not self.accepts_null and any(argument is None for argument in arguments):
+            self._check_up_to_null(arguments, mode)
             return None
         if mode.strict and (self.numbers or self.integers):
             self._check_numbers(arguments, mode)
@@ -113,10 +130,14 @@ class Properties(TypedDict, total=False):
     full_fraction: bool
     numbers: Sequence[int]
     integers: Sequence[int]
+    documents: Sequence[int]
+    reads: Sequence[Callable[[SQLValue, SQLMode], object]]
     arguments: Callable[[Arguments], Arguments] | None
     syntax: Syntax | None
     default: Callable[[Arguments], bool] | None
     clock: bool
+    drops_errors: bool
+    null_in_query: bool
     indexed: bool
 
 
@@ -154,6 +175,11 @@ def text_type(_: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
     return ExpressionType(next((kind for kind in (E.UNKNOWN, E.BYTES) if kind in kinds), E.TEXT))
 
 
+def first_text_type(_: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
+    """Return the type of a string that has the charset of the first one. Source: tidb ``deriveCollation``."""
+    return text_type((), types[:1])
+
+
 def chosen_type(_: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
     """Return the type of a function whose result is one of its arguments, converted to the type of all."""
     return merged_type(types)
@@ -175,8 +201,9 @@ def any_arguments(_: Arguments) -> bool:
 
 
 def to_integer(value: SQLValue) -> int:
-    """Convert a value to an integer argument, which is limited to ±2**64."""
-    return min(max(whole_number(value), -_HUGE), _HUGE)
+    """Convert a value to an integer argument: a BIGINT, as which an unsigned one beyond it is negative."""
+    number = bigint(value)
+    return number - (1 << 64) if number >> 63 > 0 else number
 
 
 def is_binary(*values: SQLValue) -> bool:

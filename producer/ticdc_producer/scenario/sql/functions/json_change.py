@@ -20,7 +20,7 @@ from ticdc_producer.scenario.sql.functions.json_path import (
     require_single,
     values_at,
 )
-from ticdc_producer.scenario.sql.functions.json_search import result, to_document, to_path
+from ticdc_producer.scenario.sql.functions.json_search import cast_document, result, to_path
 
 Change = Callable[[JsonValue, Path, JsonValue], JsonValue]
 
@@ -34,7 +34,7 @@ def _pairwise(change: Change) -> Function:
     def run(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
         if any(argument is None for argument in (arguments[0], *arguments[1::2])):
             return None
-        target = to_document(arguments[0])
+        target = cast_document(arguments[0])
         for path, value in zip(arguments[1::2], arguments[2::2], strict=True):
             target = change(target, require_single(to_path(path)), json_of(value))
         return result(target)
@@ -85,7 +85,7 @@ def _added(target: JsonValue, path: Path, value: JsonValue) -> JsonValue:
 
 
 def _remove(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
-    target = to_document(arguments[0])
+    target = cast_document(arguments[0])
     for argument in arguments[1:]:
         path = require_single(to_path(argument))
         if not path:

@@ -6,6 +6,7 @@ Rules: tidb ``pkg/expression/builtin_json.go``.
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Sequence
 
 from sqlglot import exp
@@ -29,6 +30,7 @@ from ticdc_producer.scenario.sql.expression.eval_type import E
 from ticdc_producer.scenario.sql.functions.function import Arguments, Function, any_arguments, value_function
 from ticdc_producer.scenario.sql.functions.json_path import extract, require_single
 from ticdc_producer.scenario.sql.functions.json_search import (
+    cast_document,
     document_function,
     result,
     to_document,
@@ -69,7 +71,9 @@ def _utf8(octets: bytes) -> str:
 
 def unquote(value: SQLValue) -> SQLValue:
     """Return ``JSON_UNQUOTE``: the content of a JSON string; any other text or document unchanged."""
-    if not isinstance(value, str | bytes):
+    if isinstance(value, bytes):
+        raise ScenarioError("Cannot create a JSON value from a string with CHARACTER SET 'binary'")
+    if not isinstance(value, str):
         raise ScenarioError(
             "Incorrect type for argument 1 in function json_unquote", value=display_value(value)
         )
@@ -182,6 +186,9 @@ def _pretty(document: JsonValue, indent: str = "\n") -> str:
     return print_json(document)
 
 
+_SIZES = {"DATE": 8, "DATETIME": 8, "TIME": 12}
+
+
 def _stored_size(document: JsonValue) -> int:
     """Return the bytes of a value in TiDB's binary format, without those of its type.
 
@@ -192,10 +199,13 @@ def _stored_size(document: JsonValue) -> int:
     if isinstance(document, int | float):
         return 8
     if isinstance(document, str):
-        if isinstance(document, JsonScalar):
-            raise UnsupportedSQL("JSON_STORAGE_SIZE of dates and bytes in JSON is not supported")
-        size = len(document.encode("utf-8", "surrogateescape"))
-        return size + max(1, -(-size.bit_length() // 7))
+        kind = document.kind if isinstance(document, JsonScalar) else ""
+        if kind in _SIZES:
+            return _SIZES[kind]
+        is_blob = kind == "BLOB"
+        octets = document.encode("utf-8", "surrogateescape")
+        size = len(b64decode(octets.rpartition(b":")[2]) if is_blob else octets)
+        return size + max(1, -(-size.bit_length() // 7)) + is_blob
     values = list(document.values()) if isinstance(document, dict) else document
     names = document if isinstance(document, dict) else ()
     keys = sum(6 + len(name.encode("utf-8", "surrogateescape")) for name in names)
@@ -203,22 +213,25 @@ def _stored_size(document: JsonValue) -> int:
     return 8 + keys + sum(5 + (0 if isinstance(value, inlined) else _stored_size(value)) for value in values)
 
 
+_ALL = range(1000)
 FUNCTIONS = {
     "JSON_ARRAY": Function(_array, 0, -1, accepts_null=True, type=E.JSON, default=any_arguments),
-    "JSON_DEPTH": document_function(depth_of, 1, type=E.INTEGER, indexed=True),
-    "JSON_KEYS": document_function(_keys, 1, 2, type=E.JSON),
-    "JSON_LENGTH": document_function(_length, 1, 2, type=E.INTEGER, indexed=True),
-    "JSON_MERGE": Function(_merge_preserve, 2, -1, type=E.JSON),
-    "JSON_MERGE_PATCH": Function(_merge_patch, 2, -1, accepts_null=True, type=E.JSON),
-    "JSON_MERGE_PRESERVE": Function(_merge_preserve, 2, -1, type=E.JSON),
+    "JSON_DEPTH": document_function(depth_of, 1, read=cast_document, type=E.INTEGER, indexed=True),
+    "JSON_KEYS": document_function(_keys, 1, 2, documents=(0,), type=E.JSON),
+    "JSON_LENGTH": document_function(_length, 1, 2, read=cast_document, type=E.INTEGER, indexed=True),
+    "JSON_MERGE": Function(_merge_preserve, 2, -1, documents=_ALL, type=E.JSON),
+    "JSON_MERGE_PATCH": Function(_merge_patch, 2, -1, accepts_null=True, documents=_ALL, type=E.JSON),
+    "JSON_MERGE_PRESERVE": Function(_merge_preserve, 2, -1, documents=_ALL, type=E.JSON),
     "JSON_OBJECT": Function(_object, 0, -1, accepts_null=True, step=2, type=E.JSON, default=any_arguments),
     "JSON_QUOTE": value_function(_quote, 1, type=E.TEXT, default=any_arguments),
-    "JSON_TYPE": document_function(json_type, 1, type=E.TEXT),
-    "JSON_UNQUOTE": value_function(unquote, 1, type=E.TEXT, syntax={exp.JSONExtractScalar: _unquoted_path}),
-    "JSON_PRETTY": document_function(_pretty, 1, type=E.TEXT),
-    "JSON_STORAGE_SIZE": document_function(
-        lambda document: 1 + _stored_size(document), 1, type=E.INTEGER, indexed=True
+    "JSON_TYPE": document_function(json_type, 1, documents=(0,), type=E.TEXT),
+    "JSON_UNQUOTE": value_function(
+        unquote, 1, documents=(0,), type=E.TEXT, syntax={exp.JSONExtractScalar: _unquoted_path}
     ),
-    "JSON_STORAGE_FREE": document_function(lambda _: 0, 1, type=E.INTEGER),
+    "JSON_PRETTY": document_function(_pretty, 1, read=cast_document, type=E.TEXT),
+    "JSON_STORAGE_SIZE": document_function(
+        lambda document: 1 + _stored_size(document), 1, read=cast_document, type=E.INTEGER, indexed=True
+    ),
+    "JSON_STORAGE_FREE": document_function(lambda _: 0, 1, read=cast_document, type=E.INTEGER),
     "JSON_VALID": value_function(_valid, 1, type=E.INTEGER, indexed=True),
 }

@@ -57,6 +57,14 @@ def to_document(value: SQLValue) -> JsonValue:
         raise ScenarioError(f"Invalid JSON text ({error})", value=display_value(value)) from error
 
 
+def cast_document(value: SQLValue) -> JsonValue:
+    """Convert an argument of any type to a JSON document; text is parsed.
+
+    Source: tidb ``WrapWithCastAsJSON``, without ``verifyJSONArgsType``.
+    """
+    return to_document(value) if isinstance(value, str) else json_of(value)
+
+
 def result(value: JsonValue) -> SQLValue:
     """Convert a document to the SQL value that a function returns.
 
@@ -91,17 +99,21 @@ def document_function(
     run: Callable[..., SQLValue],
     min_arguments: int,
     max_arguments: int | None = None,
+    *,
+    read: Callable[[SQLValue], JsonValue] = to_document,
     **properties: Unpack[Properties],
 ) -> Function:
     """Make a function whose first argument is a document; NULL if one of its arguments is NULL.
 
     :param max_arguments: -1 for no limit; the default is ``min_arguments``.
+    :param read: converts the document.
     :param properties: other fields of ``Function``.
     """
 
     def call(source: SQLValue, *others: SQLValue) -> SQLValue:
-        return run(to_document(source), *others)
+        return run(read(source), *others)
 
+    properties["reads"] = (lambda value, _: read(value),)
     return value_function(call, min_arguments, max_arguments, **properties)
 
 
@@ -130,7 +142,7 @@ def contains(source: JsonValue, target: JsonValue) -> bool:
 
 def _contains_path(source: SQLValue, one_or_all: SQLValue, *paths: SQLValue) -> SQLValue:
     root, wants_all = to_document(source), is_all(one_or_all)
-    hits = [bool(values_at(root, to_path(path))) for path in paths]
+    hits = (bool(values_at(root, to_path(path))) for path in paths)  # the first one that decides ends it
     return all(hits) if wants_all else any(hits)
 
 
@@ -183,15 +195,26 @@ def _matching(value: JsonValue, at: Path, pattern: SQLValue, escape: str) -> Ite
         yield from _matching(child, (*at, leg), pattern, escape)
 
 
+_DOCUMENT = (lambda value, _: to_document(value),)
 FUNCTIONS = {
-    "JSON_CONTAINS": value_function(_contains, 2, 3, type=E.INTEGER, indexed=True),
-    "JSON_CONTAINS_PATH": value_function(_contains_path, 3, -1, type=E.INTEGER, indexed=True),
-    "JSON_EXTRACT": value_function(
-        _extract, 2, -1, type=E.JSON, syntax={exp.JSONExtract: ("this", "expression")}
+    "JSON_CONTAINS": value_function(
+        _contains, 2, 3, type=E.INTEGER, documents=(0, 1), reads=_DOCUMENT, indexed=True
     ),
-    "JSON_OVERLAPS": value_function(_overlaps, 2, type=E.INTEGER),
-    "JSON_SEARCH": Function(_search, 3, -1, accepts_null=True, type=E.JSON),
+    "JSON_CONTAINS_PATH": value_function(
+        _contains_path, 3, -1, type=E.INTEGER, documents=(0,), reads=_DOCUMENT, indexed=True
+    ),
+    "JSON_EXTRACT": value_function(
+        _extract,
+        2,
+        -1,
+        type=E.JSON,
+        documents=(0,),
+        reads=_DOCUMENT,
+        syntax={exp.JSONExtract: ("this", "expression")},
+    ),
+    "JSON_OVERLAPS": value_function(_overlaps, 2, type=E.INTEGER, documents=(0, 1), reads=_DOCUMENT),
+    "JSON_SEARCH": Function(_search, 3, -1, accepts_null=True, documents=(0,), type=E.JSON),
     "MEMBER OF": value_function(
-        _member_of, 2, type=E.INTEGER, syntax={exp.JSONArrayContains: ("this", "expression")}
+        _member_of, 2, type=E.INTEGER, documents=(1,), syntax={exp.JSONArrayContains: ("this", "expression")}
     ),
 }

@@ -7,22 +7,21 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Sequence
 from uuid import UUID
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
-from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, Unsigned, display_value
+from ticdc_producer.model.values.sql_value import SQLValue, Unsigned, display_value
 from ticdc_producer.scenario.sql.expression.eval_type import E
 from ticdc_producer.scenario.sql.functions.function import (
     Function,
     any_arguments,
-    reject_value,
     to_integer,
     value_function,
 )
 
 _PLAIN_UUID = r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
+_OCTET = re.compile(r"[0-9]{0,1000}")
 _UUID = re.compile(
     rf"(?:urn:uuid:)?{_PLAIN_UUID}|([0-9a-f]{{32}})|.{_PLAIN_UUID}.", re.IGNORECASE | re.ASCII | re.DOTALL
 )
@@ -30,11 +29,15 @@ _UUID = re.compile(
 
 
 def _inet_aton(value: SQLValue) -> SQLValue:
-    """Return ``INET_ATON``; the last number of a short form, such as ``127.1``, is the last byte."""
+    """Return ``INET_ATON``; the last number of a short form, such as ``127.1``, is the last byte.
+
+    :raises ScenarioError: for another text, whatever the sql_mode.
+    """
     parts = to_text(value).split(".")
-    if len(parts) > 4 or not all(part.isascii() and part.isdigit() and int(part) < 256 for part in parts):
-        return None
-    numbers = [int(part) for part in parts]
+    is_address = len(parts) <= 4 and parts[-1] and all(_OCTET.fullmatch(part) for part in parts)
+    if not is_address or any(int(part or 0) > 255 for part in parts):
+        raise _wrong("inet_aton", value)
+    numbers = [int(part or 0) for part in parts]
     padded = numbers[:-1] + [0] * (4 - len(numbers)) + numbers[-1:]
     return Unsigned(int.from_bytes(bytes(padded), "big"))
 
@@ -44,17 +47,22 @@ def _inet_ntoa(value: SQLValue) -> SQLValue:
     return ".".join(str(octet) for octet in number.to_bytes(4, "big")) if 0 <= number < 1 << 32 else None
 
 
-def _inet6_aton(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
+def _inet6_aton(value: SQLValue) -> SQLValue:
     try:
-        return ipaddress.ip_address(to_text(arguments[0])).packed
+        return ipaddress.ip_address(to_text(value)).packed
     except ValueError:
-        reject_value("string", arguments[0], mode)
-        return None
+        raise _wrong("inet_aton6", value) from None
+
+
+def _wrong(name: str, value: SQLValue) -> ScenarioError:
+    """Return the error for a text that is not an address, which is one in every sql_mode."""
+    text = display_value(value)
+    return ScenarioError(f"Incorrect string value: {text!r} for function {name}", value=text)
 
 
 def _inet6_ntoa(value: SQLValue) -> SQLValue:
     octets = to_bytes(value)
-    if not isinstance(value, bytes) or len(octets) not in (4, 16):
+    if len(octets) not in (4, 16):
         return None
     if len(octets) == 4:
         return str(ipaddress.IPv4Address(octets))
@@ -110,9 +118,9 @@ def _bin_to_uuid(value: SQLValue, swap: SQLValue = 0) -> SQLValue:
 
 FUNCTIONS = {
     "BIN_TO_UUID": value_function(_bin_to_uuid, 1, 2, integers=(1,), type=E.TEXT),
-    "INET6_ATON": Function(_inet6_aton, 1, 1, type=E.BYTES),
+    "INET6_ATON": value_function(_inet6_aton, 1, null_in_query=True, type=E.BYTES),
     "INET6_NTOA": value_function(_inet6_ntoa, 1, type=E.TEXT),
-    "INET_ATON": value_function(_inet_aton, 1, type=E.UNSIGNED),
+    "INET_ATON": value_function(_inet_aton, 1, null_in_query=True, type=E.UNSIGNED),
     "INET_NTOA": value_function(_inet_ntoa, 1, integers=(0,), type=E.TEXT),
     "IS_IPV4": value_function(_is_ipv4, 1, type=E.INTEGER),
     "IS_IPV4_COMPAT": _embeds_ipv4(bytes(12)),

@@ -13,7 +13,7 @@ from functools import partial
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.values.number_text import EXACT, as_float
+from ticdc_producer.model.values.number_text import EXACT, as_float, beyond_bigint, check_integer
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, Unsigned
 from ticdc_producer.scenario.sql.expression import real_math
 from ticdc_producer.scenario.sql.expression.arithmetic import (
@@ -44,6 +44,7 @@ from ticdc_producer.scenario.sql.functions.function import (
 _INVERSE_LN2 = 1.44269504088896340736  # 1 / ln 2
 _LN2_OVER_LN10 = 0.30102999566398119521
 _DIGITS_OF_BIGINT = 18
+_BITS = 64
 _INT64_RANGE = range(-(1 << 63), 1 << 63)
 
 
@@ -56,7 +57,7 @@ def _abs(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
 
 
 def _mod(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    return modulo(arguments[0], arguments[1], mode)
+    return None if None in arguments else modulo(arguments[0], arguments[1], mode)
 
 
 def _absolute_type(_: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
@@ -214,7 +215,7 @@ def finite(name: str, number: float) -> float:
 
 def _power(base: SQLValue, exponent: SQLValue) -> SQLValue:
     try:
-        return finite("pow", math.pow(as_float(base), as_float(exponent)))
+        return finite("pow", real_math.power(as_float(base), as_float(exponent)))
     except (OverflowError, ValueError):
         raise ScenarioError("DOUBLE value is out of range in pow()") from None
 
@@ -222,9 +223,9 @@ def _power(base: SQLValue, exponent: SQLValue) -> SQLValue:
 def _log(value: SQLValue, other: SQLValue = None) -> SQLValue:
     """Return ``LOG(x)`` or ``LOG(base, x)``."""
     if other is None:
-        return math.log(as_float(value)) if as_float(value) > 0 else None
+        return real_math.log(as_float(value)) if as_float(value) > 0 else None
     base, number = as_float(value), as_float(other)
-    return None if base <= 0 or base == 1 or number <= 0 else math.log(number) / math.log(base)
+    return None if base <= 0 or base == 1 or number <= 0 else real_math.log(number) / real_math.log(base)
 
 
 def _atan(value: SQLValue, other: SQLValue = None) -> SQLValue:
@@ -238,7 +239,7 @@ def _atan(value: SQLValue, other: SQLValue = None) -> SQLValue:
 def _log2(number: float) -> float:
     """Return the logarithm to base 2 by Go's algorithm, which gives the same last digits as TiDB."""
     mantissa, exponent = math.frexp(number)
-    return float(exponent - 1) if mantissa == 0.5 else math.log(mantissa) * _INVERSE_LN2 + exponent
+    return float(exponent - 1) if mantissa == 0.5 else real_math.log(mantissa) * _INVERSE_LN2 + exponent
 
 
 def _log10(number: float) -> float:
@@ -249,8 +250,11 @@ def _cot(number: float) -> float:
     return 1 / real_math.tan(number) if number else math.inf
 
 
-def _bit_count(value: SQLValue) -> SQLValue:
-    return bits_of(value).bit_count()
+def _bit_count(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
+    """Return ``BIT_COUNT``: 64 for a number out of range. Source: tidb ``builtinBitCountSig``."""
+    (value,) = arguments
+    check_integer(value, mode)
+    return _BITS if mode.strict and beyond_bigint(value) else bits_of(value).bit_count()
 
 
 FUNCTIONS = {
@@ -259,19 +263,19 @@ FUNCTIONS = {
     "ASIN": _real("asin", real_math.asin),
     "ATAN": value_function(_atan, 1, 2, numbers=(0, 1), type=E.DOUBLE),
     "ATAN2": value_function(_atan, 2, numbers=(0, 1), type=E.DOUBLE),
-    "BIT_COUNT": value_function(_bit_count, 1, integers=(0,), type=E.INTEGER),
+    "BIT_COUNT": Function(_bit_count, 1, 1, type=E.INTEGER),
     "CEIL": value_function(partial(_to_whole, rounding=ROUND_CEILING), 1, numbers=(0,), type=_whole_type),
     "CEILING": value_function(partial(_to_whole, rounding=ROUND_CEILING), 1, numbers=(0,), type=_whole_type),
     "COS": _real("cos", real_math.cos),
     "COT": _real("cot", _cot),
     "DEGREES": _real("degrees", lambda number: number * 180 / math.pi),
-    "EXP": _real("exp", math.exp),
+    "EXP": _real("exp", real_math.exp),
     "FLOOR": value_function(partial(_to_whole, rounding=ROUND_FLOOR), 1, numbers=(0,), type=_whole_type),
-    "LN": _real("ln", math.log),
+    "LN": _real("ln", real_math.log),
     "LOG": value_function(_log, 1, 2, numbers=(0, 1), type=E.DOUBLE),
     "LOG10": _real("log10", _log10),
     "LOG2": _real("log2", _log2),
-    "MOD": Function(_mod, 2, 2, type=_modulo_type),
+    "MOD": Function(_mod, 2, 2, accepts_null=True, numbers=(0, 1), type=_modulo_type),
     "PI": value_function(lambda: math.pi, 0, type=E.DOUBLE),
     "POW": value_function(_power, 2, numbers=(0, 1), type=E.DOUBLE),
     "POWER": value_function(_power, 2, numbers=(0, 1), type=E.DOUBLE),

@@ -12,6 +12,7 @@ from uuid import UUID
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.values.number_text import as_float, check_bigint, check_number
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, Unsigned
 from ticdc_producer.scenario.sql.expression.eval_type import E, EvalType
 from ticdc_producer.scenario.sql.functions.function import to_integer
@@ -136,6 +137,7 @@ def _rand(call: SessionCall) -> SQLValue:
     """Return ``RAND([seed])``: a constant seed gives one series for all rows, a column one for each row."""
     if not call.arguments:
         return call.state.random.random()
+    check_bigint(call.arguments[0], call.mode)
     seed = 0 if call.arguments[0] is None else to_integer(call.arguments[0])
     if any(call.node.find_all(exp.Column)):
         return Generator(seed).next()
@@ -174,8 +176,27 @@ def varies(node: exp.Expr) -> bool:
     return function is not None and function.varies
 
 
+def _benchmark(call: SessionCall) -> SQLValue:
+    """Return ``BENCHMARK``, which measures nothing here: 0, or NULL for a count that is none."""
+    count = call.arguments[0]
+    check_bigint(count, call.mode)
+    return None if count is None or to_integer(count) < 0 else 0
+
+
+def _sleep(call: SessionCall) -> SQLValue:
+    """Return ``SLEEP``, which does not wait here: 0. Source: tidb ``builtinSleepSig``.
+
+    :raises ScenarioError: for NULL and a negative number.
+    """
+    (seconds,) = call.arguments
+    check_number(seconds, call.mode)
+    if seconds is None or as_float(seconds) < 0:
+        raise ScenarioError("Incorrect arguments to sleep")
+    return 0
+
+
 SESSION_FUNCTIONS = {
-    "BENCHMARK": SessionFunction(lambda _: 0, E.INTEGER, 2, 2),
+    "BENCHMARK": SessionFunction(_benchmark, E.INTEGER, 2, 2),
     **dict.fromkeys(
         ("DATABASE", "SCHEMA"), SessionFunction(lambda call: call.state.current_database or None, E.TEXT)
     ),
@@ -191,7 +212,7 @@ SESSION_FUNCTIONS = {
     "RANDOM_BYTES": SessionFunction(_random_bytes, E.BYTES, 1, 1, varies=True),
     "ROW_COUNT": SessionFunction(lambda call: call.state.row_count, E.INTEGER),
     "SETVAL": SessionFunction(_setval, E.INTEGER, 2, 2, takes_sequence=True, varies=True),
-    "SLEEP": SessionFunction(lambda _: 0, E.INTEGER, 1, 1),
+    "SLEEP": SessionFunction(_sleep, E.INTEGER, 1, 1),
     "UUID": SessionFunction(_uuid, E.TEXT, varies=True),
     "UUID_V4": SessionFunction(_uuid_v4, E.TEXT, varies=True),
 }

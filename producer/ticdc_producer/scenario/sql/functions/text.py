@@ -11,12 +11,14 @@ from functools import partial
 from sqlglot import exp
 
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
+from ticdc_producer.model.values.number_text import bigint
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.eval_type import E
 from ticdc_producer.scenario.sql.functions.function import (
     MAX_PACKET,
     Arguments,
     Function,
+    first_text_type,
     is_binary,
     text_type,
     to_integer,
@@ -95,7 +97,7 @@ def _substring(value: SQLValue, start: SQLValue, length: SQLValue = None) -> SQL
 
 
 def _substring_index(value: SQLValue, separator: SQLValue, count: SQLValue) -> SQLValue:
-    text, mark, number = to_text(value), to_text(separator), to_integer(count)
+    text, mark, number = to_text(value), to_text(separator), bigint(count)
     if not mark or number == 0:
         return ""
     parts = text.split(mark)
@@ -185,7 +187,7 @@ FUNCTIONS = {
     "LTRIM": value_function(partial(_trim, what=" ", side="LEADING"), 1, type=text_type, indexed=True),
     "MID": value_function(_substring, 2, 3, integers=(1, 2), type=text_type),
     "OCTET_LENGTH": value_function(_length, 1, takes_bytes=True, type=E.INTEGER, indexed=True),
-    "REPLACE": value_function(_replace, 3, type=text_type, default=_is_upper_uuid),
+    "REPLACE": value_function(_replace, 3, type=first_text_type, default=_is_upper_uuid),
     "REVERSE": value_function(_reverse, 1, type=text_type, indexed=True),
     "RIGHT": value_function(_right, 2, integers=(1,), type=text_type),
     "RPAD": Function(partial(_padded, before=False), 3, 3, integers=(1,), type=text_type),
@@ -199,8 +201,8 @@ FUNCTIONS = {
         type=text_type,
         syntax={exp.Substring: ("this", "start", "length", "zero_start")},  # sqlglot reads four arguments
     ),
-    "SUBSTRING_INDEX": value_function(_substring_index, 3, integers=(2,), type=text_type),
-    "TRIM": value_function(_trim, 3, type=text_type, indexed=True, syntax={exp.Trim: _trim_operands}),
+    "SUBSTRING_INDEX": value_function(_substring_index, 3, integers=(2,), type=first_text_type),
+    "TRIM": value_function(_trim, 3, type=first_text_type, indexed=True, syntax={exp.Trim: _trim_operands}),
     "UCASE": value_function(_upper, 1, type=text_type, indexed=True),
     "UPPER": value_function(_upper, 1, type=text_type, indexed=True),
 }

@@ -47,6 +47,10 @@ def _concat_ws(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
     return _concat(*with_separators)
 
 
+_MOST_OF_BLOB = (1 << 24) - 1
+"""The longest result of SPACE. Source: tidb ``builtinSpaceSig`` (``mysql.MaxBlobWidth``)."""
+
+
 def _repeat(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     text, times = arguments[0], max(to_integer(arguments[1]), 0)
     if len(to_bytes(text)) * times > MAX_PACKET:
@@ -57,7 +61,8 @@ def _repeat(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
 
 
 def _space(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    return _repeat([" ", *arguments], mode)
+    spaces = _repeat([" ", *arguments], mode)
+    return None if isinstance(spaces, str) and len(spaces) > _MOST_OF_BLOB else spaces
 
 
 def _quote(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
@@ -87,8 +92,7 @@ def _char(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
     """Return ``CHAR(n, … [USING charset])``: numbers as big-endian bytes, without NULLs."""
     charset = to_text(arguments[0]).lower()
     check_charset(charset)
-    numbers = [bits_of(value) & 0xFFFFFFFF for value in arguments[1:] if value is not None]
-    octets = b"".join(n.to_bytes(max(1, (n.bit_length() + 7) // 8), "big") for n in numbers)
+    octets = b"".join(_low_bytes(bits_of(value)) for value in arguments[1:] if value is not None)
     if charset == "binary":
         return octets
     if charset not in ("utf8mb4", "utf8", "utf8mb3") and not octets.isascii():
@@ -97,6 +101,12 @@ def _char(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
         return octets.decode()
     except UnicodeDecodeError:
         return None
+
+
+def _low_bytes(number: int) -> bytes:
+    """Return the lowest four bytes of a number, without leading zeros. Source: tidb ``builtinCharSig``."""
+    size = max(1, min((number.bit_length() + 7) // 8, 4))
+    return (number & 0xFFFFFFFF).to_bytes(size, "big")
 
 
 def _char_operands(node: exp.Expr) -> Arguments:

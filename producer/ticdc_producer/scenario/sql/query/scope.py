@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from sqlglot import exp
 
@@ -113,6 +113,8 @@ class QueryScope(Scope):
     :param windows: in the same way the values of window functions; None where none are possible.
     :param correlated: whether an expression used a column of the scope around it.
     """
+
+    in_query: ClassVar[bool] = True
 
     names: Names = field(default_factory=Names)
     combination: Combination = ()

@@ -43,6 +43,7 @@ _INTEGERS = {
     "MEDIUMINT": "MEDIUMINT", "INT3": "MEDIUMINT", "MIDDLEINT": "MEDIUMINT", "INT": "INT",
     "INTEGER": "INT", "INT4": "INT", "BIGINT": "BIGINT", "INT8": "BIGINT",
 }  # fmt: skip
+_LARGEST_LENGTH = (1 << 32) - 1
 _SINGLE_PRECISION_BITS, _DOUBLE_PRECISION_BITS = 24, 53
 
 
@@ -61,8 +62,18 @@ def read_type(cursor: Cursor) -> ColumnType:
     return reader(cursor, word, start)
 
 
-def _digits(cursor: Cursor) -> tuple[int, ...]:
-    return read_bracketed_list(cursor, Cursor.integer) if cursor.word() == "(" else ()
+def _digits(cursor: Cursor, most: int = 1) -> tuple[int, ...]:
+    """Read the numbers in brackets, of which there are at most ``most``.
+
+    Source: tidb ``parser.y`` (``OptFieldLen``), ``preprocess.go`` (``checkColumn``).
+    """
+    start = cursor.position
+    digits = read_bracketed_list(cursor, Cursor.integer) if cursor.word() == "(" else ()
+    if len(digits) > most:
+        raise cursor.since(start).error(f"the type has at most {most} number(s) in brackets")
+    if max(digits, default=0) > _LARGEST_LENGTH:
+        raise cursor.since(start).error(f"Display width out of range (max = {_LARGEST_LENGTH})")
+    return digits
 
 
 def _number(cursor: Cursor, name: str, digits: tuple[int, ...], start: int) -> ColumnType:
@@ -80,7 +91,7 @@ def _number(cursor: Cursor, name: str, digits: tuple[int, ...], start: int) -> C
 
 
 def _integer(cursor: Cursor, word: str, start: int) -> ColumnType:
-    return _number(cursor, _INTEGERS[word], _digits(cursor)[:1], start)
+    return _number(cursor, _INTEGERS[word], _digits(cursor), start)
 
 
 def _boolean(cursor: Cursor, _: str, start: int) -> ColumnType:
@@ -88,25 +99,25 @@ def _boolean(cursor: Cursor, _: str, start: int) -> ColumnType:
 
 
 def _decimal(cursor: Cursor, _: str, start: int) -> ColumnType:
-    return _number(cursor, "DECIMAL", _digits(cursor)[:2], start)
+    return _number(cursor, "DECIMAL", _digits(cursor, most=2), start)
 
 
 def _float(cursor: Cursor, _: str, start: int) -> ColumnType:
-    digits = _digits(cursor)
+    digits = _digits(cursor, most=2)
     if len(digits) == 1 and digits[0] > _DOUBLE_PRECISION_BITS:
         raise cursor.error(f"Incorrect column specifier: FLOAT has at most {_DOUBLE_PRECISION_BITS} bits")
     if len(digits) == 1:  # bits of precision choose the type and are not stored
         return _number(cursor, "FLOAT" if digits[0] <= _SINGLE_PRECISION_BITS else "DOUBLE", (), start)
-    return _number(cursor, "FLOAT", digits[:2], start)
+    return _number(cursor, "FLOAT", digits, start)
 
 
 def _double(cursor: Cursor, word: str, start: int) -> ColumnType:
     if word == "DOUBLE":
         cursor.accept("PRECISION")
-    digits = _digits(cursor)
+    digits = _digits(cursor, most=2)
     if len(digits) == 1:
         raise cursor.error(f"{word} has a length without a scale")  # tidb_enable_strict_double_type_check
-    return _number(cursor, "DOUBLE", digits[:2], start)
+    return _number(cursor, "DOUBLE", digits, start)
 
 
 def _year(cursor: Cursor, word: str, start: int) -> ColumnType:
@@ -116,12 +127,12 @@ def _year(cursor: Cursor, word: str, start: int) -> ColumnType:
 
 def _sized(cursor: Cursor, word: str, start: int) -> ColumnType:
     digits = _digits(cursor)
-    return ColumnType(name=word, digits=digits[:1], source=cursor.since(start))
+    return ColumnType(name=word, digits=digits, source=cursor.since(start))
 
 
 def _bit(cursor: Cursor, word: str, start: int) -> ColumnType:
     digits = _digits(cursor) or (1,)
-    return ColumnType(name=word, digits=digits[:1], source=cursor.since(start))
+    return ColumnType(name=word, digits=digits, source=cursor.since(start))
 
 
 def _plain(cursor: Cursor, word: str, start: int) -> ColumnType:
@@ -165,10 +176,13 @@ def _long(cursor: Cursor, _: str, start: int) -> ColumnType:
 
 def _text(cursor: Cursor, word: str, start: int) -> ColumnType:
     before = cursor.accept("BYTE")
-    digits = _digits(cursor)[:1]
+    digits = _digits(cursor, most=0 if word in _UNSIZED_TEXTS else 1)
     charset, binary = _charset_and_binary(cursor)
     charset = "binary" if before else charset
     return ColumnType(name=word, digits=digits, charset=charset, binary=binary, source=cursor.since(start))
+
+
+_UNSIZED_TEXTS = ("TINYTEXT", "MEDIUMTEXT", "LONGTEXT")
 
 
 def _charset_and_binary(cursor: Cursor) -> tuple[str, bool]:

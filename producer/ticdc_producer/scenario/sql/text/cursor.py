@@ -136,8 +136,10 @@ class Cursor:
         return "".join(parts)
 
     def integer(self) -> int:
+        """Read a whole number in digits. Source: tidb ``parser.y`` (``NUM``), ``toInt`` (``lexer.go``)."""
         token = self.token
-        if token is None or not token.text.isascii() or not token.text.isdigit() or len(token.text) > 20:
+        is_number = token is not None and token.token_type is TokenType.NUMBER and token.text.isdecimal()
+        if token is None or not is_number or len(token.text) > 20 or int(token.text) >> 64:
             raise self.error("expected a whole number")
         self.position += 1
         return int(token.text)

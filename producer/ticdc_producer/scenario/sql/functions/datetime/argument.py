@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
+from decimal import Decimal
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_scalar import as_datetime, as_duration, duration_of_integer, readable
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.duration_text import read_duration
-from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, JsonText, SQLMode, SQLValue
+from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, JsonText, SQLMode, SQLValue, Year
 from ticdc_producer.model.values.temporal_text import MAX_DURATION, MAX_FSP, time_of_day
 from ticdc_producer.scenario.sql.expression.eval_type import EvalType
 from ticdc_producer.scenario.sql.functions.datetime.calendar import is_complete
@@ -42,8 +43,12 @@ def datetime_argument(value: SQLValue, mode: SQLMode) -> DateTimeValue | None:
     """
     if isinstance(value, DateTimeValue):
         return value if value.fsp >= 0 else replace(value, fsp=0)
+    if isinstance(value, Year):
+        return DateTimeValue(int(value), 0, 0)
     text = _unquoted(value)
-    moment = as_datetime(text, 0 if isinstance(value, Duration) else fraction_digits(text), mode)
+    moment = as_datetime(text, value.fsp if isinstance(value, Duration) else fraction_digits(text), mode)
+    if isinstance(value, int | Decimal | float) and 0 <= value < 1:
+        return moment  # the number 0 is no error: ParseTimeFromNum
     if moment is None or not readable(moment, mode):
         reject_value("datetime", value, mode)
         return None
@@ -78,6 +83,17 @@ def time_argument(value: SQLValue, mode: SQLMode) -> Duration | None:
     if duration is None:
         return None
     return clip_time(duration.microseconds, duration.fsp)
+
+
+def time_of_text(value: SQLValue, mode: SQLMode) -> Duration | None:
+    """Convert an argument that TiDB reads as a text to a TIME; without strict mode any other text is 0.
+
+    Source: tidb ``builtinTimeSig``, ``convertStringToDuration``.
+    """
+    if isinstance(value, Duration) or (isinstance(value, DateTimeValue) and value.fsp >= 0):
+        return time_argument(value, mode)
+    text = to_text(value)
+    return time_argument(text, mode) or Duration(0, fraction_digits(text))
 
 
 def clip_time(microseconds: int, fsp: int) -> Duration:
@@ -124,14 +140,22 @@ def datetime_function(
     return Function(call, 1, 1, type=result)
 
 
-def time_function(run: Callable[[Duration], SQLValue]) -> Function:
-    """Make a function of one time, whose result is a number."""
+def time_function(run: Callable[[Duration], SQLValue], *, drops_errors: bool = False) -> Function:
+    """Make a function of one time, whose result is a number.
+
+    :param drops_errors: whether it is NULL for an argument that is not a time.
+    """
 
     def call(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-        duration = time_argument(arguments[0], mode)
+        try:
+            duration = time_argument(arguments[0], mode)
+        except ScenarioError:
+            if not drops_errors:
+                raise
+            return None
         return None if duration is None else run(duration)
 
-    return Function(call, 1, 1, type=EvalType.INTEGER)
+    return Function(call, 1, 1, type=EvalType.INTEGER, drops_errors=drops_errors)
 
 
 def _unquoted(value: SQLValue) -> SQLValue:

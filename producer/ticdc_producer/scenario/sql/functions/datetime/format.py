@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
-from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.sql_value import DateTimeValue, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.eval_type import E, ExpressionType
@@ -61,18 +62,23 @@ def _date_format(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
 
 
 def _time_format(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    """Return ``TIME_FORMAT``: the format of a time without its sign, whose hours may exceed 23."""
-    duration = time_argument(arguments[0], mode)
+    """Return ``TIME_FORMAT``: the format of a time without its sign, whose hours may exceed 23.
+
+    The letters of parts of a date mean themselves. A text that is a time in part is no error.
+    Source: tidb ``Duration.convertDateFormat``, ``builtinTimeFormatSig``.
+    """
+    duration = time_argument(arguments[0], replace(mode, strict=False)) or time_argument(arguments[0], mode)
     if duration is None:
         return None
-    layout = to_text(arguments[1])
-    specifiers = set(re.findall("%(.)", layout, re.DOTALL))
-    if specifiers & _DATE_SPECIFIERS:
-        raise UnsupportedSQL("TIME_FORMAT with parts of a date is not supported")
+    layout = re.sub("%(.)", _part_of_time, to_text(arguments[1]), flags=re.DOTALL)
     seconds, micro = divmod(abs(duration.microseconds), 1_000_000)
     return format_datetime(
         DateTimeValue(0, 0, 0, seconds // 3600, seconds // 60 % 60, seconds % 60, micro, 6), layout
     )
+
+
+def _part_of_time(specifier: re.Match[str]) -> str:
+    return specifier[1] if specifier[1] in _DATE_SPECIFIERS else specifier[0]
 
 
 def _str_to_date(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
@@ -205,7 +211,9 @@ def _get_format(kind: SQLValue, standard: SQLValue) -> SQLValue:
 
 FUNCTIONS = {
     "GET_FORMAT": value_function(_get_format, 2, type=E.TEXT, arguments=unit_arguments),
-    "DATE_FORMAT": Function(_date_format, 2, 2, type=E.TEXT, default=_is_date_of_now),
+    "DATE_FORMAT": Function(
+        _date_format, 2, 2, type=E.TEXT, reads=(datetime_argument,), default=_is_date_of_now
+    ),
     "STR_TO_DATE": Function(_str_to_date, 2, 2, type=_parsed_type, default=_are_literals),
     "TIME_FORMAT": Function(_time_format, 2, 2, type=E.TEXT),
 }

@@ -18,8 +18,8 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_scalar import as_datetime
 from ticdc_producer.model.values.coerce_text import to_text
-from ticdc_producer.model.values.number_text import as_number, numeric_prefix
-from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode, SQLValue
+from ticdc_producer.model.values.number_text import as_number, bigint, numeric_prefix
+from ticdc_producer.model.values.sql_value import Bits, DateTimeValue, Duration, SQLMode, SQLValue
 from ticdc_producer.model.values.temporal_text import (
     MAX_DURATION,
     MAX_FSP,
@@ -30,9 +30,14 @@ from ticdc_producer.scenario.sql.expression.eval_type import E, ExpressionType
 from ticdc_producer.scenario.sql.functions.datetime.argument import (
     DAY,
     calendar_datetime_argument,
+    datetime_argument,
     has_time_of_day,
 )
-from ticdc_producer.scenario.sql.functions.datetime.calendar import CALENDAR_CYCLE, microseconds_since_zero
+from ticdc_producer.scenario.sql.functions.datetime.calendar import (
+    CALENDAR_CYCLE,
+    is_complete,
+    microseconds_since_zero,
+)
 from ticdc_producer.scenario.sql.functions.function import Arguments, Function, reject_value, to_integer, word
 
 _SECOND = 1_000_000
@@ -63,14 +68,22 @@ class Interval:
 
 
 def _interval(value: SQLValue, unit: str, mode: SQLMode) -> Interval | None:
-    """Return the interval ``value unit``; None if the value has more numbers than the unit has parts."""
+    """Return the interval ``value unit``; None if the value has more numbers than the unit has parts.
+
+    A date, time or BIT counts as an integer. Source: tidb ``addSubDateFunctionClass``.
+    """
+    if isinstance(value, DateTimeValue | Duration | Bits):
+        value = to_integer(value)
     if "_" in unit:
         return _composite(value, unit, mode)
     has_clock = unit in ("MICROSECOND", "SECOND", "MINUTE", "HOUR")
     if unit == "SECOND":
-        seconds = Decimal(numeric_prefix(to_text(value).strip())[0])
-        digits = min(len(f"{seconds:f}".partition(".")[2]), MAX_FSP)
-        return Interval(0, int(seconds * _SECOND), digits, has_clock)
+        digits, complete = numeric_prefix(to_text(value).strip())
+        if not complete:
+            reject_value("interval", value, mode)
+        seconds = Decimal(digits)
+        fsp = min(len(f"{seconds:f}".partition(".")[2]), MAX_FSP)
+        return Interval(0, int(seconds * _SECOND), fsp, has_clock)
     number = _unit_count(value, mode)
     if unit in _MONTHS:
         return Interval(number * _MONTHS[unit], 0, 0, has_clock)
@@ -79,12 +92,12 @@ def _interval(value: SQLValue, unit: str, mode: SQLMode) -> Interval | None:
 
 def _unit_count(value: SQLValue, mode: SQLMode) -> int:
     if not isinstance(value, str | bytes):
-        return to_integer(value)
+        return bigint(value)
     text = to_text(value).strip()
     match = _WHOLE.match(text)
     if match is None or match[0] != text:
         reject_value("interval", value, mode)
-    return to_integer(match[0]) if match else 0
+    return bigint(match[0]) if match else 0
 
 
 def _composite(value: SQLValue, unit: str, mode: SQLMode) -> Interval | None:
@@ -235,7 +248,11 @@ def _sum_operands(node: exp.Expr) -> Arguments | None:
     if isinstance(left, exp.Interval) and isinstance(node, exp.Add):
         moment = right.this if isinstance(right, exp.Interval) and not right.args.get("unit") else right
         return _interval_arguments((moment, left))
-    return _interval_arguments((left, right)) if isinstance(right, exp.Interval) else None
+    if not isinstance(right, exp.Interval):
+        return None
+    if isinstance(right.this, exp.Paren):  # which TiDB reads as a call of the function INTERVAL
+        raise ScenarioError("SQL does not parse: INTERVAL (…) after a sign", hint="write DATE_ADD")
+    return _interval_arguments((left, right))
 
 
 def unit_arguments(arguments: Arguments) -> Arguments:
@@ -254,9 +271,11 @@ def _unit(value: SQLValue) -> str:
 
 def _timestampadd(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     """Return ``TIMESTAMPADD(unit, n, datetime)``; the result is a string."""
-    unit, start = _unit(arguments[0]), calendar_datetime_argument(arguments[2], mode)
+    unit, start = _unit(arguments[0]), datetime_argument(arguments[2], mode)
     by = _numeric_interval(arguments[1], unit)
-    result = None if start is None else _add(start, by, clips=unit == "MONTH")
+    if start is None or not is_complete(start):
+        return None
+    result = _add(start, by, clips=unit == "MONTH")
     if result is None or not result.year:
         reject_value("datetime", arguments[2], mode)
         return None
@@ -294,7 +313,12 @@ _MOVING_DATES = _UNITS_OF_DATE | {"DAY_SECOND", "DAY_MINUTE", "DAY_HOUR"}
 """Units of which a TIME becomes a DATETIME. Source: tidb ``addSubDateFunctionClass``."""
 
 _SHIFT = partial(
-    Function, min_arguments=3, max_arguments=3, type=_shifted_type, arguments=_interval_arguments
+    Function,
+    min_arguments=3,
+    max_arguments=3,
+    type=_shifted_type,
+    arguments=_interval_arguments,
+    reads=(calendar_datetime_argument,),
 )
 _ADD, _SUBTRACT = (partial(_add_signed, sign=sign) for sign in (1, -1))
 
@@ -303,6 +327,13 @@ FUNCTIONS = {
     "DATE_ADD": _SHIFT(_ADD, arguments=_with_interval, syntax={exp.Add: _sum_operands}),
     "DATE_SUB": _SHIFT(_SUBTRACT, arguments=_with_interval, syntax={exp.Sub: _sum_operands}),
     "SUBDATE": _SHIFT(_SUBTRACT),
-    "TIMESTAMPADD": Function(_timestampadd, 3, 3, type=E.TEXT, arguments=unit_arguments),
-    "TIMESTAMPDIFF": Function(_timestampdiff, 3, 3, type=E.INTEGER, arguments=unit_arguments),
+    "TIMESTAMPADD": Function(_timestampadd, 3, 3, numbers=(1,), type=E.TEXT, arguments=unit_arguments),
+    "TIMESTAMPDIFF": Function(
+        _timestampdiff,
+        3,
+        3,
+        type=E.INTEGER,
+        arguments=unit_arguments,
+        reads=(lambda unit, _: _unit(unit), calendar_datetime_argument),
+    ),
 }

@@ -18,8 +18,15 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.datetime_text import parse_datetime
 from ticdc_producer.model.values.duration_text import parse_duration
-from ticdc_producer.model.values.number_text import as_number, rounded
-from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, Quotient, SQLMode, SQLValue
+from ticdc_producer.model.values.number_text import as_number, bigint, check_number, rounded
+from ticdc_producer.model.values.sql_value import (
+    BinaryLiteral,
+    DateTimeValue,
+    Duration,
+    Quotient,
+    SQLMode,
+    SQLValue,
+)
 from ticdc_producer.model.values.temporal_text import (
     MAX_DURATION,
     MAX_FSP,
@@ -31,15 +38,19 @@ from ticdc_producer.model.values.temporal_text import (
 from ticdc_producer.scenario.sql.expression.eval_type import E, EvalType, ExpressionType, temporal_type
 from ticdc_producer.scenario.sql.functions.datetime.argument import (
     DAY,
-    calendar_datetime_argument,
     clip_time,
     date_value,
     datetime_argument,
     fraction_digits,
     fsp_of,
     time_argument,
+    time_of_text,
 )
-from ticdc_producer.scenario.sql.functions.datetime.calendar import date_of_number, microseconds_since_zero
+from ticdc_producer.scenario.sql.functions.datetime.calendar import (
+    date_of_number,
+    is_complete,
+    microseconds_since_zero,
+)
 from ticdc_producer.scenario.sql.functions.datetime.format import format_datetime
 from ticdc_producer.scenario.sql.functions.datetime.zone import time_zone
 from ticdc_producer.scenario.sql.functions.function import (
@@ -68,7 +79,7 @@ def _make_date(year: SQLValue, day: SQLValue) -> SQLValue:
 
 
 def _make_time(hour: SQLValue, minute: SQLValue, second: SQLValue) -> SQLValue:
-    hours, minutes = to_integer(hour), to_integer(minute)
+    hours, minutes = bigint(hour), to_integer(minute)
     exact, fsp = _seconds(second)
     if not 0 <= minutes < 60 or not 0 <= exact < 60 * _SECOND:
         return None
@@ -76,14 +87,18 @@ def _make_time(hour: SQLValue, minute: SQLValue, second: SQLValue) -> SQLValue:
     return clip_time(-length if hours < 0 else length, fsp)
 
 
-def _sec_to_time(seconds: SQLValue) -> SQLValue:
-    return clip_time(*_seconds(seconds))
+def _sec_to_time(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
+    """Return ``SEC_TO_TIME``. Source: tidb ``builtinSecToTimeSig``."""
+    length, fsp = _seconds(arguments[0])
+    if abs(length) >= MAX_DURATION + _SECOND:
+        reject_value("time", arguments[0], mode)
+    return clip_time(length, fsp)
 
 
 def _seconds(value: SQLValue) -> tuple[int, int]:
     """Convert a number of seconds to microseconds and its fsp, which is 6 for text and DOUBLEs."""
     number = as_number(value)[0]
-    if isinstance(number, int) and not isinstance(value, str | bytes):
+    if isinstance(number, int) and (not isinstance(value, str | bytes) or isinstance(value, BinaryLiteral)):
         return int(number) * _SECOND, 0
     exact = min(max(Decimal(str(number)), -_FAR), _FAR)
     fsp = MAX_FSP
@@ -100,6 +115,7 @@ def _from_days(days: SQLValue) -> SQLValue:
 
 def _from_unixtime(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     """Return ``FROM_UNIXTIME(seconds[, format])`` in the session's zone."""
+    check_number(arguments[0], mode)
     length, fsp = _seconds(arguments[0])
     if not 0 <= length < (_LAST_UNIX_TIME + 1) * _SECOND:
         return None
@@ -175,7 +191,7 @@ def _timediff(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
         if abs(length) > MAX_DURATION:
             reject_value("time", Duration(length), mode)
         return clip_time(length, max(left.fsp, right.fsp))
-    first, second = (time_argument(argument, mode) for argument in arguments)
+    first, second = (time_of_text(argument, mode) for argument in arguments)
     if first is None or second is None:
         return None
     return clip_time(first.microseconds - second.microseconds, max(first.fsp, second.fsp))
@@ -263,7 +279,10 @@ def _time_sum_type(_: Arguments, types: Sequence[ExpressionType]) -> ExpressionT
 
 
 def _convert_tz(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    moment = calendar_datetime_argument(arguments[0], mode)
+    moment = datetime_argument(arguments[0], replace(mode, strict=False))
+    if moment is not None and not is_complete(moment):
+        reject_value("datetime", arguments[0], mode)
+        return None
     try:
         source, target = (time_zone(to_text(name)) for name in arguments[1:])
     except ScenarioError:
@@ -342,7 +361,7 @@ def unix_seconds(mode: SQLMode) -> int:
 
 FUNCTIONS = {
     "ADDTIME": Function(partial(_add_signed_time, sign=1), 2, 2, type=_time_sum_type),
-    "CONVERT_TZ": Function(_convert_tz, 3, 3, full_fraction=True, type=E.DATETIME),
+    "CONVERT_TZ": Function(_convert_tz, 3, 3, full_fraction=True, drops_errors=True, type=E.DATETIME),
     "CURDATE": Function(_date, 0, 0, type=E.DATE, default=any_arguments, clock=True),
     "CURRENT_DATE": Function(_date, 0, 0, type=E.DATE, default=any_arguments, clock=True),
     "CURRENT_TIME": Function(_time, 0, 1, type=_now_type(E.TIME), clock=True, arguments=_precision),
@@ -351,7 +370,7 @@ FUNCTIONS = {
     "FROM_DAYS": value_function(_from_days, 1, integers=(0,), type=E.DATE),
     "TIDB_PARSE_TSO": Function(_parse_tso, 1, 1, integers=(0,), type=E.DATETIME),
     "TIDB_PARSE_TSO_LOGICAL": value_function(_parse_tso_logical, 1, integers=(0,), type=E.INTEGER),
-    "FROM_UNIXTIME": Function(_from_unixtime, 1, 2, numbers=(0,), type=_from_unixtime_type),
+    "FROM_UNIXTIME": Function(_from_unixtime, 1, 2, type=_from_unixtime_type),
     "LOCALTIME": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True, arguments=_precision),
     "LOCALTIMESTAMP": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True, arguments=_precision),
     "MAKEDATE": value_function(_make_date, 2, integers=(0, 1), type=E.DATE),
@@ -359,11 +378,11 @@ FUNCTIONS = {
     "NOW": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True, arguments=_precision),
     "PERIOD_ADD": value_function(_period_add, 2, integers=(0, 1), type=E.INTEGER),
     "PERIOD_DIFF": value_function(_period_diff, 2, integers=(0, 1), type=E.INTEGER),
-    "SEC_TO_TIME": value_function(_sec_to_time, 1, numbers=(0,), type=E.TIME),
+    "SEC_TO_TIME": Function(_sec_to_time, 1, 1, numbers=(0,), type=E.TIME),
     "SUBTIME": Function(partial(_add_signed_time, sign=-1), 2, 2, type=_time_sum_type),
     "SYSDATE": Function(_local, 0, 1, type=_now_type(E.DATETIME), clock=True, arguments=_precision),
     "TIMEDIFF": Function(_timediff, 2, 2, type=E.TIME),
-    "TIMESTAMP": Function(_timestamp, 1, 2, type=E.DATETIME),
+    "TIMESTAMP": Function(_timestamp, 1, 2, type=E.DATETIME, reads=(datetime_argument,)),
     "UTC_DATE": Function(_utc_date, 0, 0, type=E.DATE, clock=True),
     "UTC_TIME": Function(_utc_time, 0, 1, type=_now_type(E.TIME), clock=True, arguments=_precision),
     "UTC_TIMESTAMP": Function(_utc, 0, 1, type=_now_type(E.DATETIME), clock=True, arguments=_precision),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC
 from decimal import Decimal
+from functools import partial
 
 from sqlglot import exp
 
@@ -23,6 +24,7 @@ from ticdc_producer.scenario.sql.functions.datetime.argument import (
     datetime_function,
     time_argument,
     time_function,
+    time_of_text,
 )
 from ticdc_producer.scenario.sql.functions.datetime.calendar import (
     MONTHS,
@@ -35,12 +37,16 @@ from ticdc_producer.scenario.sql.functions.datetime.calendar import (
     weekday,
 )
 from ticdc_producer.scenario.sql.functions.datetime.make import unix_seconds
-from ticdc_producer.scenario.sql.functions.function import Arguments, Function, to_integer, word
+from ticdc_producer.scenario.sql.functions.function import Arguments, Function, reject_value, to_integer, word
 
 _SECOND, _MINUTE, _HOUR = 1_000_000, 60_000_000, 3_600_000_000
 
 
-def _date(moment: DateTimeValue) -> SQLValue:
+def _date(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
+    moment = datetime_argument(arguments[0], mode)
+    if moment is None or (moment.is_zero and not mode.zero_dates):
+        reject_value("datetime", arguments[0], mode)
+        return None
     return DateTimeValue(moment.year, moment.month, moment.day, fsp=-1)
 
 
@@ -96,11 +102,7 @@ def _datediff(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
 
 
 def _time(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    """Return ``TIME``, which reads a date as a text: 2020-06-30 is not a TIME."""
-    (value,) = arguments
-    if isinstance(value, DateTimeValue) and value.fsp < 0:
-        value = value.text()
-    return time_argument(value, mode)
+    return time_of_text(arguments[0], mode)
 
 
 def _unix_timestamp(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
@@ -240,31 +242,33 @@ _DATE_PARTS: dict[str, Callable[[DateTimeValue], int]] = {
     "YEAR_MONTH": lambda moment: moment.year * 100 + moment.month,
 }
 
+_CLOCK_PART = partial(time_function, drops_errors=True)
+
 FUNCTIONS = {
-    "DATE": datetime_function(_date, result=E.DATE),
-    "DATEDIFF": Function(_datediff, 2, 2, type=E.INTEGER),
+    "DATE": Function(_date, 1, 1, type=E.DATE),
+    "DATEDIFF": Function(_datediff, 2, 2, type=E.INTEGER, reads=(calendar_datetime_argument,)),
     "DAY": datetime_function(lambda moment: moment.day),
     "DAYNAME": datetime_function(_day_name, calendar=True, result=E.TEXT),
     "DAYOFMONTH": datetime_function(lambda moment: moment.day),
     "DAYOFWEEK": datetime_function(lambda moment: (weekday(moment) + 1) % 7 + 1, calendar=True),
     "DAYOFYEAR": datetime_function(day_of_year, calendar=True),
     "EXTRACT": Function(_extract, 2, 2, type=E.INTEGER, syntax={exp.Extract: _extract_operands}),
-    "HOUR": time_function(lambda duration: abs(duration.microseconds) // _HOUR),
+    "HOUR": _CLOCK_PART(lambda duration: abs(duration.microseconds) // _HOUR),
     "LAST_DAY": datetime_function(_last_day, calendar=True, result=E.DATE),
-    "MICROSECOND": time_function(lambda duration: abs(duration.microseconds) % _SECOND),
-    "MINUTE": time_function(lambda duration: abs(duration.microseconds) // _MINUTE % 60),
+    "MICROSECOND": _CLOCK_PART(lambda duration: abs(duration.microseconds) % _SECOND),
+    "MINUTE": _CLOCK_PART(lambda duration: abs(duration.microseconds) // _MINUTE % 60),
     "MONTH": datetime_function(lambda moment: moment.month),
     "MONTHNAME": datetime_function(_month_name, result=E.TEXT),
     "QUARTER": datetime_function(lambda moment: (moment.month + 2) // 3),
-    "SECOND": time_function(lambda duration: abs(duration.microseconds) // _SECOND % 60),
+    "SECOND": _CLOCK_PART(lambda duration: abs(duration.microseconds) // _SECOND % 60),
     "TIME": Function(_time, 1, 1, type=E.TIME),
     "TIME_TO_SEC": time_function(lambda duration: int(duration.microseconds / _SECOND)),
     "TO_DAYS": datetime_function(_to_days, calendar=True),
     "TO_SECONDS": datetime_function(_to_seconds, calendar=True),
     "UNIX_TIMESTAMP": Function(_unix_timestamp, 0, 1, type=_unix_timestamp_type, clock=True),
-    "WEEK": Function(_week, 1, 2, type=E.INTEGER),
+    "WEEK": Function(_week, 1, 2, integers=(1,), reads=(calendar_datetime_argument,), type=E.INTEGER),
     "WEEKDAY": datetime_function(weekday, calendar=True),
     "WEEKOFYEAR": datetime_function(lambda moment: week_of(moment, 3)[1], calendar=True),
     "YEAR": datetime_function(lambda moment: moment.year),
-    "YEARWEEK": Function(_year_week, 1, 2, type=E.INTEGER, accepts_null=True),
+    "YEARWEEK": Function(_year_week, 1, 2, integers=(1,), type=E.INTEGER, accepts_null=True),
 }
