@@ -37,7 +37,9 @@ def fill_generated(scope: Scope) -> None:
         return
     for offset in scope.table.generated:
         column = scope.table.columns[offset]
-        scope.row[offset] = coerce(column, evaluate(expression_of(column.expression), scope), scope.mode)
+        value = coerce(column, evaluate(expression_of(column.expression), scope), scope.mode)
+        is_filled = value is None and scope.lenient_nulls and not column.nullable
+        scope.row[offset] = column.zero if is_filled else value
 
 
 @lru_cache(maxsize=1024)
