@@ -136,7 +136,8 @@ def _as_written(column: ColumnInfo, value: SQLValue, default: Value) -> bytes | 
     """
     if column.type in (T.STRING, T.VARCHAR) and not column.binary:
         written = to_bytes(value)
-        return None if written == default else written
+        decoded = column.charset == "gbk" and isinstance(value, bytes)
+        return None if decoded or written == default else written
     if column.type == T.BIT and isinstance(value, BinaryLiteral):
         return bytes(value) if value[:1] == b"\0" and len(value) > 1 else None
     if column.type == T.YEAR:
@@ -194,7 +195,7 @@ def check_default_function(column: str, expression: exp.Expr, line: int) -> None
 def check_added_default(column: ColumnInfo, line: int) -> None:
     """Check that TiDB can add a column with a DEFAULT: existing rows need one value.
 
-    Source: tidb ``CreateNewColumn``.
+    Source: tidb ``CreateNewColumn``, ``generateOriginDefaultValue``.
 
     :raises ScenarioError: if it cannot.
     """
@@ -203,7 +204,9 @@ def check_added_default(column: ColumnInfo, line: int) -> None:
     if name == "NEXTVAL":
         what = f"Unsupported using sequence as default value in add column {column.name!r}"
         raise ScenarioError(what, line=line, column=column.name, hint=hint)
-    if name in _PER_ROW:
+    stored = column.default_expression.lower()
+    is_constant = stored.startswith("current_") or "date_format(now()," in stored or "str_to_date" in stored
+    if stored and not is_constant:
         what = "a system function that may return a different value on the replica"
         what = f"Statement is unsafe because it uses {what}"
         raise ScenarioError(what, line=line, column=column.name, hint=hint)
@@ -211,7 +214,6 @@ def check_added_default(column: ColumnInfo, line: int) -> None:
 
 _OF_SESSION = frozenset({"NEXTVAL", "RAND", "UUID"})
 """Functions of the session that a DEFAULT may call."""
-_PER_ROW = frozenset({"RAND", "UUID", "UUID_TO_BIN", "REPLACE", "UPPER"})
 
 
 def _is_call(expression: exp.Expr, name: str) -> bool:
