@@ -89,15 +89,18 @@ class Source(ABC):
         del condition  # a query has no index by literals
         return self.rows()
 
-    def matching(self, offset: int, value: SQLValue, collation: str) -> Sequence[SourceRow]:
-        """Return the rows whose field may equal a value."""
+    def matching(self, offset: int, value: SQLValue, collation: str, *, strict: bool) -> Sequence[SourceRow]:
+        """Return the rows whose field may equal a value.
+
+        :param strict: whether a row whose text is no number is an error.
+        """
         collation = collation or DEFAULT_COLLATION
         index = self._indexes.get((offset, collation))
         if index is None:
             values = [row.values[offset] for row in self.rows()]
             index = self._indexes[offset, collation] = ValueIndex(values, collation)
         rows = self.rows()
-        return [rows[position] for position in index.candidates(value)]
+        return [rows[position] for position in index.candidates(value, strict=strict)]
 
 
 class TableSource(Source):
@@ -134,9 +137,11 @@ class TableSource(Source):
         rows, _ = Lookup(condition, self.table.info).rows(self.table)
         return self._in_partitions(rows)
 
-    def matching(self, offset: int, value: SQLValue, collation: str) -> Sequence[SourceRow]:
+    def matching(self, offset: int, value: SQLValue, collation: str, *, strict: bool) -> Sequence[SourceRow]:
         rows = rows_equal(self.table, self._offsets[offset], value, collation)
-        return super().matching(offset, value, collation) if rows is None else self._in_partitions(rows)
+        if rows is None:
+            return super().matching(offset, value, collation, strict=strict)
+        return self._in_partitions(rows)
 
     def _read_all(self) -> list[SourceRow]:
         return self._in_partitions(self.table.scan())
