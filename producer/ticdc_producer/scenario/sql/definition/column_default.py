@@ -16,25 +16,20 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, MySQLType
 from ticdc_producer.model.values.coerce import coerce
-from ticdc_producer.model.values.coerce_text import to_bytes
+from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.number_text import plain_text
-from ticdc_producer.model.values.sql_value import BinaryLiteral, SQLMode, SQLValue
+from ticdc_producer.model.values.sql_value import BinaryLiteral, DateTimeValue, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate_constant
 from ticdc_producer.scenario.sql.expression.function_call import call_of
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.functions import FUNCTIONS
 from ticdc_producer.scenario.sql.functions.session import SESSION_FUNCTIONS
-from ticdc_producer.scenario.sql.syntax.column import Default
+from ticdc_producer.scenario.sql.syntax.default import Default
 from ticdc_producer.scenario.sql.text.dialect import words
 from ticdc_producer.scenario.sql.text.parse import parse_expression
 from ticdc_producer.scenario.sql.text.spelling import quoted_name
 
 T = MySQLType
-
-_CONSTANT_NODES = (
-    exp.Literal, exp.Paren, exp.Neg, exp.Null, exp.Boolean, exp.HexString, exp.BitString, exp.Introducer,
-    exp.Identifier, exp.Var,
-)  # fmt: skip
 
 
 def with_default(column: ColumnInfo, default: Default | None, mode: SQLMode, line: int) -> ColumnInfo:
@@ -52,10 +47,11 @@ def with_default(column: ColumnInfo, default: Default | None, mode: SQLMode, lin
         return replace(column, has_default=True, default_expression="CURRENT_TIMESTAMP")
     text = default.value.text
     tree = parse_expression(text, line)
-    if isinstance(tree, exp.Anonymous) or (text.startswith("(") and not _is_constant(tree)):
+    call = call_of(tree.unnest())
+    if call is not None and (call.name not in _TODAY or column.type in (T.DATE, T.DATETIME)):
         stored = _stored_expression(column, text, mode, line)
         return replace(column, has_default=True, default_expression=stored)
-    value = evaluate_constant(tree, mode)
+    value = _constant(column, evaluate_constant(tree, mode))
     if value is None:
         if not column.nullable:
             raise ScenarioError(
@@ -80,6 +76,25 @@ def with_default(column: ColumnInfo, default: Default | None, mode: SQLMode, lin
     except ScenarioError as error:
         what = f"Invalid default value for {column.name!r}: {error.what}"
         raise ScenarioError(what, line=line, column=column.name, value=error.value) from error
+
+
+def _constant(column: ColumnInfo, value: SQLValue) -> SQLValue:
+    """Return the value of a literal, or of CURRENT_DATE, as a type gets it: most from its text.
+
+    Source: tidb ``getDefaultValue``, ``getEnumDefaultValue``.
+    """
+    if column.type == T.TIMESTAMP and isinstance(value, DateTimeValue):
+        raise ScenarioError("Incorrect datetime value", column=column.name)
+    if isinstance(value, DateTimeValue):
+        converts = column.type in INTEGERS | FLOATS | {T.DURATION}
+    elif isinstance(value, int):
+        converts = column.type != T.YEAR
+    else:
+        converts = not isinstance(value, Decimal | float) or column.type not in (T.BIT, T.ENUM, T.SET)
+    return value if converts else to_text(value)
+
+
+_TODAY = frozenset({"CURDATE", "CURRENT_DATE"})
 
 
 def _with_empty_default(column: ColumnInfo) -> ColumnInfo:
@@ -151,11 +166,6 @@ def _as_written(column: ColumnInfo, value: SQLValue, default: Value) -> bytes | 
     return None
 
 
-def _is_constant(tree: exp.Expr) -> bool:
-    """Return whether an expression consists of literals and signs only."""
-    return all(isinstance(node, _CONSTANT_NODES) for node in tree.walk())
-
-
 def in_database(column: ColumnInfo, database: str) -> ColumnInfo:
     """Return a column whose DEFAULT names its sequence with a database.
 
@@ -205,7 +215,11 @@ def check_added_default(column: ColumnInfo, line: int) -> None:
         what = f"Unsupported using sequence as default value in add column {column.name!r}"
         raise ScenarioError(what, line=line, column=column.name, hint=hint)
     stored = column.default_expression.lower()
-    is_constant = stored.startswith("current_") or "date_format(now()," in stored or "str_to_date" in stored
+    is_constant = (
+        stored.startswith(("current_", "curdate"))
+        or "date_format(now()," in stored
+        or "str_to_date" in stored
+    )
     if stored and not is_constant:
         what = "a system function that may return a different value on the replica"
         what = f"Statement is unsafe because it uses {what}"

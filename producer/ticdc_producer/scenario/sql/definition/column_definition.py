@@ -30,11 +30,11 @@ from ticdc_producer.scenario.sql.syntax.column import (
     AutoRandom,
     Column,
     ColumnOption,
-    Default,
     GeneratedAs,
     InlineKey,
     OnUpdate,
 )
+from ticdc_producer.scenario.sql.syntax.default import Default
 from ticdc_producer.scenario.sql.syntax.key import Check, References
 
 T = MySQLType
