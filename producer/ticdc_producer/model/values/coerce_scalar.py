@@ -32,8 +32,11 @@ from ticdc_producer.model.values.sql_value import (
     DateTimeValue,
     Duration,
     JsonText,
+    Member,
     SQLMode,
     SQLValue,
+    Unsigned,
+    Year,
     stored_number,
     value_error,
 )
@@ -58,9 +61,10 @@ _MAX_FLOAT = 3.4028234663852886e38
 def coerce_integer(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     """Coerce to TINYINT … BIGINT.
 
-    Exact halves round away from zero, halves of a float to the even neighbour.
+    Exact halves round away from zero, halves of a float to the even neighbour. A time is rounded to a second,
+    but for an unsigned column its digits are. Source: tidb ``Datum.toInt64``, ``Datum.convertToUint``.
     """
-    if isinstance(value, DateTimeValue | Duration):
+    if isinstance(value, DateTimeValue | Duration) and not column.unsigned:
         value = whole_seconds(value)
     number = value if type(value) is int else _complete_number(column, value, mode, "Incorrect integer value")
     low, high = integer_range(column.type, unsigned=column.unsigned)
@@ -206,11 +210,19 @@ _FIRST_TIMESTAMP = (1970, 1, 1, 0, 0, 1, 0)
 _LAST_TIMESTAMP = (2038, 1, 19, 3, 14, 7, 999_999)
 
 
-def coerce_datetime(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
-    """Coerce to DATE, DATETIME(fsp), TIMESTAMP(fsp). TIMESTAMP values are stored in UTC."""
+def coerce_datetime(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> Value:
+    """Coerce to DATE, DATETIME(fsp), TIMESTAMP(fsp). TIMESTAMP values are stored in UTC.
+
+    Unsigned and floating point numbers, bits and members become no TIMESTAMP, in whatever sql_mode; INSERT
+    IGNORE stores NULL. Source: tidb ``Datum.convertToMysqlTimestamp``.
+    """
     fsp = -1 if column.type in (T.DATE, T.NEW_DATE) else max(column.decimal, 0)
     if column.type == T.DATETIME and type(value) is str and len(value) == _LENGTHS[fsp] and _STORED(value):
         return value.encode()
+    if column.type == T.TIMESTAMP and _is_no_timestamp(value):
+        if mode.insert_ignore:
+            return None
+        raise value_error(column.name, value, "Cannot convert the type of the value to TIMESTAMP")
     value = unquoted(value) if isinstance(value, JsonText) else value
     date_time = as_datetime(value, fsp, mode)
     if date_time is None or not allowed(date_time, mode):
@@ -223,6 +235,15 @@ def coerce_datetime(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes
             return _reject_datetime(column, value, mode, utc)  # clocks skip this time
         date_time = utc
     return date_time.text().encode()
+
+
+def _is_no_timestamp(value: SQLValue) -> bool:
+    if isinstance(value, int):
+        return value > _MAX_INT64 or (isinstance(value, Unsigned) and not isinstance(value, Year))
+    return isinstance(value, float | BinaryLiteral | Member)
+
+
+_MAX_INT64 = (1 << 63) - 1
 
 
 def _reject_datetime(column: ColumnInfo, value: SQLValue, mode: SQLMode, instead: DateTimeValue) -> bytes:

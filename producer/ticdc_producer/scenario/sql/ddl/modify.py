@@ -209,7 +209,8 @@ def _check_change(old: ColumnInfo, new: ColumnInfo, alteration: Alteration) -> N
         what = f"change from original type {old.type_name} to {new.type_name} is currently unsupported yet"
         raise alteration.error(f"Unsupported modify column: {what}", old.name)
     what = unsupported_charset(old, new.charset, new.collation)
-    if what and ("gbk" in (old.charset, new.charset) or not is_rewritten(old, new)):
+    is_longer = old.type == new.type == T.STRING and new.length >= old.length  # rewritten, but not converted
+    if what and ("gbk" in (old.charset, new.charset) or is_longer or not is_rewritten(old, new)):
         raise alteration.error(what, old.name)
 
 
