@@ -135,7 +135,10 @@ def coerce_bit(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
         value = BinaryLiteral(value.encode("utf-8", "surrogateescape"))
     elif isinstance(value, bytes):
         value = BinaryLiteral(value)
-    number = nearest_integer(as_number(value)[0])
+    given = as_number(value)[0]
+    if isinstance(given, Decimal | float) and given < 0:  # also if it rounds to 0
+        return mode.reject(column.name, value, "Out of range value", b"0")
+    number = nearest_integer(given)
     high = (1 << max(column.length, 1)) - 1
     if -(1 << 63) <= number < 0:
         number += 1 << 64  # as Go converts an int64

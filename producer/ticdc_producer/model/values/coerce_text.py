@@ -163,7 +163,9 @@ def coerce_enum(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 def coerce_set(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     """Coerce to SET: the names of members, separated by commas, or a bit mask."""
     if not isinstance(value, str | bytes):
-        return _set_of_bits(column, value, nearest_integer(as_number(value)[0]), mode)
+        given = as_number(value)[0]
+        is_negative = isinstance(given, Decimal | float) and given < 0  # also if it rounds to 0
+        return _set_of_bits(column, value, -1 if is_negative else nearest_integer(given), mode)
     text = to_text(value)
     numbers = [_member_number(column, to_bytes(name)) for name in text.split(",")] if text else []
     if 0 not in numbers:
