@@ -85,6 +85,8 @@ def _constant(column: ColumnInfo, value: SQLValue) -> SQLValue:
     """
     if column.type == T.TIMESTAMP and isinstance(value, DateTimeValue):
         raise ScenarioError("Incorrect datetime value", column=column.name)
+    if column.type == T.SET and isinstance(value, int) and value < 1:
+        raise ScenarioError(f"Invalid default value for {column.name!r}: {value}", column=column.name)
     if isinstance(value, DateTimeValue):
         converts = column.type in INTEGERS | FLOATS | {T.DURATION}
     elif isinstance(value, int):
@@ -117,7 +119,7 @@ def _mode_of_default(column: ColumnInfo, mode: SQLMode) -> SQLMode:
     return replace(mode, strict=True, zero_dates=True, zero_in_date=True)
 
 
-_CHECKED_DEFAULTS = INTEGERS | {T.BIT, T.DATE, T.DATETIME, T.TIMESTAMP}
+_CHECKED_DEFAULTS = INTEGERS | {T.BIT, T.DATE, T.DATETIME, T.TIMESTAMP, T.ENUM, T.SET}
 
 
 def _stored_expression(column: ColumnInfo, text: str, mode: SQLMode, line: int) -> str:

@@ -228,6 +228,6 @@ def default_of(column: ColumnInfo, mode: SQLMode) -> SQLValue:
     if column.default_expression:
         what = f"DEFAULT({column.name}) of a column with a computed default is not supported"
         raise UnsupportedSQL(what)
-    if not column.has_default and not column.nullable:
+    if not column.has_default and not column.nullable and column.default is None:
         raise ScenarioError(f"Field {column.name!r} doesn't have a default value", column=column.name)
     return read(column, column.default, mode)
