@@ -53,6 +53,7 @@ class Source(ABC):
 
     :ivar name: its alias, or its own name.
     :ivar schema: its database; empty for a query.
+    :ivar has_alias: whether the name is an alias.
     :ivar correlated, reads_iteration: as of the query that it is; a table is and does neither.
     """
 
@@ -61,6 +62,7 @@ class Source(ABC):
     fields: tuple[Field, ...]
     correlated = False
     reads_iteration = False
+    has_alias = False
 
     def __init__(self) -> None:
         self._rows: list[SourceRow] | None = None
@@ -115,7 +117,7 @@ class TableSource(Source):
         super().__init__()
         self.partitions = partitions
         self.table, self._mode = table, mode
-        self.name, self.schema = alias or table.info.name, table.info.schema
+        self.name, self.schema, self.has_alias = alias or table.info.name, table.info.schema, bool(alias)
         self._offsets = [offset for offset, column in enumerate(table.info.columns) if not column.hidden]
         columns = [table.info.columns[offset] for offset in self._offsets]
         self.fields = tuple(
