@@ -83,8 +83,8 @@ def _check_cached(node: DDL, context: DDLContext) -> None:
             return
     for name in tables:
         schema, table = name.within(context.database)
-        found = context.cluster.find(schema, table) if context.cluster.has_database(schema) else None
-        if found is not None and found.cached:
+        changed = context.cluster.find(schema, table) if context.cluster.has_database(schema) else None
+        if changed is not None and changed.cached:
             what = f"{context.statement.text.split()[0].upper()} is unsupported on cache tables"
             raise ScenarioError(what, line=context.line, value=table, hint="ALTER TABLE … NOCACHE first")
 

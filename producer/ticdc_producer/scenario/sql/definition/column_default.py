@@ -68,7 +68,7 @@ def with_default(column: ColumnInfo, default: Default | None, mode: SQLMode, lin
         what = f"BLOB, TEXT and JSON columns have no default: {column.name!r}"
         raise ScenarioError(what, line=line, column=column.name)
     try:
-        stored_value = coerce(column, value, _mode_of_default(column, mode))
+        stored_value = coerce(column, value, _mode_of_default(mode))
         written = _as_written(column, value, stored_value)
         return replace(column, has_default=True, default=stored_value, default_text=written)
     except UnsupportedSQL:
@@ -109,17 +109,12 @@ def _with_empty_default(column: ColumnInfo) -> ColumnInfo:
     return replace(column, has_default=True, default=b"null" if column.type == T.JSON else b"")
 
 
-def _mode_of_default(column: ColumnInfo, mode: SQLMode) -> SQLMode:
+def _mode_of_default(mode: SQLMode) -> SQLMode:
     """Return the settings under which a DEFAULT is checked: also without strict mode it must be in range.
 
     Zero dates are accepted then.
     """
-    if mode.strict or column.type not in _CHECKED_DEFAULTS:
-        return mode
-    return replace(mode, strict=True, zero_dates=True, zero_in_date=True)
-
-
-_CHECKED_DEFAULTS = INTEGERS | {T.BIT, T.DATE, T.DATETIME, T.TIMESTAMP, T.ENUM, T.SET}
+    return mode if mode.strict else replace(mode, strict=True, zero_dates=True, zero_in_date=True)
 
 
 def _stored_expression(column: ColumnInfo, text: str, mode: SQLMode, line: int) -> str:

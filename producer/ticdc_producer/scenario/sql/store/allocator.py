@@ -178,8 +178,9 @@ def id_reader(column: ColumnInfo, *, inserts: bool = True) -> Callable[[bytes], 
 
     :param inserts: whether the value is that of an INSERT.
 
-    >>> id_reader(ColumnInfo(name="a", type=MySQLType.DOUBLE))(b"2.5")
-    3
+    >>> column = ColumnInfo(name="a", type=next(iter(FLOATS)))
+    >>> id_reader(column)(b"2.5"), id_reader(column, inserts=False)(b"2.5")
+    (3, 2)
     """
     if column.type not in FLOATS:
         return int
