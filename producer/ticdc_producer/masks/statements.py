@@ -36,7 +36,8 @@ from ticdc_producer.scenario.sql.definition.table_definition import draft_table,
 from ticdc_producer.scenario.sql.restore.statement import print_statement
 from ticdc_producer.scenario.sql.syntax import parse_ddl
 from ticdc_producer.scenario.sql.syntax.alter import AlterColumn, Setting, read_element
-from ticdc_producer.scenario.sql.syntax.column import Column, Default, GeneratedAs
+from ticdc_producer.scenario.sql.syntax.column import Column, GeneratedAs
+from ticdc_producer.scenario.sql.syntax.default import Default
 from ticdc_producer.scenario.sql.syntax.key import Check, ForeignKey, KeyPart, References
 from ticdc_producer.scenario.sql.syntax.names import TableName
 from ticdc_producer.scenario.sql.syntax.partition import PartitionBy

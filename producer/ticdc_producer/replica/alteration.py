@@ -23,7 +23,8 @@ from ticdc_producer.scenario.sql.syntax.alter import (
     Drop,
     Rename,
 )
-from ticdc_producer.scenario.sql.syntax.column import Column, Default
+from ticdc_producer.scenario.sql.syntax.column import Column
+from ticdc_producer.scenario.sql.syntax.default import Default
 from ticdc_producer.scenario.sql.syntax.key import Key
 
 

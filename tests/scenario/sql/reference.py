@@ -559,7 +559,7 @@ SYNONYMS = (
         2,
         "create table d (d date) ttl = d + interval 1 day;",
     ),
-    Example("", "alter table t nocache", 1, T),
+    Example("", "alter table t nocache", 0, T),
     Example("", "describe t; replace t set id = 1", 1, T),
     Example("", "alter ignore table t drop v", 1, T),
     Example("", "alter table t auto_random_base = 5", 1, T),

@@ -477,7 +477,7 @@ def test_a_statement_reads_the_rows_from_before_it() -> None:
 
 def test_indexes_find_what_a_comparison_of_all_rows_finds() -> None:
     """Values of other types than the column's are compared as numbers, or in the"
-    " collation of the column."""
+    " collation of the column. Strict mode refuses the texts that are no numbers."""
     script = (
         "set sql_mode = '';"
         "create table k (id int primary key, c varchar(9) collate utf8mb4_general_ci, d"

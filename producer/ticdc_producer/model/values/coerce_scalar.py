@@ -35,6 +35,8 @@ from ticdc_producer.model.values.sql_value import (
     Member,
     SQLMode,
     SQLValue,
+    Unsigned,
+    Year,
     stored_number,
     value_error,
 )
@@ -59,9 +61,10 @@ _MAX_FLOAT = 3.4028234663852886e38
 def coerce_integer(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     """Coerce to TINYINT … BIGINT.
 
-    Exact halves round away from zero, halves of a float to the even neighbour.
+    Exact halves round away from zero, halves of a float to the even neighbour. A time is rounded to a second,
+    but for an unsigned column its digits are. Source: tidb ``Datum.toInt64``, ``Datum.convertToUint``.
     """
-    if isinstance(value, DateTimeValue | Duration):
+    if isinstance(value, DateTimeValue | Duration) and not column.unsigned:
         value = whole_seconds(value)
     number = value if type(value) is int else _complete_number(column, value, mode, "Incorrect integer value")
     low, high = integer_range(column.type, unsigned=column.unsigned)
@@ -139,7 +142,10 @@ def coerce_bit(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
         value = BinaryLiteral(value.encode("utf-8", "surrogateescape"))
     elif isinstance(value, bytes):
         value = BinaryLiteral(value)
-    number = nearest_integer(as_number(value)[0])
+    given = as_number(value)[0]
+    if isinstance(given, Decimal | float) and given < 0:  # also if it rounds to 0
+        return mode.reject(column.name, value, "Out of range value", b"0")
+    number = nearest_integer(given)
     high = (1 << max(column.length, 1)) - 1
     if -(1 << 63) <= number < 0:
         number += 1 << 64  # as Go converts an int64
@@ -214,11 +220,19 @@ _FIRST_TIMESTAMP = (1970, 1, 1, 0, 0, 1, 0)
 _LAST_TIMESTAMP = (2038, 1, 19, 3, 14, 7, 999_999)
 
 
-def coerce_datetime(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
-    """Coerce to DATE, DATETIME(fsp), TIMESTAMP(fsp). TIMESTAMP values are stored in UTC."""
+def coerce_datetime(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> Value:
+    """Coerce to DATE, DATETIME(fsp), TIMESTAMP(fsp). TIMESTAMP values are stored in UTC.
+
+    Unsigned and floating point numbers, bits and members become no TIMESTAMP, in whatever sql_mode; INSERT
+    IGNORE stores NULL. Source: tidb ``Datum.convertToMysqlTimestamp``.
+    """
     fsp = -1 if column.type in (T.DATE, T.NEW_DATE) else max(column.decimal, 0)
     if column.type == T.DATETIME and type(value) is str and len(value) == _LENGTHS[fsp] and _STORED(value):
         return value.encode()
+    if column.type == T.TIMESTAMP and _is_no_timestamp(value):
+        if mode.insert_ignore:
+            return None
+        raise value_error(column.name, value, "Cannot convert the type of the value to TIMESTAMP")
     _check_time(column, value)
     value = unquoted(value) if isinstance(value, JsonText) else value
     date_time = as_datetime(value, fsp, mode)
@@ -241,6 +255,15 @@ def _check_time(column: ColumnInfo, value: SQLValue) -> None:
     """
     if isinstance(value, BinaryLiteral | Member):
         raise value_error(column.name, value, f"Incorrect {column.type_name} value")
+
+
+def _is_no_timestamp(value: SQLValue) -> bool:
+    if isinstance(value, int):
+        return value > _MAX_INT64 or (isinstance(value, Unsigned) and not isinstance(value, Year))
+    return isinstance(value, float | BinaryLiteral | Member)
+
+
+_MAX_INT64 = (1 << 63) - 1
 
 
 def _reject_datetime(column: ColumnInfo, value: SQLValue, mode: SQLMode, instead: DateTimeValue) -> bytes:

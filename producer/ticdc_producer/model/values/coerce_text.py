@@ -21,6 +21,7 @@ from ticdc_producer.model.values.json_document import json_of, json_text, stored
 from ticdc_producer.model.values.number_text import as_number, nearest_integer, plain_text
 from ticdc_producer.model.values.sql_value import (
     BinaryLiteral,
+    Bits,
     DateTimeValue,
     Duration,
     ErrorMember,
@@ -86,17 +87,21 @@ def float_text(number: float) -> str:
 
 
 def _in_charset(column: ColumnInfo, value: SQLValue, data: bytes, mode: SQLMode) -> bytes:
-    """Return a text after a check. TiDB replaces each character that the charset does not have by ``?``."""
+    """Return a text in UTF-8 after a check. TiDB replaces what the charset does not have by ``?``.
+
+    Bytes in a GBK column are GBK; latin1 is not checked. Source: tidb ``Datum.convertToString``.
+    """
     charset = column.charset
+    encoding = "gbk" if charset == "gbk" and isinstance(value, bytes) else "utf-8"
     try:
-        text = data.decode()
+        text = data.decode(encoding)
         if in_charset(text, charset):
-            return data
+            return data if encoding == "utf-8" else text.encode()
         valid = "".join(letter if in_charset(letter, charset) else "?" for letter in text).encode()
     except UnicodeDecodeError as error:
-        if not mode.utf8_check:
+        if not mode.utf8_check or charset == "latin1":
             return data
-        valid = data[: error.start]
+        valid = data[: error.start].decode(encoding).encode()
     return mode.reject(column.name, value, f"Incorrect string value ({charset})", valid)
 
 
@@ -158,9 +163,11 @@ def coerce_enum(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 def coerce_set(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     """Coerce to SET: the names of members, separated by commas, or a bit mask."""
     if not isinstance(value, str | bytes) or isinstance(value, JsonText):
-        if not as_number(value)[1]:
+        given, is_number = as_number(value)
+        if not is_number:
             return mode.reject(column.name, value, "Data truncated: no such SET member", b"0")
-        return _set_of_bits(column, value, nearest_integer(as_number(value)[0]), mode)
+        is_negative = isinstance(given, Decimal | float) and given < 0  # also if it rounds to 0
+        return _set_of_bits(column, value, -1 if is_negative else nearest_integer(given), mode)
     text = to_text(value)
     numbers = [_member_number(column, to_bytes(name)) for name in text.split(",")] if text else []
     if 0 not in numbers:
@@ -188,16 +195,19 @@ def coerce_json(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> Value:
 def _stored_json(column: ColumnInfo, value: SQLValue) -> bytes:
     if isinstance(value, JsonText):
         return stored_json(value)
-    if isinstance(value, bytes):
+    if isinstance(value, Bits):
+        return stored_json(to_json_text(value.decode("utf-8", "surrogateescape")))
+    if isinstance(value, BinaryLiteral):
         raise value_error(column.name, value, "Invalid JSON: cannot be made from binary data")
     if isinstance(value, int | float | Decimal) and math.isfinite(value):
         return stored_json(to_json_text(json_of(int(value) if isinstance(value, bool) else value)))
     if isinstance(value, DateTimeValue | Duration):
         return stored_json(to_json_text(json_of(value)))
-    if not isinstance(value, str):
+    if not isinstance(value, str | bytes):
         raise value_error(column.name, value, "Invalid JSON: only text and numbers can be stored")
     try:
-        return json_text(str(value)).encode()
+        text = value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
+        return json_text(text).encode()
     except ValueError as error:
         raise value_error(column.name, value, f"Invalid JSON text ({error})") from error
 

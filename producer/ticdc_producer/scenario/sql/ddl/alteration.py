@@ -28,7 +28,11 @@ from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo, s
 from ticdc_producer.scenario.sql.definition.generated import check_generated, fill_generated
 from ticdc_producer.scenario.sql.definition.key_length import fitting_length
 from ticdc_producer.scenario.sql.definition.row_deletion import check_soft_delete
-from ticdc_producer.scenario.sql.definition.table_definition import check_auto_increment, check_names
+from ticdc_producer.scenario.sql.definition.table_definition import (
+    check_auto_increment,
+    check_count,
+    check_names,
+)
 from ticdc_producer.scenario.sql.dml.assign import null_error
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.store.storage import Row, Table
@@ -55,6 +59,7 @@ class Alteration:
     next_index_id: int = field(init=False)
     foreign_keys: list[ForeignKeyInfo] = field(init=False)
     ttl: str = field(init=False)
+    cached: bool = field(init=False)
     actions: list[Action] = field(default_factory=list)
     afterwards: list[Callable[[], None]] = field(default_factory=list)
     _touched: dict[str, bool] = field(default_factory=dict)
@@ -69,6 +74,7 @@ class Alteration:
         self.next_index_id = self.table.next_index_id
         self.foreign_keys = list(self.table.foreign_keys)
         self.ttl = self.table.ttl
+        self.cached = self.table.cached
 
     def column(self, name: str) -> int:
         """Return the offset of a column.
@@ -220,6 +226,7 @@ class Alteration:
         self._check_uses()
         check_names(self.info.columns, self.line)
         check_auto_increment(self.info, self.line)
+        check_count(self.info, self.line)
         check_generated(self.info, self.context.mode, self.line)
         target = Table(
             self.info,
@@ -230,6 +237,7 @@ class Alteration:
             source=self.table.source,
             temporary=self.table.temporary,
             ttl=self.ttl,
+            cached=self.cached,
         )
         if target.temporary:
             check_table(target)

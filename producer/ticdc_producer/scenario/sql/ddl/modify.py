@@ -5,12 +5,15 @@ Rules: tidb ``pkg/ddl/modify_column.go``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import DATES, FLOATS, INTEGERS, LOBS, STRINGS, TYPES, MySQLType
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
 from ticdc_producer.scenario.sql.ddl.columns import check_unused, defined_column, offset_of
 from ticdc_producer.scenario.sql.ddl.foreign_keys import check_changed_column
@@ -24,6 +27,7 @@ from ticdc_producer.scenario.sql.definition.column_definition import (
 from ticdc_producer.scenario.sql.definition.generated import dependent_columns, expression_of
 from ticdc_producer.scenario.sql.definition.key_length import check_changed_keys, check_length
 from ticdc_producer.scenario.sql.definition.row_deletion import check_dates
+from ticdc_producer.scenario.sql.dml.assign import now_value
 from ticdc_producer.scenario.sql.syntax.alter import ChangeColumn
 from ticdc_producer.scenario.sql.syntax.column import Position
 
@@ -60,10 +64,25 @@ def _change(target: Position | None, alteration: Alteration, offset: int, draft:
     new = replace(new, origin_default=convert(old.origin_default), id=old.id)
     if is_rewritten(old, new):
         new = alteration.with_new_id(new)
-    alteration.change(offset, new, lambda row: convert(old_value(row)))
+    of_null = _value_of_null(old, new, alteration.context.mode)
+
+    def fill(row: Sequence[Value]) -> Value:
+        value = old_value(row)
+        return of_null if value is None else convert(value)
+
+    alteration.change(offset, new, fill)
     if position is not None:
         alteration.move(offset, position)
     alteration.actions.append(Action.MODIFY_COLUMN)
+
+
+def _value_of_null(old: ColumnInfo, new: ColumnInfo, mode: SQLMode) -> Value:
+    """Return what NULL becomes: the time of the statement in a TIMESTAMP NOT NULL that had another type.
+
+    Source: tidb ``checkForNullValue``, ``updateColumnWorker.getRowRecord``.
+    """
+    becomes_now = new.type == T.TIMESTAMP and old.type != T.TIMESTAMP and not new.nullable
+    return now_value(new, mode) if becomes_now else None
 
 
 def _is_in_primary_key(offset: int, alteration: Alteration) -> bool:
@@ -190,7 +209,8 @@ def _check_change(old: ColumnInfo, new: ColumnInfo, alteration: Alteration) -> N
         what = f"change from original type {old.type_name} to {new.type_name} is currently unsupported yet"
         raise alteration.error(f"Unsupported modify column: {what}", old.name)
     what = unsupported_charset(old, new.charset, new.collation)
-    if what and ("gbk" in (old.charset, new.charset) or not is_rewritten(old, new)):
+    is_longer = old.type == new.type == T.STRING and new.length >= old.length  # rewritten, but not converted
+    if what and ("gbk" in (old.charset, new.charset) or is_longer or not is_rewritten(old, new)):
         raise alteration.error(what, old.name)
 
 

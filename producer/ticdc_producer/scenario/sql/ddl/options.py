@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ticdc_producer.model.catalog import Action
-from ticdc_producer.model.column import IndexInfo
-from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
 from ticdc_producer.scenario.sql.ddl.modify import convert_columns, unsupported_charset
 from ticdc_producer.scenario.sql.ddl.new_foreign_keys import check_no_children
 from ticdc_producer.scenario.sql.definition.charset import charset_of_options
+from ticdc_producer.scenario.sql.definition.key_definition import primary_key
 from ticdc_producer.scenario.sql.definition.row_deletion import ttl_column
 from ticdc_producer.scenario.sql.definition.table_definition import (
     check_shard_bits,
@@ -117,17 +116,17 @@ def convert_charset(part: ConvertTo, alteration: Alteration) -> None:
     alteration.actions.append(Action.MODIFY_TABLE_CHARSET)
 
 
-def _primary_key(table: TableInfo) -> IndexInfo | None:
-    """Return the primary key, else the first unique index of columns that are NOT NULL.
+def _set_cached(cached: bool, alteration: Alteration) -> None:
+    """Run ``CACHE`` or ``NOCACHE``; TiDB runs no job if the table is so already.
 
-    Source: tidb ``TableInfo.GetPrimaryKey``.
+    :raises ScenarioError: for a table with partitions.
     """
-    if table.primary_key is not None:
-        return table.primary_key
-    for index in table.indexes:
-        if index.unique and not any(table.columns[offset].nullable for offset in index.offsets):
-            return index
-    return None
+    if cached == alteration.cached:
+        return
+    if cached and alteration.table.partitioning is not None:
+        raise alteration.error("'partition mode' is unsupported on cache tables")
+    alteration.cached = cached
+    alteration.actions.append(TIDB_ONLY["CACHE" if cached else "NOCACHE"])
 
 
 def change_setting(part: Setting, alteration: Alteration) -> None:
@@ -137,7 +136,7 @@ def change_setting(part: Setting, alteration: Alteration) -> None:
     """
     if part.kind == "ALTER INDEX":
         index = alteration.index(part.name)
-        if part.values == ("INVISIBLE",) and index is _primary_key(alteration.info):
+        if part.values == ("INVISIBLE",) and index is primary_key(alteration.info):
             raise alteration.error("A primary key index cannot be invisible")
         alteration.touch_index(index.name)
         alteration.actions.append(Action.ALTER_INDEX_VISIBILITY)
@@ -145,6 +144,8 @@ def change_setting(part: Setting, alteration: Alteration) -> None:
         raise alteration.error("This type of ALTER TABLE is currently unsupported: FORCE")
     elif part.kind == "REMOVE TTL" and not alteration.ttl:
         pass  # TiDB runs no job
+    elif part.kind in ("CACHE", "NOCACHE"):
+        _set_cached(part.kind == "CACHE", alteration)
     elif part.kind in TIDB_ONLY:
         alteration.ttl = "" if part.kind == "REMOVE TTL" else alteration.ttl
         alteration.actions.append(TIDB_ONLY[part.kind])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.ddl.alter import alter_table, create_index, drop_index
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
 from ticdc_producer.scenario.sql.ddl.database import run_database
@@ -9,6 +10,7 @@ from ticdc_producer.scenario.sql.ddl.other import drop_sequences, run_unsent
 from ticdc_producer.scenario.sql.ddl.table import create_table, drop_tables, rename_tables, truncate_table
 from ticdc_producer.scenario.sql.ddl.temporary import check_temporary
 from ticdc_producer.scenario.sql.ddl.view import create_view, drop_views
+from ticdc_producer.scenario.sql.syntax.alter import Setting
 from ticdc_producer.scenario.sql.syntax.statement import (
     DDL,
     AlterTable,
@@ -35,6 +37,7 @@ def run_ddl(node: DDL, context: DDLContext) -> None:
     :raises UnsupportedSQL: if this tool does not run statements of this kind.
     """
     check_temporary(node, context)
+    _check_cached(node, context)
     match node:
         case DatabaseStatement():
             run_database(node, context)
@@ -58,6 +61,32 @@ def run_ddl(node: DDL, context: DDLContext) -> None:
             run_unsent(node, context)
         case RestoreTable():
             raise node.source.unsupported(f"{node.verb} TABLE")
+
+
+def _check_cached(node: DDL, context: DDLContext) -> None:
+    """Check that a DDL of a cached table does nothing but ALTER TABLE … [NO]CACHE.
+
+    Source: tidb ``pkg/ddl/executor.go`` (uses of ``TableCacheStatusType``).
+
+    :raises ScenarioError: if it does.
+    """
+    match node:
+        case AlterTable(parts=(Setting(kind="CACHE" | "NOCACHE"),)):
+            return
+        case AlterTable() | CreateIndex() | DropIndex() | TruncateTable():
+            tables = [node.table]
+        case RenameTables():
+            tables = [old for old, _ in node.pairs]
+        case DropObjects(kind="TABLE"):
+            tables = [*node.names]
+        case _:
+            return
+    for name in tables:
+        schema, table = name.within(context.database)
+        changed = context.cluster.find(schema, table) if context.cluster.has_database(schema) else None
+        if changed is not None and changed.cached:
+            what = f"{context.statement.text.split()[0].upper()} is unsupported on cache tables"
+            raise ScenarioError(what, line=context.line, value=table, hint="ALTER TABLE … NOCACHE first")
 
 
 def is_ddl(first_word: str) -> bool:

@@ -87,6 +87,7 @@ def new_table(node: CreateTable, context: DDLContext, schema: str) -> Table:
     if node.like is not None:
         return _like(context.cluster.table(*node.like.within(context.database)))
     draft = draft_table(node, schema)
+    draft.foreign_keys = _with_names(draft)  # before the indexes, which get these names
     database = context.cluster.database(schema)
     charset = database.charset, database.collation
     info, next_index_id = make_table(draft, schema, node.table.name, charset, context.mode, context.line)
@@ -104,7 +105,7 @@ def new_table(node: CreateTable, context: DDLContext, schema: str) -> Table:
         row_ids(info, next_id=draft.auto_increment, cache=draft.cache, shard_bits=draft.shard_bits),
         partitioning,
         next_index_id,
-        foreign_keys=_with_names(draft),
+        foreign_keys=draft.foreign_keys,
         ttl=ttl_column(node.options, info),
     )
 
@@ -148,7 +149,7 @@ def drop_tables(node: DropObjects, context: DDLContext) -> None:
     if not node.if_exists:
         for schema, name in names:
             context.cluster.table(schema, name)
-    known = [name for name in names if name[0].lower() in context.cluster.databases]
+    known = [name for name in names if context.cluster.has_database(name[0])]
     tables = [table for name in known if (table := context.cluster.find(*name)) is not None]
     check_dropped(context, tables)
     for table in tables:

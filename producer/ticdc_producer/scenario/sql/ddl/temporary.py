@@ -100,7 +100,7 @@ def _is_global(name: TableName, context: DDLContext) -> bool:
 
 def _find(name: TableName, context: DDLContext) -> Table | None:
     schema, table = name.within(context.database)
-    return context.cluster.find(schema, table) if schema.lower() in context.cluster.databases else None
+    return context.cluster.find(schema, table) if context.cluster.has_database(schema) else None
 
 
 def _check_part(part: AlterPart) -> None:

@@ -82,13 +82,16 @@ def _checked_query(node: CreateView, context: DDLContext) -> exp.Expr | None:
         _, tree = parse_dml(node.query.text, node.query.line)
     except ScenarioError:
         return None
-    common = {table.alias.lower() for with_ in tree.find_all(exp.With) for table in with_.expressions}
-    for table in tree.find_all(exp.Table):
-        if not table.db and table.name.lower() not in common:
+    for table in [*tree.find_all(exp.Table)]:
+        if not table.db and not _is_common(table):
             table.set("db", exp.to_identifier(context.database, quoted=True))
 
-    def find_view(node: exp.Table) -> tuple[TableInfo, exp.Expr] | None:
-        return context.cluster.view(node.db, node.name)
+    replaced = [part.lower() for part in node.view.within(context.database)]
+
+    def find_view(table: exp.Table) -> tuple[TableInfo, exp.Expr] | None:
+        if [table.db.lower(), table.name.lower()] == replaced:  # tidb `BuildDataSourceFromView`: no recursion
+            return None
+        return context.cluster.view(table.db, table.name)
 
     try:
         find = context.cluster.table  # the tables of the query have their databases
@@ -98,6 +101,22 @@ def _checked_query(node: CreateView, context: DDLContext) -> exp.Expr | None:
     if node.columns and len(node.columns) != len(plan.fields):
         raise ScenarioError("View's SELECT and view's field list have different column counts")
     return tree
+
+
+def _is_common(table: exp.Table) -> bool:
+    """Return whether a name is that of a common table: of one before, or of its own if RECURSIVE."""
+    child: exp.Expr = table
+    while (parent := child.parent) is not None:
+        if isinstance(parent, exp.With):
+            position = parent.expressions.index(child) + bool(parent.args.get("recursive"))
+            visible = parent.expressions[:position]
+        else:
+            with_ = parent.args.get("with_")
+            visible = [] if with_ is None or with_ is child else with_.expressions
+        if table.name.lower() in {common.alias.lower() for common in visible}:
+            return True
+        child = parent
+    return False
 
 
 class _ViewContext(PlanningContext):

@@ -16,25 +16,20 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, MySQLType
 from ticdc_producer.model.values.coerce import coerce
-from ticdc_producer.model.values.coerce_text import to_bytes
+from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.number_text import plain_text
-from ticdc_producer.model.values.sql_value import BinaryLiteral, SQLMode, SQLValue
+from ticdc_producer.model.values.sql_value import BinaryLiteral, DateTimeValue, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate_constant
 from ticdc_producer.scenario.sql.expression.function_call import call_of
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.functions import FUNCTIONS
 from ticdc_producer.scenario.sql.functions.session import SESSION_FUNCTIONS
-from ticdc_producer.scenario.sql.syntax.column import Default
+from ticdc_producer.scenario.sql.syntax.default import Default
 from ticdc_producer.scenario.sql.text.dialect import words
 from ticdc_producer.scenario.sql.text.parse import parse_expression
 from ticdc_producer.scenario.sql.text.spelling import quoted_name
 
 T = MySQLType
-
-_CONSTANT_NODES = (
-    exp.Literal, exp.Paren, exp.Neg, exp.Null, exp.Boolean, exp.HexString, exp.BitString, exp.Introducer,
-    exp.Identifier, exp.Var,
-)  # fmt: skip
 
 
 def with_default(column: ColumnInfo, default: Default | None, mode: SQLMode, line: int) -> ColumnInfo:
@@ -52,10 +47,11 @@ def with_default(column: ColumnInfo, default: Default | None, mode: SQLMode, lin
         return replace(column, has_default=True, default_expression="CURRENT_TIMESTAMP")
     text = default.value.text
     tree = parse_expression(text, line)
-    if isinstance(tree, exp.Anonymous) or (text.startswith("(") and not _is_constant(tree)):
+    call = call_of(tree.unnest())
+    if call is not None and (call.name not in _TODAY or column.type in (T.DATE, T.DATETIME)):
         stored = _stored_expression(column, text, mode, line)
         return replace(column, has_default=True, default_expression=stored)
-    value = evaluate_constant(tree, mode)
+    value = _constant(column, evaluate_constant(tree, mode))
     if value is None:
         if not column.nullable:
             raise ScenarioError(
@@ -72,7 +68,7 @@ def with_default(column: ColumnInfo, default: Default | None, mode: SQLMode, lin
         what = f"BLOB, TEXT and JSON columns have no default: {column.name!r}"
         raise ScenarioError(what, line=line, column=column.name)
     try:
-        stored_value = coerce(column, value, _mode_of_default(column, mode))
+        stored_value = coerce(column, value, _mode_of_default(mode))
         written = _as_written(column, value, stored_value)
         return replace(column, has_default=True, default=stored_value, default_text=written)
     except UnsupportedSQL:
@@ -80,6 +76,27 @@ def with_default(column: ColumnInfo, default: Default | None, mode: SQLMode, lin
     except ScenarioError as error:
         what = f"Invalid default value for {column.name!r}: {error.what}"
         raise ScenarioError(what, line=line, column=column.name, value=error.value) from error
+
+
+def _constant(column: ColumnInfo, value: SQLValue) -> SQLValue:
+    """Return the value of a literal, or of CURRENT_DATE, as a type gets it: most from its text.
+
+    Source: tidb ``getDefaultValue``, ``getEnumDefaultValue``.
+    """
+    if column.type == T.TIMESTAMP and isinstance(value, DateTimeValue):
+        raise ScenarioError("Incorrect datetime value", column=column.name)
+    if column.type == T.SET and isinstance(value, int) and value < 1:
+        raise ScenarioError(f"Invalid default value for {column.name!r}: {value}", column=column.name)
+    if isinstance(value, DateTimeValue):
+        converts = column.type in INTEGERS | FLOATS | {T.DURATION}
+    elif isinstance(value, int):
+        converts = column.type != T.YEAR
+    else:
+        converts = not isinstance(value, Decimal | float) or column.type not in (T.BIT, T.ENUM, T.SET)
+    return value if converts else to_text(value)
+
+
+_TODAY = frozenset({"CURDATE", "CURRENT_DATE"})
 
 
 def _with_empty_default(column: ColumnInfo) -> ColumnInfo:
@@ -92,17 +109,12 @@ def _with_empty_default(column: ColumnInfo) -> ColumnInfo:
     return replace(column, has_default=True, default=b"null" if column.type == T.JSON else b"")
 
 
-def _mode_of_default(column: ColumnInfo, mode: SQLMode) -> SQLMode:
+def _mode_of_default(mode: SQLMode) -> SQLMode:
     """Return the settings under which a DEFAULT is checked: also without strict mode it must be in range.
 
     Zero dates are accepted then.
     """
-    if mode.strict or column.type not in _CHECKED_DEFAULTS:
-        return mode
-    return replace(mode, strict=True, zero_dates=True, zero_in_date=True)
-
-
-_CHECKED_DEFAULTS = INTEGERS | {T.BIT, T.DATE, T.DATETIME, T.TIMESTAMP}
+    return mode if mode.strict else replace(mode, strict=True, zero_dates=True, zero_in_date=True)
 
 
 def _stored_expression(column: ColumnInfo, text: str, mode: SQLMode, line: int) -> str:
@@ -136,7 +148,8 @@ def _as_written(column: ColumnInfo, value: SQLValue, default: Value) -> bytes | 
     """
     if column.type in (T.STRING, T.VARCHAR) and not column.binary:
         written = to_bytes(value)
-        return None if written == default else written
+        decoded = column.charset == "gbk" and isinstance(value, bytes)
+        return None if decoded or written == default else written
     if column.type == T.BIT and isinstance(value, BinaryLiteral):
         return bytes(value) if value[:1] == b"\0" and len(value) > 1 else None
     if column.type == T.YEAR:
@@ -148,11 +161,6 @@ def _as_written(column: ColumnInfo, value: SQLValue, default: Value) -> bytes | 
     if column.type in FLOATS and isinstance(value, Decimal):
         return plain_text(float(value), T.DOUBLE)
     return None
-
-
-def _is_constant(tree: exp.Expr) -> bool:
-    """Return whether an expression consists of literals and signs only."""
-    return all(isinstance(node, _CONSTANT_NODES) for node in tree.walk())
 
 
 def in_database(column: ColumnInfo, database: str) -> ColumnInfo:
@@ -194,7 +202,7 @@ def check_default_function(column: str, expression: exp.Expr, line: int) -> None
 def check_added_default(column: ColumnInfo, line: int) -> None:
     """Check that TiDB can add a column with a DEFAULT: existing rows need one value.
 
-    Source: tidb ``CreateNewColumn``.
+    Source: tidb ``CreateNewColumn``, ``generateOriginDefaultValue``.
 
     :raises ScenarioError: if it cannot.
     """
@@ -203,7 +211,13 @@ def check_added_default(column: ColumnInfo, line: int) -> None:
     if name == "NEXTVAL":
         what = f"Unsupported using sequence as default value in add column {column.name!r}"
         raise ScenarioError(what, line=line, column=column.name, hint=hint)
-    if name in _PER_ROW:
+    stored = column.default_expression.lower()
+    is_constant = (
+        stored.startswith(("current_", "curdate"))
+        or "date_format(now()," in stored
+        or "str_to_date" in stored
+    )
+    if stored and not is_constant:
         what = "a system function that may return a different value on the replica"
         what = f"Statement is unsafe because it uses {what}"
         raise ScenarioError(what, line=line, column=column.name, hint=hint)
@@ -211,7 +225,6 @@ def check_added_default(column: ColumnInfo, line: int) -> None:
 
 _OF_SESSION = frozenset({"NEXTVAL", "RAND", "UUID"})
 """Functions of the session that a DEFAULT may call."""
-_PER_ROW = frozenset({"RAND", "UUID", "UUID_TO_BIN", "REPLACE", "UPPER"})
 
 
 def _is_call(expression: exp.Expr, name: str) -> bool:

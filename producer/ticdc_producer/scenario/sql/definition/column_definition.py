@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo, Generated
-from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
+from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, MySQLType
 from ticdc_producer.model.values.collation import DEFAULT_COLLATIONS, charset_of, sort_key
 from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.definition.charset import (
@@ -30,11 +30,11 @@ from ticdc_producer.scenario.sql.syntax.column import (
     AutoRandom,
     Column,
     ColumnOption,
-    Default,
     GeneratedAs,
     InlineKey,
     OnUpdate,
 )
+from ticdc_producer.scenario.sql.syntax.default import Default
 from ticdc_producer.scenario.sql.syntax.key import Check, References
 
 T = MySQLType
@@ -225,12 +225,8 @@ def _check(draft: ColumnDraft, column: ColumnInfo) -> None:
     if column.type == T.VARCHAR and column.length > longest:
         what = f"Column length too big for column {column.name!r} (max = {longest})"
         raise fail(f"{what}; use BLOB or TEXT instead")
-    if column.auto_increment and column.type not in INTEGERS:
-        if column.type in (T.FLOAT, T.DOUBLE):
-            raise UnsupportedSQL(
-                "AUTO_INCREMENT on a floating point column is not supported", line=draft.line
-            )
-        raise fail(f"AUTO_INCREMENT is for integers only, column {column.name!r} is not one")
+    if column.auto_increment and column.type not in INTEGERS | FLOATS:
+        raise fail(f"AUTO_INCREMENT is for numbers only, column {column.name!r} is not one")
     moving = column.type in (T.TIMESTAMP, T.DATETIME) and draft.on_update_now == max(column.decimal, 0)
     if draft.on_update_now >= 0 and not moving:
         raise fail(f"Invalid ON UPDATE clause for {column.name!r} column")

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from ticdc_producer.model.event import ColumnDefinition, TemporalDefinition
 from ticdc_producer.scenario.sql.syntax.alter import AddColumn, AlterColumn, AlterPart, ChangeColumn, Element
-from ticdc_producer.scenario.sql.syntax.column import Column, Default
+from ticdc_producer.scenario.sql.syntax.column import Column
+from ticdc_producer.scenario.sql.syntax.default import Default
 from ticdc_producer.scenario.sql.syntax.statement import DDL, AlterTable, CreateTable
 from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.dialect import TokenType

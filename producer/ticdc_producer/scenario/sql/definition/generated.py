@@ -37,7 +37,9 @@ def fill_generated(scope: Scope) -> None:
         return
     for offset in scope.table.generated:
         column = scope.table.columns[offset]
-        scope.row[offset] = coerce(column, evaluate(expression_of(column.expression), scope), scope.mode)
+        value = coerce(column, evaluate(expression_of(column.expression), scope), scope.mode)
+        is_filled = value is None and scope.lenient_nulls and not column.nullable
+        scope.row[offset] = column.zero if is_filled else value
 
 
 @lru_cache(maxsize=1024)
@@ -62,7 +64,7 @@ def check_generated(table: TableInfo, mode: SQLMode, line: int) -> None:
         except ScenarioError as error:
             raise error.at("", line) from error.__cause__
         _refuse_clock_functions(tree, column, line)
-        for name in columns_of(tree):
+        for name in columns_of(tree) & offsets.keys():  # DATE of GET_FORMAT(DATE, …) is no column
             source = table.columns[offsets[name]]
             if source.auto_increment or (source.generated and offsets[name] >= offset):
                 what = f"Generated column {column.name!r} cannot refer to {source.name!r}"
@@ -78,10 +80,15 @@ def _refuse_clock_functions(tree: exp.Expr, column: ColumnInfo, line: int) -> No
     calls = (call_of(node) for node in tree.walk())
     reads_new_row = any(node.name.upper() == "VALUES" for node in tree.find_all(exp.Anonymous))
     if reads_new_row or any(
-        call is not None and call.name in FUNCTIONS and FUNCTIONS[call.name].clock for call in calls
+        call is not None
+        and (call.name in _REFUSED or (call.name in FUNCTIONS and FUNCTIONS[call.name].clock))
+        for call in calls
     ):
         what = f"Expression of generated column {column.name!r} contains a disallowed function"
         raise ScenarioError(what, line=line, column=column.name)
+
+
+_REFUSED = frozenset({"JSON_MERGE", "NAME_CONST", "NULLIF"})
 
 
 def columns_of(tree: exp.Expr) -> set[str]:
@@ -100,9 +107,14 @@ def hidden_column(text: str, index: str, part: int, table: TableInfo, line: int)
     """Return the hidden column that TiDB adds for an expression of an index.
 
     :param part: index of the expression among the parts of the index.
+    :raises ScenarioError: for a function that TiDB does not index.
     :raises UnsupportedSQL: for an expression whose type this tool does not know.
     """
     tree = expression_of(text)
+    for call in map(call_of, tree.walk()):
+        if call is not None and not (call.name in _INDEXED or call.name.startswith("JSON_")):
+            what = f"Unsupported creating expression index containing unsafe functions: {call.name}"
+            raise ScenarioError(what, line=line, value=text)
     result_type = _result_type(tree, table)
     if result_type is None:
         raise UnsupportedSQL(f"an index on the expression {text!r} is not supported", line=line)
@@ -118,6 +130,10 @@ def hidden_column(text: str, index: str, part: int, table: TableInfo, line: int)
         expression=text,
         hidden=True,
     )
+
+
+_INDEXED = frozenset({"LOWER", "UPPER", "MD5", "REVERSE", "VITESS_HASH", "TIDB_SHARD"})
+"""Functions that an index may use, and those of JSON. Source: tidb ``GAFunction4ExpressionIndex``."""
 
 
 def _result_type(node: exp.Expr, table: TableInfo) -> tuple[MySQLType, int, str, str] | None:

@@ -204,3 +204,16 @@ def _free_name(first: KeyPartDraft, table: TableInfo, keys: Sequence[KeyDraft]) 
     while name.lower() in taken or name.lower() == "primary":
         name, number = f"{base}_{number}", number + 1
     return name
+
+
+def primary_key(table: TableInfo) -> IndexInfo | None:
+    """Return the primary key, else the first unique index of columns that are NOT NULL.
+
+    Source: tidb ``TableInfo.GetPrimaryKey``.
+    """
+    if table.primary_key is not None:
+        return table.primary_key
+    for index in table.indexes:
+        if index.unique and not any(table.columns[offset].nullable for offset in index.offsets):
+            return index
+    return None

@@ -19,6 +19,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import STRICT, coerce
 from ticdc_producer.model.values.sql_value import BinaryLiteral, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.definition.generated import expression_of
+from ticdc_producer.scenario.sql.definition.key_definition import primary_key
 from ticdc_producer.scenario.sql.definition.partition_definition import (
     BY_VALUES,
     DEFAULT_WORD,
@@ -63,13 +64,13 @@ def make_partitioning(draft: PartitioningDraft, table: TableInfo, mode: SQLMode)
 
 
 def _key_columns(table: TableInfo, line: int) -> tuple[str, ...]:
-    """Return the columns of ``KEY ()``: those of the primary key.
+    """Return the columns of ``KEY ()``: those of the primary key, or of the unique key in its place.
 
     :raises ScenarioError: if the table has none.
     """
-    for index in table.indexes:
-        if index.primary:
-            return tuple(table.columns[offset].name for offset in index.offsets)
+    index = primary_key(table)
+    if index is not None:
+        return tuple(table.columns[offset].name for offset in index.offsets)
     what = "Table partition metadata not correct, neither partition expression or list of partition columns"
     raise ScenarioError(what, line=line)
 
@@ -215,7 +216,7 @@ def check_keys(partitioning: Partitioning | None, table: TableInfo, line: int) -
     for index in table.indexes:
         parts = zip(index.offsets, index.lengths, strict=True)
         has = {table.columns[offset].name.lower() for offset, length in parts if length < 0}
-        if index.unique and not index.is_global and not needed <= has:
+        if index.unique and (index.clustered or not index.is_global) and not needed <= has:
             kind = "PRIMARY KEY" if index.primary else f"UNIQUE INDEX {index.name!r}"
             raise ScenarioError(
                 f"A {kind} must include all columns in the table's partitioning function", line=line

@@ -201,6 +201,7 @@ def make_table(
     check_soft_delete(info, has_foreign_keys=bool(draft.foreign_keys), line=line)
     check_generated(info, mode, line)
     check_auto_increment(info, line)
+    check_count(info, line)
     _check_auto_random(info, line)
     return info, next_id
 
@@ -262,6 +263,23 @@ def _check_auto_random(info: TableInfo, line: int) -> None:
             what = "the bits for the shard leave fewer than 27 of the range"
         if what:
             raise ScenarioError(f"Invalid auto random: {what}", line=line, column=column.name)
+
+
+def check_count(info: TableInfo, line: int) -> None:
+    """Check that a table has not too many columns and indexes; a clustered key of one integer is no index.
+
+    Source: tidb ``checkTooManyColumns``, ``checkTooManyIndexes``, with their defaults.
+
+    :raises ScenarioError: if it has.
+    """
+    if len(info.columns) > _MOST_COLUMNS:
+        raise ScenarioError(f"Too many columns: {len(info.columns)}, at most {_MOST_COLUMNS}", line=line)
+    if sum(index.id > 0 for index in info.indexes) > _MOST_INDEXES:
+        raise ScenarioError(f"Too many keys specified; max {_MOST_INDEXES} keys allowed", line=line)
+
+
+_MOST_COLUMNS = 1017
+_MOST_INDEXES = 64
 
 
 def check_auto_increment(info: TableInfo, line: int) -> None:

@@ -88,10 +88,11 @@ class InsertPlan:
                 check_default(column, context.mode)  # the session may have another sql_mode now
             return
         scope = Scope(context.mode, self._table, context=context, outer=source.scope)
-        count = len(self.columns.assigned)
+        all_empty = bool(source.tuples) and not source.tuples[0] and not self._tree.this.expressions
+        count = 0 if all_empty else len(self.columns.assigned)
         named: set[str] = set()
         for number, row in enumerate(source.tuples, start=1):
-            if len(row) not in (count, 0) or (not row and self._tree.this.expressions):
+            if len(row) != count:
                 raise _count_error(number, count, len(row))
             for cell, (_, column) in zip(row, self.columns.assigned, strict=False):
                 if isinstance(cell, exp.Expr) and is_default(cell, column):

@@ -61,8 +61,12 @@ class _Joined:
         return self._plan.combinations(self.scope)
 
     def target(self, name: str, database: str, statement: str) -> int:
-        """Return the number of the source that a statement changes."""
-        numbers = {number for number, _ in self.names.columns_of(name, database)}
+        """Return the number of the source that a statement changes; a database is none of an alias.
+
+        Source: tidb ``extractTableList``, ``PlanBuilder.buildDelete``.
+        """
+        named = {number for number, _ in self.names.columns_of(name, database)}
+        numbers = {number for number in named if not (database and self.sources[number].has_alias)}
         if len(numbers) != 1:
             raise ScenarioError(f"Unknown table {name!r} in MULTI DELETE", value=name)
         (number,) = numbers

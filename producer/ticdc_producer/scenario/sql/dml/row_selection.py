@@ -15,7 +15,12 @@ from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, is
 from ticdc_producer.scenario.sql.expression.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.expression.ordering import SortKey, row_count, sort_rows
 from ticdc_producer.scenario.sql.expression.scope import Scope
-from ticdc_producer.scenario.sql.store.lookup import Lookup, encoded_members, membership_column
+from ticdc_producer.scenario.sql.store.lookup import (
+    Lookup,
+    encoded_members,
+    literals_of,
+    membership_column,
+)
 from ticdc_producer.scenario.sql.store.storage import Row, Table
 from ticdc_producer.scenario.sql.text.clause import partition_names
 
@@ -38,6 +43,7 @@ class RowSelection:
             check_expression(self._where, scope)
         for ordered in self._order.expressions if self._order is not None else ():
             check_expression(ordered.this, scope)
+        self._literals = literals_of(self._where)
         self._lookup = None if self._where is None else Lookup(self._where, table)
         conditions = [] if self._lookup is None else self._lookup.conditions
         self._conditions = [(condition, membership_column(condition, table)) for condition in conditions]
@@ -47,6 +53,8 @@ class RowSelection:
 
         :param scope: of the table; this function changes its row.
         """
+        if not all(is_satisfied(evaluate(node, scope), scope.mode) for node in self._literals):
+            return []
         table.load_selected(self._where)
         rows = table.scan() if self._lookup is None else self._selected(self._lookup, table, scope)
         rows = table.seen(rows, scope.mode)

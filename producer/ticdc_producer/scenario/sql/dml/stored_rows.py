@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
+from ticdc_producer.model.mysql_type import FLOATS
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
@@ -29,7 +30,7 @@ from ticdc_producer.scenario.sql.dml.assign import (
 )
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.context import StatementContext
-from ticdc_producer.scenario.sql.store.allocator import ids_exhausted
+from ticdc_producer.scenario.sql.store.allocator import id_reader, ids_exhausted
 from ticdc_producer.scenario.sql.store.storage import Row, Table
 from ticdc_producer.scenario.sql.store.transaction import OpenTransaction
 
@@ -137,23 +138,27 @@ def fill_auto_increment(
         return
     (offset,), mode = table.info.auto_increment, context.mode
     column, increment = table.info.columns[offset], mode.auto_increment_increment
-    for needs_ids, group in groupby(rows, lambda row: _needs_id(row[offset], mode)):
+    read_id = id_reader(column)
+    for needs_ids, group in groupby(rows, lambda row: _needs_id(row[offset], mode, read_id)):
         same = [*group]
         if not needs_ids:
             for row in same:
-                table.ids.advance(int(row[offset] or 0))
+                table.ids.advance(read_id(row[offset] or b"0"))
             continue
         first = table.ids.take(increment, mode.auto_increment_offset, len(same))
         for number, row in enumerate(same):
             row[offset] = _stored_id(column, first + number * increment, context, limit_ids)
 
 
-def _needs_id(value: Value, mode: SQLMode) -> bool:
-    return value is None or (int(value) == 0 and mode.auto_value_on_zero)
+def _needs_id(value: Value, mode: SQLMode, read_id: Callable[[bytes], int] = int) -> bool:
+    return value is None or (read_id(value) == 0 and mode.auto_value_on_zero)
 
 
 def _stored_id(column: ColumnInfo, next_id: int, context: StatementContext, limit_ids: bool) -> Value:
     stored = coerce(column, next_id, context.mode)
+    if column.type in FLOATS:  # TiDB compares the bits of the number with the id: they are never less
+        context.note_generated(next_id)
+        return stored
     if not limit_ids and stored is not None and int(stored) < next_id:
         raise ids_exhausted(column)
     context.note_generated(int(stored or 0))
@@ -210,7 +215,7 @@ def update_row(
     for offset in table.info.auto_increment:
         value = scope.row[offset]
         if value is not None:
-            table.ids.advance(int(value))
+            table.ids.advance(id_reader(table.info.columns[offset], inserts=False)(value))
     if transaction.ignores_conflicts and not table.accepts(scope.row):
         return None
     new = table.make_row(scope.row, row.row_id)

@@ -225,9 +225,10 @@ def _column_type(node: exp.Expr, scope: Scope) -> ExpressionType:
     return scope.type(*column_name(node.expressions[0]))
 
 
-def _parts_of_default(node: exp.Expr, _: Scope) -> Iterable[exp.Expr]:
+def _parts_of_default(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
     if len(node.expressions) != 1 or not isinstance(node.expressions[0], exp.Column):
         raise ScenarioError("SQL does not parse: DEFAULT() needs the name of one column")
+    scope.default(*column_name(node.expressions[0]))  # an error also without rows
     return node.expressions
 
 

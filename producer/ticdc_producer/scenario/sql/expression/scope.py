@@ -15,6 +15,7 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import read
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
+from ticdc_producer.model.values.temporal_text import datetime_from_python
 from ticdc_producer.scenario.sql.expression.eval_type import ExpressionType, type_of_column
 
 if TYPE_CHECKING:
@@ -142,12 +143,7 @@ class Scope:
         :raises ScenarioError: for a NOT NULL column without a default.
         :raises UnsupportedSQL: for a default that is computed per row.
         """
-        column = self.column(name, table, database)
-        if column.default_expression:
-            raise UnsupportedSQL(f"DEFAULT({name}) of a column with a computed default is not supported")
-        if not column.has_default and not column.nullable:
-            raise ScenarioError(f"Field {column.name!r} doesn't have a default value", column=column.name)
-        return read(column, column.default, self.mode)
+        return default_of(self.column(name, table, database), self.mode)
 
     def proposed_value(self, name: str) -> SQLValue:
         """Return ``VALUES(column)``; NULL outside of ON DUPLICATE KEY UPDATE."""
@@ -224,3 +220,19 @@ class Scope:
         if self.table is None:
             raise ScenarioError(f"Column {column!r} cannot be used here", column=column)
         return self.table
+
+
+def default_of(column: ColumnInfo, mode: SQLMode) -> SQLValue:
+    """Return ``DEFAULT(column)``.
+
+    :raises ScenarioError: for a NOT NULL column without a default.
+    :raises UnsupportedSQL: for a default that is computed per row.
+    """
+    if column.default_expression == "CURRENT_TIMESTAMP":
+        return datetime_from_python(mode.now.astimezone(mode.zone), max(column.decimal, 0))
+    if column.default_expression:
+        what = f"DEFAULT({column.name}) of a column with a computed default is not supported"
+        raise UnsupportedSQL(what)
+    if not column.has_default and not column.nullable and column.default is None:
+        raise ScenarioError(f"Field {column.name!r} doesn't have a default value", column=column.name)
+    return read(column, column.default, mode)

@@ -96,7 +96,7 @@ def _crc32(value: SQLValue) -> SQLValue:
 
 
 FUNCTIONS = {
-    "CRC32": value_function(_crc32, 1, type=E.UNSIGNED, indexed=True),
+    "CRC32": value_function(_crc32, 1, type=E.UNSIGNED),
     "FROM_BASE64": value_function(_from_base64, 1, type=E.BYTES),
     "HEX": value_function(_hex, 1, takes_bytes=True, type=E.TEXT),
     "MD5": value_function(_md5, 1, takes_bytes=True, type=E.TEXT),

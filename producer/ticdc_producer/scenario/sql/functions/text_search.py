@@ -188,7 +188,7 @@ def _ord(value: SQLValue) -> SQLValue:
 
 
 FUNCTIONS = {
-    "ASCII": value_function(_ascii, 1, takes_bytes=True, type=E.INTEGER, indexed=True),
+    "ASCII": value_function(_ascii, 1, takes_bytes=True, type=E.INTEGER),
     "FIELD": Function(_field, 2, -1, accepts_null=True, collated=True, type=E.INTEGER),
     "FIND_IN_SET": Function(_find_in_set, 2, 2, collated=True, type=E.INTEGER),
     "INSTR": Function(_instr, 2, 2, collated=True, type=E.INTEGER),
@@ -201,7 +201,7 @@ FUNCTIONS = {
         type=E.INTEGER,
         syntax={exp.StrPosition: ("substr", "this")},
     ),
-    "ORD": value_function(_ord, 1, type=E.INTEGER, indexed=True),
+    "ORD": value_function(_ord, 1, type=E.INTEGER),
     "STRCMP": Function(_strcmp, 2, 2, collated=True, type=E.INTEGER),
     "TRANSLATE": value_function(_translate, 3, type=text_type),
     "WEIGHT_STRING": Function(

@@ -66,22 +66,38 @@ class ValueIndex:
         self._collation = collation
         self._by_kind: dict[str, list[tuple[int, SQLValue]]] = {}
         self._keys: dict[tuple[str, str], dict[Hashable, list[int]]] = {}
+        self._texts: dict[str, list[int]] = {}
         for position, value in enumerate(values):
             if value is not None:
                 self._by_kind.setdefault(_kind(value), []).append((position, value))
 
-    def candidates(self, sought: SQLValue) -> list[int]:
-        """Return all positions whose values equal a value, and possibly others, in ascending order."""
+    def candidates(self, sought: SQLValue, *, strict: bool = False) -> list[int]:
+        """Return all positions whose values equal a value, and possibly others, in ascending order.
+
+        :param strict: whether texts that are no number are among them where the comparison is one of
+            numbers, because it fails.
+        """
         if sought is None:
             return []
         kind = _kind(sought)
         positions: list[int] = []
+        failing: list[int] = []
         for stored in self._by_kind:
-            positions += self._of_kind(stored, sought, _method(kind, stored))
+            method = _method(kind, stored)
+            positions += self._of_kind(stored, sought, method)
+            if strict and method == _NUMBER:
+                failing += self._no_numbers(stored)
+        if failing:
+            return sorted({*positions, *failing})
         return positions if len(self._by_kind) == 1 else sorted(positions)
 
+    def _no_numbers(self, stored: str) -> list[int]:
+        if stored not in self._texts:
+            self._texts[stored] = [at for at, value in self._by_kind[stored] if not _is_number(value)]
+        return self._texts[stored]
+
     def _of_kind(self, stored: str, sought: SQLValue, method: str) -> Sequence[int]:
-        if not method:
+        if not method or (method == _NUMBER and not _is_number(sought)):
             return [position for position, _ in self._by_kind[stored]]
         keys = self._keys.get((stored, method))
         if keys is None:
@@ -89,6 +105,11 @@ class ValueIndex:
             for position, value in self._by_kind[stored]:
                 keys.setdefault(_key(value, method, self._collation), []).append(position)
         return keys.get(_key(sought, method, self._collation), ())
+
+
+def _is_number(value: SQLValue) -> bool:
+    """Return whether a comparison with a number is one of numbers, and no error in strict mode."""
+    return not isinstance(value, str | bytes) or as_number(value)[1]
 
 
 def _kind(value: SQLValue) -> str:

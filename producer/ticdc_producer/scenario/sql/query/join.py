@@ -23,7 +23,7 @@ from ticdc_producer.scenario.sql.expression.evaluate import evaluate, type_of
 from ticdc_producer.scenario.sql.functions.session import varies
 from ticdc_producer.scenario.sql.query.scope import Combination, Position, QueryScope
 from ticdc_producer.scenario.sql.query.source import MAX_ROWS, SourceRow
-from ticdc_producer.scenario.sql.store.lookup import joined_by_and
+from ticdc_producer.scenario.sql.store.lookup import joined_by_and, literals_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,7 @@ class JoinPlan:
     def __init__(self, tree: Node | None, where: exp.Expr | None, scope: QueryScope) -> None:
         self._names, self._scope = scope.names, scope
         conditions = [] if where is None else list(joined_by_and(where))
+        self._literals = literals_of(where)
         self._has_conditions = bool(conditions) or (tree is not None and any(conditions_of(tree)))
         self._tree, self._rest = tree, conditions
         if tree is not None:
@@ -96,6 +97,8 @@ class JoinPlan:
         :raises UnsupportedSQL: if a join gives too many.
         """
         empty: Combination = (None,) * len(self._names.sources)
+        if not _holds(self._literals, empty, scope):
+            return iter(())
         combinations = iter([empty]) if self._tree is None else _combined(self._tree, empty, scope)
         satisfying = (combination for combination in combinations if _holds(self._rest, combination, scope))
         return self._bounded(satisfying) if isinstance(self._tree, JoinNode) else satisfying
@@ -238,7 +241,9 @@ def _candidates(leaf: Leaf, before: Combination, scope: QueryScope) -> Sequence[
     source = scope.names.sources[leaf.source]
     scope.combination = before
     matches = [
-        source.matching(offset, evaluate(other, scope), shared_collation(equality, scope))
+        source.matching(
+            offset, evaluate(other, scope), shared_collation(equality, scope), strict=scope.mode.strict
+        )
         for offset, other, equality in leaf.lookups
     ]
     if matches:

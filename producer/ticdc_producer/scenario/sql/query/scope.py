@@ -16,7 +16,7 @@ from ticdc_producer.scenario.sql.expression.collation import collation_of
 from ticdc_producer.scenario.sql.expression.eval_type import ExpressionType
 from ticdc_producer.scenario.sql.expression.evaluate import evaluate, type_of
 from ticdc_producer.scenario.sql.expression.function_call import column_name
-from ticdc_producer.scenario.sql.expression.scope import ROW_ID, Scope
+from ticdc_producer.scenario.sql.expression.scope import ROW_ID, Scope, default_of
 from ticdc_producer.scenario.sql.query.source import Field, Source, SourceRow, TableSource
 
 Combination: TypeAlias = tuple[SourceRow | None, ...]
@@ -167,6 +167,15 @@ class QueryScope(Scope):
         if position is not None:
             return self.names.field(position).type
         return self._around(name, table, database).type(name, table, database)
+
+    def default(self, name: str, table: str = "", database: str = "") -> SQLValue:
+        position = self.names.find(name, table, database)
+        if position is None:
+            return self._around(name, table, database).default(name, table, database)
+        column = self.names.field(position).column
+        if column is None:
+            raise UnsupportedSQL(f"DEFAULT({name}) of a column of a query is not supported", column=name)
+        return default_of(column, self.mode)
 
     def check_aggregate(self) -> None:
         if not self.groups:

@@ -53,6 +53,7 @@ class Source(ABC):
 
     :ivar name: its alias, or its own name.
     :ivar schema: its database; empty for a query.
+    :ivar has_alias: whether the name is an alias.
     :ivar correlated, reads_iteration: as of the query that it is; a table is and does neither.
     """
 
@@ -61,6 +62,7 @@ class Source(ABC):
     fields: tuple[Field, ...]
     correlated = False
     reads_iteration = False
+    has_alias = False
 
     def __init__(self) -> None:
         self._rows: list[SourceRow] | None = None
@@ -89,15 +91,18 @@ class Source(ABC):
         del condition  # a query has no index by literals
         return self.rows()
 
-    def matching(self, offset: int, value: SQLValue, collation: str) -> Sequence[SourceRow]:
-        """Return the rows whose field may equal a value."""
+    def matching(self, offset: int, value: SQLValue, collation: str, *, strict: bool) -> Sequence[SourceRow]:
+        """Return the rows whose field may equal a value.
+
+        :param strict: whether a row whose text is no number is an error.
+        """
         collation = collation or DEFAULT_COLLATION
         index = self._indexes.get((offset, collation))
         if index is None:
             values = [row.values[offset] for row in self.rows()]
             index = self._indexes[offset, collation] = ValueIndex(values, collation)
         rows = self.rows()
-        return [rows[position] for position in index.candidates(value)]
+        return [rows[position] for position in index.candidates(value, strict=strict)]
 
 
 class TableSource(Source):
@@ -112,7 +117,7 @@ class TableSource(Source):
         super().__init__()
         self.partitions = partitions
         self.table, self._mode = table, mode
-        self.name, self.schema = alias or table.info.name, table.info.schema
+        self.name, self.schema, self.has_alias = alias or table.info.name, table.info.schema, bool(alias)
         self._offsets = [offset for offset, column in enumerate(table.info.columns) if not column.hidden]
         columns = [table.info.columns[offset] for offset in self._offsets]
         self.fields = tuple(
@@ -134,9 +139,11 @@ class TableSource(Source):
         rows, _ = Lookup(condition, self.table.info).rows(self.table)
         return self._in_partitions(rows)
 
-    def matching(self, offset: int, value: SQLValue, collation: str) -> Sequence[SourceRow]:
+    def matching(self, offset: int, value: SQLValue, collation: str, *, strict: bool) -> Sequence[SourceRow]:
         rows = rows_equal(self.table, self._offsets[offset], value, collation)
-        return super().matching(offset, value, collation) if rows is None else self._in_partitions(rows)
+        if rows is None:
+            return super().matching(offset, value, collation, strict=strict)
+        return self._in_partitions(rows)
 
     def _read_all(self) -> list[SourceRow]:
         return self._in_partitions(self.table.scan())

@@ -25,14 +25,13 @@ from ticdc_producer.scenario.sql.syntax.column import (
     AutoRandom,
     Column,
     ColumnOption,
-    Default,
     GeneratedAs,
     InlineKey,
-    Now,
     OnUpdate,
     Position,
 )
 from ticdc_producer.scenario.sql.syntax.column_type import ColumnType
+from ticdc_producer.scenario.sql.syntax.default import Default, Now
 from ticdc_producer.scenario.sql.syntax.key import Check, References
 from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.statements import split_statements

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.mysql_type import FLOATS
 from ticdc_producer.model.table import TableInfo
 
 FIRST_TABLE_ID = 114
@@ -178,6 +181,29 @@ class RowIds:
         """Apply ``AUTO_INCREMENT = next_id``; the counter neither decreases nor enters the cached range."""
         self.forget_cache()
         self.base = max(self.base, next_id - 1)
+
+
+def id_reader(column: ColumnInfo, *, inserts: bool = True) -> Callable[[bytes], int]:
+    """Return a function that returns the id that a value of an AUTO_INCREMENT column is.
+
+    INSERT rounds a FLOAT or DOUBLE, UPDATE cuts its fraction off. One beyond BIGINT is no id of the counter.
+    Source: tidb ``getAutoRecordID`` (``pkg/executor/insert_common.go``).
+
+    :param inserts: whether the value is that of an INSERT.
+
+    >>> column = ColumnInfo(name="a", type=next(iter(FLOATS)))
+    >>> id_reader(column)(b"2.5"), id_reader(column, inserts=False)(b"2.5")
+    (3, 2)
+    """
+    if column.type not in FLOATS:
+        return int
+    rounding = ROUND_HALF_UP if inserts else ROUND_DOWN
+
+    def read(value: bytes) -> int:
+        number = int(Decimal(value.decode()).to_integral_value(rounding))
+        return number if abs(number) <= _MAX_SIGNED else -1
+
+    return read
 
 
 class IdsExhausted(ScenarioError):

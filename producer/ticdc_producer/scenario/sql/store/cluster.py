@@ -58,9 +58,7 @@ class TiDBCluster:
 
         :raises ScenarioError: if no database has that name, or the name is empty.
         """
-        if not name:
-            raise ScenarioError("No database selected", hint="USE one, or write database.table")
-        database = self.databases.get(name.lower())
+        database = self.databases[name.lower()] if self.has_database(name) else None
         if database is None:
             names = [other.name for other in self.databases.values()]
             hint = nearest(name, names)
@@ -68,6 +66,15 @@ class TiDBCluster:
                 hint += "; CREATE DATABASE makes another"
             raise ScenarioError(f"Unknown database {name!r}", value=name, hint=hint)
         return database
+
+    def has_database(self, name: str) -> bool:
+        """Return whether a database exists.
+
+        :raises ScenarioError: if the name is empty, even of a statement with IF EXISTS.
+        """
+        if not name:
+            raise ScenarioError("No database selected", hint="USE one, or write database.table")
+        return name.lower() in self.databases
 
     def find(self, schema: str, name: str) -> Table | None:
         """Return the table, or None; the database must exist."""

@@ -46,6 +46,14 @@ def joined_by_and(where: exp.Expr) -> Iterator[exp.Expr]:
             yield condition
 
 
+def literals_of(where: exp.Expr | None) -> list[exp.Expr]:
+    """Return the conditions joined by AND that are literals.
+
+    TiDB evaluates them before it reads rows. Source: tidb ``PlanBuilder.buildSelection``.
+    """
+    return [] if where is None else [node for node in joined_by_and(where) if isinstance(node, exp.Literal)]
+
+
 def values_of_column(where: exp.Expr, column: ColumnInfo, mode: SQLMode) -> list[Value] | None:
     """Return the values of a column that one of the conditions joined by AND allows.
 

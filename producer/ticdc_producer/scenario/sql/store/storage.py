@@ -83,6 +83,7 @@ class Table:
     source: RowSource | None = None
     temporary: Temporary = ""
     ttl: str = ""
+    cached: bool = False
 
     def read(self, row: Row) -> list[Value]:
         """Return the values of a row as statements read them.

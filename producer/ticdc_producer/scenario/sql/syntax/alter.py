@@ -11,12 +11,11 @@ from typing import TypeAlias
 
 from ticdc_producer.scenario.sql.syntax.column import (
     Column,
-    Default,
     Position,
     read_column,
-    read_default,
     read_position,
 )
+from ticdc_producer.scenario.sql.syntax.default import Default, read_new_default
 from ticdc_producer.scenario.sql.syntax.key import Constraint, read_key, starts_key
 from ticdc_producer.scenario.sql.syntax.names import (
     ColumnName,
@@ -253,7 +252,7 @@ def _alter(cursor: Cursor, _: str, start: int) -> AlterPart:
     if cursor.accept("DROP", "DEFAULT"):
         return AlterColumn(name=column, default=None)
     cursor.expect("SET", "DEFAULT")
-    return AlterColumn(name=column, default=read_default(cursor))
+    return AlterColumn(name=column, default=read_new_default(cursor))
 
 
 def _rename(cursor: Cursor, _: str, __: int) -> AlterPart:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ticdc_producer.scenario.sql.syntax.column_type import ColumnType, read_type
+from ticdc_producer.scenario.sql.syntax.default import Default, Now, read_default, read_now
 from ticdc_producer.scenario.sql.syntax.key import (
     Check,
     References,
@@ -26,30 +27,6 @@ from ticdc_producer.scenario.sql.syntax.names import (
 )
 from ticdc_producer.scenario.sql.text.cursor import Cursor, SourceText
 from ticdc_producer.scenario.sql.text.parse import missing_semicolon
-
-
-@dataclass(frozen=True, slots=True)
-class Now:
-    """``CURRENT_TIMESTAMP`` under any of its names.
-
-    :param digits: of its fraction of a second.
-    :param written: whether the statement has the digits.
-    """
-
-    digits: int = 0
-    written: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Default:
-    """A DEFAULT.
-
-    :param value: the words after DEFAULT.
-    :param now: CURRENT_TIMESTAMP; None for any other value.
-    """
-
-    value: SourceText
-    now: Now | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,15 +102,7 @@ class Position:
     after: ColumnName = ()
 
 
-_NOW_NAMES = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
 _AFTER_COLUMN = (",", ")", "FIRST", "AFTER", "REMOVE", "PARTITION", "REORGANIZE")
-_ATTRIBUTE_WORDS = frozenset({
-    "NOT", "NULL", "DEFAULT", "ON", "AUTO_INCREMENT", "COMMENT", "PRIMARY", "UNIQUE", "KEY",
-    "COLLATE", "CHARSET", "CHARACTER", "GENERATED", "AS", "VIRTUAL", "STORED", "CHECK", "SERIAL",
-    "CONSTRAINT", "REFERENCES", "COLUMN_FORMAT", "STORAGE", "AUTO_RANDOM", "SECONDARY_ENGINE_ATTRIBUTE",
-    *_AFTER_COLUMN,
-}) - {",", ")"}  # fmt: skip
-"""Words that end the value of a DEFAULT."""
 
 
 def read_column(cursor: Cursor) -> Column:
@@ -150,32 +119,6 @@ def read_position(cursor: Cursor) -> Position | None:
     if cursor.accept("FIRST"):
         return Position()
     return Position(read_column_name(cursor)) if cursor.accept("AFTER") else None
-
-
-def read_default(cursor: Cursor) -> Default:
-    """Read the value of a DEFAULT, after this word."""
-    start, brackets = cursor.position, 0
-    while cursor.word(brackets) == "(":
-        brackets += 1
-    if cursor.word(brackets) not in _NOW_NAMES:
-        return Default(value=cursor.expression(until=_ATTRIBUTE_WORDS))
-    cursor.expect(*["("] * brackets)
-    now = _now(cursor)
-    cursor.expect(*[")"] * brackets)
-    return Default(value=cursor.since(start), now=now)
-
-
-def _now(cursor: Cursor) -> Now:
-    is_call, name = cursor.is_function(), cursor.accept_any(*_NOW_NAMES)
-    if not name:
-        raise cursor.error("expected CURRENT_TIMESTAMP")
-    if name == "NOW" and not is_call:
-        raise cursor.error("expected ( directly after NOW")
-    if not cursor.accept("("):
-        return Now()
-    now = Now() if cursor.word() == ")" else Now(cursor.integer(), written=True)
-    cursor.expect(")")
-    return now
 
 
 def _attribute(cursor: Cursor) -> Attribute:
@@ -216,7 +159,7 @@ def _inline_key(cursor: Cursor) -> InlineKey:
 
 def _on_update(cursor: Cursor) -> OnUpdate:
     cursor.expect("UPDATE")
-    return OnUpdate(_now(cursor))
+    return OnUpdate(read_now(cursor))
 
 
 def _generated(cursor: Cursor) -> GeneratedAs:

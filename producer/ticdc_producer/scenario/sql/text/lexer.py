@@ -39,8 +39,8 @@ _LEXEME = re.compile(
     rf"""
       (?P<number>{_NUMBER})
     | (?P<string>{_STRING})
-    | (?P<plain>(?: {_SIGN}++ | {_LETTERS} | (?!{_NUMBER}|{_HEX}|{_BITS}|[xX]'){_WORD} | \.[\w$]*+ | `[^`]*+`
-          | (?!{_DASH_COMMENT})- | \*(?!/(?!\*)) | /(?!\*) | /\*\+.*?\*/ )++)
+    | (?P<plain>(?: {_SIGN}++ | {_LETTERS} | (?!{_NUMBER}|{_HEX}|{_BITS}|[bBxX]'){_WORD} | \.[\w$]*+
+          | `[^`]*+` | (?!{_DASH_COMMENT})- | \*(?!/(?!\*)) | /(?!\*) | /\*\+.*?\*/ )++)
     | (?P<hex>{_HEX})
     | (?P<bits>{_BITS})
     | (?P<end>;)

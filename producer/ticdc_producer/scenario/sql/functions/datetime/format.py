@@ -107,6 +107,7 @@ def _is_date_of_now(arguments: Arguments) -> bool:
     """Return whether the arguments of DATE_FORMAT are ``NOW()`` and one of a few formats."""
     now, layout = arguments if len(arguments) == 2 else (None, None)
     is_now = isinstance(now, exp.Anonymous) and str(now.this).upper() == "NOW"
+    layout = layout.expression if isinstance(layout, exp.Introducer) else layout
     return is_now and isinstance(layout, exp.Literal) and layout.this in _FORMATS_OF_DEFAULT
 
 
