@@ -38,8 +38,12 @@ SCRIPT = (
 def test_the_text_in_metadata(column: str, stored: str) -> None:
     script = f"create table t (id int primary key, c {column});"
     altered = f"create table t (id int primary key); alter table t add column c {column};"
-    for each in (script, altered):
-        assert table_of(history_of(each)).columns[1].default_expression == stored
+    assert table_of(history_of(script)).columns[1].default_expression == stored
+    if stored.startswith("json"):  # TiDB computes it per row, also the equal values of these
+        with pytest.raises(ScenarioError, match="Statement is unsafe"):
+            history_of(altered)
+    else:
+        assert table_of(history_of(altered)).columns[1].default_expression == stored
 
 
 def test_rows_have_the_computed_value() -> None:

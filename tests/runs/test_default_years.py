@@ -12,8 +12,8 @@ from tests.sql_messages import job_of, messages_of, values_of
 from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
 
 YEARS = [
-    ("not null default 0", "0", b"0", 0),
-    ("default 0", "0", b"0", 0),
+    ("not null default 0", "0", b"2000", 0),
+    ("default 0", "0", b"2000", 0),
     ("default '0'", "0", b"2000", 0),
     ("default '0000'", "0000", b"0", 0),
     ("default 1", "1", b"2001", 1),
