@@ -281,14 +281,14 @@ def _check_constants(node: exp.Expr, scope: Scope) -> None:
 
     :raises ScenarioError: in strict mode, for a text that cannot be converted.
     """
-    texts = [item for item in node.expressions if type(item) is exp.Literal and item.is_string]
+    texts = [item.name for item in node.expressions if item.is_string]
     if not texts or not scope.mode.strict or len(node.expressions) == 1 or is_folded(node.this):
         return
     kind = type_of(node.this, scope).kind
-    of_others = {type_of(item, scope).kind for item in node.expressions if item not in texts}
+    of_others = {type_of(item, scope).kind for item in node.expressions if not item.is_string}
     if kind in _CONVERTED and of_others <= _CONVERTED[kind]:
         for text in texts:
-            check_operand(text.name, kind, scope.mode, in_storage=False)
+            check_operand(text, kind, scope.mode, in_storage=False)
 
 
 _OF_DATES = frozenset({EvalType.DATE, EvalType.DATETIME, EvalType.TEXT, EvalType.NULL})
