@@ -13,11 +13,6 @@ from ticdc_producer.scenario.sql.text.dialect import TokenType
 _NOW_NAMES = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
 _NEITHER = "the DEFAULT is neither a literal nor a call of a function"
 _BINARY_LITERALS = (TokenType.HEX_STRING, TokenType.BIT_STRING)
-_KEYWORD_FUNCTIONS = frozenset({
-    "CAST", "COUNT", "CURTIME", "DATE_ADD", "DATE_SUB", "EXTRACT", "GROUP_CONCAT", "MAX", "MID", "MIN",
-    "POSITION", "SUBSTR", "SUBSTRING", "SUM", "SYSDATE", "TRIM",
-})  # fmt: skip
-"""Functions with a grammar of their own: before a bracket their names are no identifiers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +123,11 @@ def _step_over_call(cursor: Cursor, *, may_be_column: bool) -> None:
     today = cursor.accept("CURRENT_DATE")
     if today and cursor.word() != "(":
         return
-    if cursor.word() in _KEYWORD_FUNCTIONS:
-        raise cursor.error(_NEITHER)
-    if not (today or cursor.accept("REPLACE")):
-        read = cursor.word_or_name if cursor.is_function() else cursor.identifier
-        read("a literal or a call of a function")
+    if cursor.is_function():  # those words have a grammar of their own, which a DEFAULT does not
+        if not cursor.accept("CURDATE"):
+            raise cursor.error(_NEITHER)
+    elif not (today or cursor.accept("REPLACE")):
+        cursor.identifier("a literal or a call of a function")
     if may_be_column and cursor.word() == ")":
         return
     if not cursor.accept("("):
