@@ -42,7 +42,9 @@ def test_a_case_that_ends_otherwise_is_printed_with_its_statements() -> None:
     lines = list(differences(other))
     assert lines[0] == f"{case.name}:"
     assert lines[1 : len(case.statements) + 1] == [f"     ok {statement}" for statement, _ in case.statements]
-    assert all(f"differs: {table} here alone" in line for line in lines[len(case.statements) + 1 :])
+    rows = lines[len(case.statements) + 1 :]
+    assert len(rows) == len(content["rows"]) > 0
+    assert all(f"differs: {table} here alone" in line for line in rows)
 
 
 def test_a_script_has_a_statement_per_line(tmp_path: Path) -> None:

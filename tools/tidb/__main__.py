@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _mutate(server: Server, areas: Sequence[str], seed: int, count: int) -> int:
-    mutators = [Mutator(area, Random(f"{seed} {area}")) for area in areas]  # noqa: S311
+    mutators = [Mutator(area, Random(f"{seed} {area}")) for area in areas]  # noqa: S311  # the same for a seed
     number = 0
     for index in range(count):
         area = areas[index % len(areas)]

@@ -89,7 +89,8 @@ class Server:
             table,
         )
         values = [_selected(_quoted(name), kind.lower()) for name, kind in columns]
-        rows = self._rows(f"SELECT {', '.join(values)} FROM {_quoted(schema)}.{_quoted(table)}")  # noqa: S608
+        source = f"{_quoted(schema)}.{_quoted(table)}"
+        rows = self._rows(f"SELECT {', '.join(values)} FROM {source}")  # noqa: S608  # the names are quoted
         return {"columns": [name for name, _ in columns], "rows": [[*row] for row in rows]}
 
     def _databases(self) -> Iterator[str]:
