@@ -85,7 +85,9 @@ def _check_documents(call: FunctionCall, scope: Scope) -> None:
     :raises ScenarioError: for a number, a date or time, and a binary string.
     """
     for position, argument in enumerate(call.arguments):
-        kind = type_of(argument, scope).kind if position in call.function.documents else EvalType.JSON
+        if position not in call.function.documents:
+            continue
+        kind = type_of(argument, scope).kind
         if kind is EvalType.BYTES:
             raise ScenarioError("Cannot create a JSON value from a string with CHARACTER SET 'binary'")
         if kind in _NO_DOCUMENTS:

@@ -45,7 +45,7 @@ class WindowRows(NamedTuple):
 class WindowFunction:
     """One window function that is not an aggregate function.
 
-    :param run: returns the values of the rows of a rows.
+    :param run: returns the values of the rows of a partition.
     :param type: of its result: a kind, or a rule.
     :param max_arguments: the largest number; ``min_arguments``: the smallest one.
     :param whole: position of the argument that is a whole number, and its smallest value; None for none.
