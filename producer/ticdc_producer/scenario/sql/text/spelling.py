@@ -11,12 +11,12 @@ from functools import lru_cache
 
 from ticdc_producer.errors import ScenarioError
 
-FUNCTION_WORDS = (
+FUNCTION_WORDS = frozenset({
     "APPROX_COUNT_DISTINCT", "APPROX_PERCENTILE", "BIT_AND", "BIT_OR", "BIT_XOR", "CAST", "COUNT", "CURDATE",
     "CURTIME", "DATE_ADD", "DATE_SUB", "EXTRACT", "GROUP_CONCAT", "MAX", "MID", "MIN", "NOW", "POSITION",
     "STD", "STDDEV", "STDDEV_POP", "STDDEV_SAMP", "SUBSTR", "SUBSTRING", "SUM", "SYSDATE", "TRANSLATE",
     "TRIM", "VARIANCE", "VAR_POP", "VAR_SAMP",
-)  # fmt: skip
+})  # fmt: skip
 """Words that are functions directly before a bracket, and otherwise names (tidb ``btFuncTokenMap``)."""
 CONCATENATION, HIGH_NOT = "+||", "+NOT"
 """The contents of the comments that mark ``||`` as a call of CONCAT, and NOT as ``!``."""
@@ -86,7 +86,7 @@ def _pattern(spelling: Spelling) -> re.Pattern[str]:
     strings = _PLAIN if not spelling.backslash_escapes else _ANSI if spelling.ansi_quotes else _WITH_ESCAPES
     return re.compile(
         rf"(?P<comment>{_COMMENT})|(?P<open>/\*(?!!|\+|T!))|(?P<string>{strings})|(?P<name>`[^`]*`)|(?P<end>;)|(?P<pipes>\|\|)"
-        rf"|(?P<call>(?i:{'|'.join(FUNCTION_WORDS)})\s+(?=\())|(?P<word>[\w$]+)|(?P<other>[^\w$])",
+        rf"|(?P<call>(?i:{'|'.join(sorted(FUNCTION_WORDS))})\s+(?=\())|(?P<word>[\w$]+)|(?P<other>[^\w$])",
         re.DOTALL,
     )
 
