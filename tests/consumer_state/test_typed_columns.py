@@ -62,6 +62,7 @@ ARRAYS = [
     pa.array([b"\x01"]),
     pa.array([1.0]), pa.array([1.5]), pa.array([0.0]), pa.array([-0.0]), pa.array([123.99], pa.float32()),
     pa.array([123.99]), pa.array([float("nan")]), pa.array([1e300]), pa.array([float("inf")]),
+    pa.array([2.0**200]), pa.array([str(2**200)]),
     pa.array([Decimal("1.50")]), pa.array([Decimal("1.5")]), pa.array([Decimal(1)]),
     pa.array([Decimal("-1.00")]),
     pa.array([Decimal("1.501")]), pa.array([Decimal(2**64 - 1)]), pa.array([Decimal(1)],

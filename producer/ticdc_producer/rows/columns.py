@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from ticdc_producer.errors import ArgumentError, DecodeError, UnreadableValue
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
-from ticdc_producer.model.column_functions import Flags
+from ticdc_producer.model.column_functions import Flags, decimals
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.shapes import BatchFunction, DecodedBatch
 from ticdc_producer.protocols.arrow_text import map_distinct
@@ -63,8 +63,7 @@ def type_of_column(column: ColumnInfo) -> pa.DataType:
 
 
 _FROM_TEXT = (
-    pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_date, pa.types.is_boolean,
-    pa.types.is_string,
+    pa.types.is_integer, pa.types.is_floating, pa.types.is_date, pa.types.is_boolean, pa.types.is_string,
 )  # fmt: skip
 Conversion = Callable[[pa.Array], pa.Array]
 """Converts canonical values, as binary, and raises ``pa.ArrowInvalid`` for one that does not fit."""
@@ -82,6 +81,8 @@ def conversion(name: str, kind: pa.DataType, zone: str, column: ColumnInfo | Non
         return lambda values: values
     if column is not None and column.type in (T.ENUM, T.SET) and pa.types.is_string(kind):
         return lambda values: map_distinct(values, partial(_members, column)).cast(pa.string())
+    if pa.types.is_decimal(kind) and kind.scale >= 0:
+        return lambda values: decimals(values.cast(pa.string()), kind)
     if any(is_of(kind) for is_of in _FROM_TEXT):
         return lambda values: values.cast(pa.string()).cast(kind)
     if pa.types.is_timestamp(kind):

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.column_functions import decimals, whole_digits
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.verifier.consumer_state.canonical_value import (
@@ -58,6 +59,8 @@ def typed_texts(column: ColumnInfo, texts: pa.Array) -> pa.Array:
     :raises pa.ArrowInvalid: if a text is not one of a value of the type.
     """
     kind = column_type(column)
+    if pa.types.is_decimal(kind):
+        return decimals(texts.cast(pa.string()), kind)
     return texts if kind == pa.binary() else texts.cast(pa.string()).cast(kind)
 
 
@@ -148,7 +151,8 @@ def _is_canonical(column: ColumnInfo, texts: pa.Array) -> bool:
     if pa.types.is_integer(kind):
         pattern = r"^-?\d+$"
     elif pa.types.is_decimal(kind):
-        pattern = rf"^-?\d+{fraction}$"
+        # Arrow reads a number with more digits as another one.
+        pattern = rf"^-?{whole_digits(kind)}{fraction}$"
     elif code in _TIMES:
         pattern = rf"^\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d{fraction}$"
     elif code == _T.DATE:
