@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -38,6 +39,26 @@ def _one_column() -> ScenarioError:
     return ScenarioError("Operand should contain 1 column(s)")
 
 
+@dataclass(frozen=True)
+class _Members:
+    """The values of a subquery, and their index."""
+
+    values: Sequence[SQLValue]
+    index: ValueIndex
+    has_null: bool
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """The values of a subquery with which ANY or ALL compares.
+
+    :param several: whether there are two distinct values of the subquery.
+    """
+
+    values: Sequence[SQLValue]
+    several: bool
+
+
 class Subqueries:
     """The evaluation of nodes with subqueries, and of comparisons of rows.
 
@@ -49,7 +70,8 @@ class Subqueries:
 
     def __init__(self, plan: Callable[[exp.Expr, Scope], QueryPlan], *, computes: bool) -> None:
         self._plan, self._computes = plan, computes
-        self._indexes: dict[int, ValueIndex] = {}
+        self._members: dict[int, _Members] = {}
+        self._bounds: dict[int, _Bounds] = {}
 
     def check(self, node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
         """Check one node, and return the nodes in it that are still to be checked."""
@@ -132,40 +154,51 @@ class Subqueries:
         is_indexed = (of_documents or len(rows) >= _LONG) and len(operands) == 1 and not plan.changes
         if is_indexed and operands[0] is not None:
             return self._indexed(plan, operands[0], collations[0], scope.mode)
-        return _any_of(_equal(operands, row, collations, scope.mode) for row in rows)
+        return _any_of([_equal(operands, row, collations, scope.mode) for row in rows])
 
     def _indexed(self, plan: QueryPlan, operand: SQLValue, collation: str, mode: SQLMode) -> bool | None:
-        values = [row[0] for row in plan.rows(None)]
-        collation = collation or DEFAULT_COLLATION
-        index = self._indexes.get(id(plan))
-        if index is None:
-            index = self._indexes[id(plan)] = ValueIndex(values, collation)
-        outcome = _any_of(
-            _equal([operand], [values[position]], [collation], mode) for position in index.candidates(operand)
-        )
-        return True if outcome else (None if None in values else False)
+        members = self._members.get(id(plan))
+        if members is None:
+            values = [row[0] for row in plan.rows(None)]
+            index = ValueIndex(values, collation or DEFAULT_COLLATION)
+            members = self._members[id(plan)] = _Members(values, index, None in values)
+        positions = members.index.candidates(operand, strict=True)
+        outcome = _any_of([_equal([operand], [members.values[at]], [collation], mode) for at in positions])
+        return True if outcome else (None if members.has_null else False)
 
     def _quantified(self, node: exp.Expr, scope: Scope) -> SQLValue:
         """Evaluate ``a > ANY (…)`` or ``a > ALL (…)``."""
         quantifier = node.expression
-        if isinstance(node.this, exp.Tuple):
+        if _is_membership(node):
             is_member = self._is_member(node.this, quantifier.this, scope)
             return is_member if is_member is None else is_member == isinstance(node, exp.EQ)
         operand = evaluate(node.this, scope)
         plan = self._plan(quantifier.this, scope)
-        own = plan.fields[0].collation
-        collation = merged_collation(collation_of(node.this, scope), own) or DEFAULT_COLLATION
-        values = [row[0] for row in plan.rows(scope)]
+        collation = merged_collation(collation_of(node.this, scope), plan.fields[0].collation)
         of_all = isinstance(quantifier, exp.All)
-        if _is_of_one_value(node) and _are_several(values, own or DEFAULT_COLLATION):
+        bounds = self._bounds_of(node, plan, scope)
+        if operand is None and bounds.values:
+            return None  # also for <> ANY of several values. Source: tidb ``buildQuantifierPlan``
+        if _is_of_one_value(node) and bounds.several:
             return not of_all
-        compared = _compared_values(node, values, own or DEFAULT_COLLATION, scope.mode)
-        orders = [compare(operand, value, collation, scope.mode) for value in compared]
+        orders = [
+            compare(operand, value, collation or DEFAULT_COLLATION, scope.mode) for value in bounds.values
+        ]
         outcomes = [None if order is None else ACCEPTED_ORDERS[type(node)](order) for order in orders]
         if not of_all:
             return _any_of(outcomes)
         any_false = _any_of(None if outcome is None else not outcome for outcome in outcomes)
         return None if any_false is None else not any_false
+
+    def _bounds_of(self, node: exp.Expr, plan: QueryPlan, scope: Scope) -> _Bounds:
+        if id(plan) in self._bounds:
+            return self._bounds[id(plan)]
+        own = plan.fields[0].collation or DEFAULT_COLLATION
+        values = [row[0] for row in plan.rows(scope)]
+        bounds = _Bounds(_compared_values(node, values, own, scope.mode), _are_several(values, own))
+        if not plan.changes:
+            self._bounds[id(plan)] = bounds
+        return bounds
 
     def _row_comparison(self, node: exp.Expr, scope: Scope) -> SQLValue:
         columns = max(len(_parts(node.this)), len(_parts(node.expression)))
@@ -218,7 +251,7 @@ def _refined_rows(
 
 
 def _is_membership(node: exp.Expr) -> bool:
-    """Return whether a comparison is ``= ANY`` or ``<> ALL``, which also compare rows.
+    """Return whether a comparison is ``= ANY`` or ``<> ALL``, which are IN and NOT IN, and also compare rows.
 
     Source: tidb ``expressionRewriter.handleCompareSubquery``.
     """
@@ -247,10 +280,10 @@ def _compared_values(
     """Return the values with which ANY or ALL compares: one of the subquery, and NULL if it has a NULL.
 
     The value is the MIN or MAX under the collation of the subquery, not under that of the comparison.
-    ``= ANY`` and ``<> ALL`` are IN and NOT IN. Source: tidb ``expressionRewriter.handleOtherComparableSubq``.
+    Source: tidb ``expressionRewriter.handleOtherComparableSubq``.
     """
     of_all = isinstance(node.expression, exp.All)
-    if not values or isinstance(node, exp.NEQ if of_all else exp.EQ):
+    if not values:
         return values
     sign = -1 if isinstance(node, exp.LT | exp.LTE) == of_all else 1
     bound = extreme([value for value in values if value is not None], collation, mode, sign)
