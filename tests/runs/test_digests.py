@@ -21,7 +21,7 @@ FAST = (
     "faults/illegal/canal-json-tidb",
     "large/claim-check/open-protocol",
     "large/skip/canal-json",
-    "new/migrations/debezium",
+    "new/migrations/simple",
     "new/seed_t1/simple",
     "state-at/migrations",
     "storage/seed_t1/csv",
