@@ -48,7 +48,6 @@ from ticdc_producer.model.values.vector import vector_of
 from ticdc_producer.scenario.sql.expression.cast_type import CastType
 
 T = MySQLType
-_MOST_BITS_OF_FLOAT = 24
 
 
 def cast(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
@@ -133,8 +132,7 @@ def _float(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
     Source: tidb ``ScalarFunction.Eval``, ``evalOneVec``.
     """
     number = _double(value, target, mode)
-    is_single = not target.sizes or target.sizes[0] <= _MOST_BITS_OF_FLOAT
-    return Single(number) if is_single and isinstance(number, float) else number
+    return Single(number) if target.is_single and isinstance(number, float) else number
 
 
 def selected_float(value: SQLValue) -> SQLValue:

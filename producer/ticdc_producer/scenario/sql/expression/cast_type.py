@@ -15,6 +15,7 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.values.temporal_text import MAX_FSP
 from ticdc_producer.scenario.sql.expression.eval_type import (
+    OF_FLOAT,
     OF_INTEGER,
     TEMPORALS,
     Digits,
@@ -45,6 +46,11 @@ class CastType:
         return precision, scale
 
     @property
+    def is_single(self) -> bool:
+        """Whether it is a FLOAT of 32 bits."""
+        return self.name == "FLOAT" and (not self.sizes or self.sizes[0] <= _MOST_BITS_OF_FLOAT)
+
+    @property
     def type(self) -> ExpressionType:
         """The type of the CAST."""
         kind = E.BYTES if self.charset == "binary" else _KINDS[self.name]
@@ -53,6 +59,8 @@ class CastType:
         if self.name == "DECIMAL":
             precision, scale = self.decimal_sizes
             return ExpressionType(kind, Digits(precision - scale, scale))
+        if self.is_single:
+            return ExpressionType(kind, OF_FLOAT)
         return temporal_type(kind, *self.sizes[:1]) if kind in TEMPORALS else ExpressionType(kind)
 
 
@@ -60,6 +68,7 @@ _SIZE = re.compile("[0-9]{1,12}")
 _MOST_BYTES = 64 << 20
 """TiDB's max_allowed_packet, the longest value."""
 _MOST_DIGITS, _MOST_DECIMALS = 65, 30
+_MOST_BITS_OF_FLOAT = 24
 
 
 def target_of(to: exp.DataType) -> CastType:

@@ -32,7 +32,7 @@ def shared_type(
         types = [type_of(choice, scope) for choice in choices_of(node)]
         shared = merged_type(types)
         if shared.kind is not EvalType.TEXT and sum(each.kind is not EvalType.NULL for each in types) < 2:
-            shared = ExpressionType(shared.kind)
+            shared = ExpressionType(shared.kind, shared.digits if shared.kind is EvalType.DOUBLE else None)
         noted = scope.choices[id(node)] = node, shared
     return noted[1]
 

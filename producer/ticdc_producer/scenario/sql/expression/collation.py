@@ -18,11 +18,13 @@ from ticdc_producer.model.values.sql_value import SQLValue
 from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
 from ticdc_producer.scenario.sql.expression.function_call import FunctionCall, call_of, column_name
 from ticdc_producer.scenario.sql.expression.scope import Scope
+from ticdc_producer.scenario.sql.functions import FUNCTIONS
 
 _BINARY = {"utf8mb4_bin", "utf8_bin", "ascii_bin", "latin1_bin", "gbk_bin"}
 _CONVERTIBLE = {"utf8mb4": 3, "utf8": 2, "ascii": 0}
 """Texts are compared in the charset with the higher rank; other charsets cannot hold each other's texts."""
 
+_CHAR = (exp.DType.CHAR, exp.DType.CHARACTER_SET)
 SUBQUERIES = (exp.Query, exp.Exists, exp.Any, exp.All)
 """Nodes that contain a query, whose columns are not those of the scope around it."""
 
@@ -36,17 +38,32 @@ def collation_of(node: exp.Expr, scope: Scope) -> str:
         return str(node.expression.name).lower()
     if isinstance(node, SUBQUERIES):
         return scope.required_context(node).collation(node, scope)
-    if isinstance(node, exp.Cast) and node.to.text("kind").lower() == "gbk":
-        return DEFAULT_COLLATIONS["gbk"]
-    call = call_of(node)
-    if call is None and isinstance(node, exp.Column):
+    if isinstance(node, exp.Cast) and node.to.this in _CHAR:  # whatever the text has that is cast
+        return DEFAULT_COLLATIONS.get(node.to.text("kind").lower() or "utf8mb4", "")
+    if isinstance(node, exp.Column) and call_of(node) is None:
         return scope.collation(*column_name(node))
-    # The nodes of a call may contain words that are not expressions, such as the unit of TIMESTAMPADD.
-    children = list(node.iter_expressions() if call is None else call.arguments)
+    children = _sources(node)
     explicit = next((child for child in children if isinstance(child, exp.Collate)), None)
     if explicit is not None:
         return collation_of(explicit, scope)
     return reduce(_derived, (name for child in children if (name := collation_of(child, scope))), "")
+
+
+def _sources(node: exp.Expr) -> Sequence[exp.Expr]:
+    """Return the parts of an expression that give it its collation. Source: tidb ``deriveCollation``."""
+    if isinstance(node, exp.If | exp.Case):
+        branches = node.args["ifs"] if isinstance(node, exp.Case) else [node]
+        choices = [branch.args["true"] for branch in branches]
+        return [*choices, *(node.args[key] for key in ("false", "default") if node.args.get(key) is not None)]
+    call = call_of(node)
+    if isinstance(node, exp.GroupConcat):
+        return ()
+    if call is None:
+        return list(node.iter_expressions())
+    if call.name in _MADE_OF:
+        return call.arguments[_MADE_OF[call.name]]
+    function = FUNCTIONS.get(call.name)
+    return call.arguments if function is None or function.collated else ()
 
 
 def _derived(left: str, right: str) -> str:
@@ -150,6 +167,8 @@ _MADE_OF: dict[str, slice] = {
     **dict.fromkeys(("QUOTE", "COALESCE", "GREATEST", "LEAST", "IFNULL"), slice(None)),
     **dict.fromkeys(("LEFT", "RIGHT", "REPEAT", "TRIM", "LTRIM", "RTRIM", "SUBSTR"), slice(1)),
     **dict.fromkeys(("SUBSTRING", "SUBSTRING_INDEX", "REPLACE", "MID"), slice(1)),
+    **dict.fromkeys(("ANY_VALUE", "TRANSLATE"), slice(1)),
+    **dict.fromkeys(("NAME_CONST", "NULLIF"), slice(1, None)),
     "INSERT": slice(0, 4, 3),
     "REGEXP_REPLACE": slice(3),
     "REGEXP_SUBSTR": slice(2),
@@ -192,7 +211,8 @@ def _derive(node: exp.Expr, scope: Scope) -> DerivedCollation:
         return (
             DerivedCollation(DEFAULT_COLLATION, Coercibility.COERCIBLE) if node.is_string else _NO_COLLATION
         )
-    if isinstance(node, exp.Column | exp.Subquery):
+    is_text = isinstance(node, exp.Cast) and node.to.this in _CHAR
+    if is_text or isinstance(node, exp.Column | exp.Subquery):
         return DerivedCollation(collation_of(node, scope), Coercibility.IMPLICIT)
     if isinstance(node, exp.If):
         choices = [choice for key in ("true", "false") if (choice := node.args.get(key)) is not None]

@@ -24,6 +24,7 @@ from ticdc_producer.model.values.sql_value import (
     Duration,
     JsonText,
     Member,
+    Single,
     SQLMode,
     SQLValue,
     Unsigned,
@@ -92,6 +93,10 @@ OF_INTEGER = Digits(20, 0)
 _OF_DATE = Digits(8, 0)
 _OF_MEMBER = Digits(0, 0)
 """Marks the type of an ENUM or SET, whose values are numbers, too, also as the result of IF and CASE."""
+OF_FLOAT = Digits(-1, -1)
+"""Marks the type of a FLOAT; a DOUBLE has no digits."""
+_OF_INT = (10, 11)
+"""Digits of INT, with which a FLOAT is a DOUBLE, and not a FLOAT as with other integers."""
 _WHOLE_OF_DATETIME = 14
 
 
@@ -102,7 +107,7 @@ def type_of_column(column: ColumnInfo) -> ExpressionType:
         unsigned = E.UNSIGNED if column.type == T.LONGLONG else E.SHORT_UNSIGNED
         return ExpressionType(unsigned if column.unsigned else E.INTEGER, digits)
     if column.type in FLOATS:
-        return ExpressionType(E.DOUBLE)
+        return ExpressionType(E.DOUBLE, OF_FLOAT if column.type == T.FLOAT else None)
     kind = _OF_COLUMN.get(column.type, E.BYTES if column.charset == "binary" else E.TEXT)
     if kind is E.DECIMAL:
         return ExpressionType(kind, Digits(column.length - column.decimal, column.decimal))
@@ -159,7 +164,21 @@ def arithmetic_kind(operands: Iterable[EvalType]) -> EvalType:
 def merged_type(types: Iterable[ExpressionType]) -> ExpressionType:
     """Return the type of an expression that merges several types, such as IF or a column of UNION."""
     valued = [each for each in types if each.kind is not E.NULL]
-    return ExpressionType(_merged_kind({each.kind for each in valued}), merged_digits(valued))
+    kind = _merged_kind({each.kind for each in valued})
+    if kind is E.DOUBLE:
+        return ExpressionType(kind, OF_FLOAT if all(map(_fits_float, valued)) else None)
+    return ExpressionType(kind, merged_digits(valued))
+
+
+def _fits_float(merged: ExpressionType) -> bool:
+    """Return whether a type and FLOAT are merged to FLOAT. Source: tidb ``fieldTypeMergeRules``."""
+    kind, digits = merged
+    return digits == OF_FLOAT or (kind in WHOLE and (digits is None or digits.whole not in _OF_INT))
+
+
+def computed_type(kind: EvalType, digits: Digits | None) -> ExpressionType:
+    """Return the type of a computed number, which is no FLOAT."""
+    return ExpressionType(kind, None if kind is E.DOUBLE else digits)
 
 
 def merged_digits(types: Iterable[ExpressionType]) -> Digits | None:
@@ -198,7 +217,7 @@ def _merged_number(types: set[EvalType]) -> EvalType:
 def converted(value: SQLValue, target: EvalType, mode: SQLMode, decimals: int | None = None) -> SQLValue:
     """Convert a value to the merged type of the expressions that it could have come from.
 
-    :param decimals: digits of its fraction; None: those of the value remain.
+    :param decimals: digits of its fraction; None: those of the value remain. ``OF_FLOAT`` has -1.
     """
     if value is None:
         return None
@@ -207,7 +226,8 @@ def converted(value: SQLValue, target: EvalType, mode: SQLMode, decimals: int | 
     if decimals is not None:
         value = _with_decimals(value, target, decimals, mode)
     if target is E.DOUBLE:
-        return value if isinstance(value, float) else as_float(value)
+        is_as_merged = type(value) is float or (isinstance(value, Single) and decimals == OF_FLOAT.decimals)
+        return value if is_as_merged else float(as_float(value))
     if isinstance(value, Bits) and target is E.UNKNOWN:
         return bytes(value)  # among texts it is one
     if target is E.DECIMAL:

@@ -22,6 +22,7 @@ from ticdc_producer.scenario.sql.expression.eval_type import (
     EvalType,
     ExpressionType,
     arithmetic_kind,
+    computed_type,
     number_kind,
 )
 from ticdc_producer.scenario.sql.expression.form import (
@@ -100,7 +101,7 @@ def _arithmetic(
         result = kind(arithmetic_kind((left.kind, right.kind)))
         if digits is None or left.digits is None or right.digits is None:
             return ExpressionType(result)
-        return ExpressionType(result, digits(left.digits, right.digits))
+        return computed_type(result, digits(left.digits, right.digits))
 
     return Form(_of_operands(operation, skips=skips), rule)
 
@@ -142,7 +143,7 @@ def _always_whole(operands: EvalType) -> EvalType:
 def _negative_type(node: exp.Expr, scope: Scope) -> ExpressionType:
     kind, digits = type_of(node.this, scope)
     kind = number_kind(kind)
-    return ExpressionType(E.UNKNOWN if kind is E.UNSIGNED else kind, digits)
+    return computed_type(E.UNKNOWN if kind is E.UNSIGNED else kind, digits)
 
 
 def _bitwise(operation: Callable[[int, int], int]) -> Form:

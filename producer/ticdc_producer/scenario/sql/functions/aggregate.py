@@ -22,6 +22,7 @@ from ticdc_producer.scenario.sql.expression.eval_type import (
     EvalType,
     ExpressionType,
     arithmetic_kind,
+    computed_type,
 )
 from ticdc_producer.scenario.sql.functions.accumulator import (
     Accumulator,
@@ -83,7 +84,7 @@ def _sum_type(more_decimals: int) -> TypeRule:
         if digits is not None:
             decimals = min(digits.decimals + more_decimals, arithmetic.MAX_SCALE)
             digits = Digits(digits.whole + _DIGITS_OF_COUNT, decimals)
-        return ExpressionType(
+        return computed_type(
             kind if kind in (E.NULL, E.UNKNOWN) else arithmetic_kind((kind, E.DECIMAL)), digits
         )
 

@@ -31,6 +31,7 @@ from ticdc_producer.scenario.sql.expression.eval_type import (
     E,
     ExpressionType,
     arithmetic_kind,
+    computed_type,
     merged_digits,
     number_kind,
 )
@@ -50,6 +51,8 @@ _INT64_RANGE = range(-(1 << 63), 1 << 63)
 
 def _abs(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     number = number_of(arguments[0])
+    if isinstance(number, float):
+        return abs(float(number))
     if number >= 0:
         return number
     # The absolute value of the smallest BIGINT is an error, its negation a DECIMAL.
@@ -61,11 +64,11 @@ def _mod(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
 
 
 def _absolute_type(_: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
-    return ExpressionType(number_kind(types[0].kind), types[0].digits)
+    return computed_type(number_kind(types[0].kind), types[0].digits)
 
 
 def _modulo_type(_: Arguments, types: Sequence[ExpressionType]) -> ExpressionType:
-    return ExpressionType(arithmetic_kind(each.kind for each in types), merged_digits(types))
+    return computed_type(arithmetic_kind(each.kind for each in types), merged_digits(types))
 
 
 def _sign(value: SQLValue) -> SQLValue:
@@ -124,7 +127,7 @@ def _rounded_type(arguments: Arguments, types: Sequence[ExpressionType]) -> Expr
     kind, digits = number_kind(types[0].kind), types[0].digits
     if digits is None:
         return ExpressionType(kind)
-    return ExpressionType(kind, Digits(digits.whole + 1, _rounded_decimals(arguments[1:], digits.decimals)))
+    return computed_type(kind, Digits(digits.whole + 1, _rounded_decimals(arguments[1:], digits.decimals)))
 
 
 def _rounded_decimals(arguments: Arguments, decimals: int) -> int:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, Unsigned
 from ticdc_producer.scenario.sql.expression.eval_type import (
+    TEMPORALS,
     E,
     EvalType,
     ExpressionType,
@@ -98,11 +99,15 @@ def _neighbor(direction: int) -> WindowFunction:
 
     def run(window: WindowRows) -> list[SQLValue]:
         rows, values = window.arguments, list[SQLValue]()
+        kind, digits = window.type
+        decimals = digits.decimals if kind is EvalType.DOUBLE and digits is not None else None
         for number, (_, *rest) in enumerate(rows):
             offset = rest[0] if rest and isinstance(rest[0], int) else 1
             other = number + direction * offset
             value = rows[other][0] if 0 <= other < len(rows) else (rest[1] if len(rest) > 1 else None)
-            values.append(converted(value, window.type.kind, window.mode) if len(rest) > 1 else value)
+            # A date or time remains what it is: tidb ``leadLag``.
+            has_type = len(rest) > 1 and window.type.kind not in TEMPORALS
+            values.append(converted(value, window.type.kind, window.mode, decimals) if has_type else value)
         return values
 
     return WindowFunction(run, _neighbor_type, 1, 3, (1, 0))

@@ -106,6 +106,9 @@ def union_of(parts: Sequence[SetRows], distinct: Sequence[bool], mode: SQLMode) 
 
 def _shared_type(column: Sequence[Field]) -> ExpressionType:
     types = [field.type for field in column]
+    merged = merged_type(types)
+    if merged.kind is EvalType.DOUBLE:
+        return merged
     digits = merged_digits(
         ExpressionType(kind, OF_INTEGER if digits is None and kind in WHOLE else digits)
         for kind, digits in types
@@ -113,7 +116,7 @@ def _shared_type(column: Sequence[Field]) -> ExpressionType:
     )
     if digits is not None and any(each.kind in WHOLE for each in types):
         digits = Digits(max(digits.whole, OF_INTEGER.whole - digits.decimals), digits.decimals)
-    return ExpressionType(merged_type(types).kind, digits)
+    return ExpressionType(merged.kind, digits)
 
 
 def _with_shared_types(
@@ -149,8 +152,8 @@ def _as_type(value: SQLValue, of: Field, merged: Field, scale: int, mode: SQLMod
     TiDB converts it, and rounds quotients, where types differ.
     """
     kind, digits = merged.type
-    fsp = digits.decimals if kind is EvalType.DATETIME and digits is not None else None
-    value = converted(value, kind, mode, fsp)
+    has_digits = digits is not None and kind in (EvalType.DATETIME, EvalType.DOUBLE)
+    value = converted(value, kind, mode, digits.decimals if digits is not None and has_digits else None)
     if scale < 0 or not isinstance(value, Decimal) or scale_of(value) == scale:
         return value
     if of.type.digits == merged.type.digits and scale_of(value) > scale:
