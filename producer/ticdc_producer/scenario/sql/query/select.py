@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -30,6 +30,7 @@ from ticdc_producer.scenario.sql.query.grouping import (
 from ticdc_producer.scenario.sql.query.join import JoinPlan
 from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, limited
 from ticdc_producer.scenario.sql.query.scope import Combination, Names, Position, QueryScope
+from ticdc_producer.scenario.sql.query.set_rows import with_scales
 from ticdc_producer.scenario.sql.query.source import Field, Source
 from ticdc_producer.scenario.sql.query.window import Windows
 from ticdc_producer.scenario.sql.text.clause import is_star, refuse_other_clauses
@@ -338,7 +339,7 @@ class SelectPlan(QueryPlan):
             pairs = zip(row.values, self.fields, strict=True)
             key = tuple(distinct_key(value, field.collation or DEFAULT_COLLATION) for value, field in pairs)
             rows_by_key.setdefault(key, row)
-        return list(rows_by_key.values())
+        return [replace(row, values=with_scales(row.values, self.fields)) for row in rows_by_key.values()]
 
 
 def _length_of(node: exp.Expr, names: Names) -> int:

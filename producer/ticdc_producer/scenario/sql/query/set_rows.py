@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from functools import reduce
 
-from ticdc_producer.model.values.number_text import EXACT
+from ticdc_producer.model.values.number_text import EXACT, rounded
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.expression.arithmetic import scale_of
 from ticdc_producer.scenario.sql.expression.collation import merged_collation
@@ -43,7 +43,7 @@ class SetRows:
         rows_by_key: dict[object, QueryRow] = {}
         for row in self.rows:
             rows_by_key.setdefault(_key(row, collations), row)
-        return SetRows(self.fields, list(rows_by_key.values()))
+        return SetRows(self.fields, [with_scales(row, self.fields) for row in rows_by_key.values()])
 
     def matching(self, other: SetRows, mode: SQLMode, *, expected: bool) -> SetRows:
         """Return the different rows that are, or are not, among others. NULL equals NULL here.
@@ -61,6 +61,20 @@ class SetRows:
             is_among = _finder(other.rows, collations, mode)
             rows = [row for row in self.distinct().rows if is_among(row) is expected]
         return SetRows(self.fields, rows)
+
+
+def with_scales(row: QueryRow, fields: Sequence[Field]) -> QueryRow:
+    """Return one of the different rows, whose DECIMALs have the scales of their types.
+
+    Source: tidb ``firstRow4Decimal``.
+    """
+    return [_with_scale(value, field.type) for value, field in zip(row, fields, strict=True)]
+
+
+def _with_scale(value: SQLValue, of: ExpressionType) -> SQLValue:
+    if of.kind is not EvalType.DECIMAL or of.digits is None or not isinstance(value, int | Decimal):
+        return value
+    return rounded(value, of.digits.decimals)
 
 
 def _key(row: QueryRow, collations: Sequence[str]) -> object:
@@ -91,7 +105,7 @@ def union_of(parts: Sequence[SetRows], distinct: Sequence[bool], mode: SQLMode) 
     :param distinct: whether each part after the first is added by UNION, not by UNION ALL.
     """
     columns = [[part.fields[number] for part in parts] for number in range(len(parts[0].fields))]
-    collations = [reduce(merged_collation, (each.collation for each in column)) for column in columns]
+    collations = [reduce(merged_collation, map(_collation, column)) for column in columns]
     fields = [
         Field(column[0].name, collation, _shared_type(column))
         for column, collation in zip(columns, collations, strict=True)
@@ -102,6 +116,11 @@ def union_of(parts: Sequence[SetRows], distinct: Sequence[bool], mode: SQLMode) 
         combined = SetRows(fields, [*combined.rows, *rows])
         combined = combined.distinct() if is_distinct else combined
     return combined
+
+
+def _collation(field: Field) -> str:
+    """Return the collation of a column; a document has that of its text."""
+    return DEFAULT_COLLATION if field.type.kind is EvalType.JSON else field.collation
 
 
 def _shared_type(column: Sequence[Field]) -> ExpressionType:
