@@ -38,7 +38,7 @@ def collation_of(node: exp.Expr, scope: Scope) -> str:
         return str(node.expression.name).lower()
     if isinstance(node, SUBQUERIES):
         return scope.required_context(node).collation(node, scope)
-    if isinstance(node, exp.Cast) and node.to.this in _CHAR:  # whatever the text has that is cast
+    if isinstance(node, exp.Cast) and node.to.this in _CHAR:  # not that of the text
         return DEFAULT_COLLATIONS.get(node.to.text("kind").lower() or "utf8mb4", "")
     if isinstance(node, exp.Column) and call_of(node) is None:
         return scope.collation(*column_name(node))
