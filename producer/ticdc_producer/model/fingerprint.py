@@ -93,7 +93,7 @@ def _hashes_of_words(values: pa.Array) -> Hashes:
     starts, lengths = (bounds[:-1] - bounds[0]).astype(np.int64), np.diff(bounds).astype(np.int64)
     words = _words(memoryview(values.buffers()[2] or b"")[bounds[0] : bounds[-1]])
     counts = (lengths + _WORD - 1) // _WORD
-    for count in np.unique(counts).tolist():
+    for count in np.flatnonzero(np.bincount(counts)).tolist():
         rows = np.flatnonzero(counts == count)
         state, at = mixed(lengths[rows].astype(np.uint64) + MULTIPLIER), starts[rows]
         for _ in range(count - 1):
@@ -174,7 +174,7 @@ class Lists:
             return np.zeros(len(self.starts), np.uint64)
         bounds = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
         contents = _of_slices(texts.buffers()[2], bounds[self._offsets])
-        lengths = np.diff(bounds).astype(np.int64)  # one content may be several texts
+        lengths = np.diff(bounds)  # one content may be several texts
         return combined(contents, self.number_hashes(lengths))
 
     def number_hashes(self, numbers: Numbers) -> Hashes:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.column_functions import Flags, Numbers, concatenated, filtered, row_codes
+from ticdc_producer.model.column_functions import Flags, Numbers, concatenated, distinct_rows, filtered
 from ticdc_producer.model.fidelity import Fidelity, StoredValues
 from ticdc_producer.model.fingerprint import combined, not_zero, text_hashes, value_hashes
 from ticdc_producer.model.mysql_type import TYPES, WITH_FSP, MySQLType
@@ -213,10 +213,11 @@ def families_of(history: TableHistory, rows: pa.RecordBatch) -> tuple[Numbers, N
     :param rows: with the columns ``schema``, ``table``, ``op`` and ``commit_ts``.
     """
     schemas, tables = rows.column("schema"), rows.column("table")
-    families = combined(text_hashes(schemas), text_hashes(tables)).view(np.int64).copy()
+    first, codes = distinct_rows([schemas, tables])
+    names = (column.take(pa.array(first)) for column in (schemas, tables))
+    families = combined(*map(text_hashes, names)).view(np.int64)[codes]
     versions = np.full(rows.num_rows, NO_VERSION)
     is_row = rows.column("op").is_valid().to_numpy(zero_copy_only=False)
-    codes = row_codes([schemas, tables])
     for own in _groups(codes, is_row):
         name = str(schemas[int(own[0])].as_py() or ""), str(tables[int(own[0])].as_py())
         possible = history.versions_of(*name, rows.column("commit_ts").to_numpy()[own])
