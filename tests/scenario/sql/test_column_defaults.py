@@ -98,3 +98,12 @@ def test_errors(script: str, message: str) -> None:
     with pytest.raises(ScenarioError) as error:
         Session(force_replicate=True).run(script)
     assert message in str(error.value)
+
+
+PRINTED = r"create table t (k int primary key, e enum('a', 'b\c') default 'b\\c', s set('d\e', 'f') default 'd\\e,f');"
+
+
+def test_a_ddl_that_tidb_printed_has_other_backslashes_in_members() -> None:
+    assert rows_of(f"set sql_mode = ''; {PRINTED} insert into t (k) values (1)") == [(b"1", b"2", b"3")]
+    with pytest.raises(ScenarioError, match="Invalid default value for 'e'"):
+        rows_of(PRINTED)

@@ -52,6 +52,8 @@ def with_default(column: ColumnInfo, default: Default | None, mode: SQLMode, lin
         stored = _stored_expression(column, text, mode, line)
         return replace(column, has_default=True, default_expression=stored)
     value = _constant(column, evaluate_constant(tree, mode))
+    if column.type in (T.ENUM, T.SET) and isinstance(value, str) and not mode.strict:
+        value = _as_member(column, value, mode, line)
     if value is None:
         if not column.nullable:
             raise ScenarioError(
@@ -94,6 +96,19 @@ def _constant(column: ColumnInfo, value: SQLValue) -> SQLValue:
     else:
         converts = not isinstance(value, Decimal | float) or column.type not in (T.BIT, T.ENUM, T.SET)
     return value if converts else to_text(value)
+
+
+def _as_member(column: ColumnInfo, text: str, mode: SQLMode, line: int) -> str:
+    """Return a DEFAULT in the form of the members that it names.
+
+    A DDL that TiDB prints doubles the backslashes of a DEFAULT, but not those of members, which are read as
+    other texts then: ``ENUM('a\\b') DEFAULT 'a\\\\b'``. Source: tidb ``FieldType.RestoreAsSQL``.
+    """
+    names = text.split(",") if column.type == T.SET else [text]
+    if "\\" not in text or text.endswith("\\") or {*names} <= {*column.elements}:
+        return text
+    quoted = text.replace("'", "''")
+    return to_text(evaluate_constant(parse_expression(f"'{quoted}'", line), mode))
 
 
 _TODAY = frozenset({"CURDATE", "CURRENT_DATE"})
