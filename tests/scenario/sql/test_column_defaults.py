@@ -100,7 +100,10 @@ def test_errors(script: str, message: str) -> None:
     assert message in str(error.value)
 
 
-PRINTED = r"create table t (k int primary key, e enum('a', 'b\c') default 'b\\c', s set('d\e', 'f') default 'd\\e,f');"
+PRINTED = (
+    r"create table t (k int primary key, e enum('a', 'b\c') default 'b\\c',"
+    r" s set('d\e', 'f') default 'd\\e,f');"
+)
 
 
 def test_a_ddl_that_tidb_printed_has_other_backslashes_in_members() -> None:
