@@ -140,11 +140,11 @@ def decimals(texts: pa.Array, kind: pa.DataType) -> pa.Array:
     """
     scale = kind.scale
     plain = rf"^-?{whole_digits(kind)}" + (rf"(\.\d{{1,{scale}}})?$" if scale else "$")
-    if not _all_match(texts, plain):
+    if not all_match(texts, plain):
         texts = pc.replace_substring_regex(texts, r"^(-?)0+(\d)", r"\1\2")
         texts = pc.replace_substring_regex(texts, rf"(\.\d{{{scale}}})0+$" if scale else r"(\.)0+$", r"\1")
         texts = pc.utf8_rtrim(texts, ".")
-        if not _all_match(texts, plain):
+        if not all_match(texts, plain):
             raise pa.ArrowInvalid(f"a text that is not a {kind}")
     return texts.cast(kind)
 
@@ -159,7 +159,12 @@ def whole_digits(kind: pa.DataType) -> str:
     return rf"\d{{1,{digits}}}" if digits else "0"
 
 
-def _all_match(texts: pa.Array, pattern: str) -> bool:
+def all_match(texts: pa.Array, pattern: str) -> bool:
+    """Return whether all texts match a pattern of RE2; NULL does.
+
+    >>> all_match(pa.array(["1", None]), r"^[0-9]$"), all_match(pa.array(["1", "x"]), r"^[0-9]$")
+    (True, False)
+    """
     return bool(pc.all(pc.match_substring_regex(texts, pattern), min_count=0).as_py())
 
 

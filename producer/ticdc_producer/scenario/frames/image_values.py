@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.column_functions import Flags, flat_positions
+from ticdc_producer.model.column_functions import Flags, all_match, flat_positions
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
 from ticdc_producer.model.table import TableInfo
@@ -298,15 +298,11 @@ _DECIMAL_TEXT = r"^-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,18})?$"
 
 def _numbers(column: ColumnInfo, texts: pa.StringArray) -> pa.Array | None:
     """Return texts as numbers, if all of them are plain ones and the column is one of exact numbers."""
-    if column.type in INTEGERS and _all_match(texts, _INTEGER_TEXT):
+    if column.type in INTEGERS and all_match(texts, _INTEGER_TEXT):
         return texts.cast(pa.int64())
-    if column.type == T.NEW_DECIMAL and _all_match(texts, _DECIMAL_TEXT):
+    if column.type == T.NEW_DECIMAL and all_match(texts, _DECIMAL_TEXT):
         return texts.cast(pa.decimal128(38, 18))
     return None
-
-
-def _all_match(texts: pa.StringArray, pattern: str) -> bool:
-    return bool(pc.all(pc.match_substring_regex(texts, pattern)).as_py())
 
 
 def _each_cell(cells: Sequence[Any], convert: Callable[[object], Value]) -> pa.Array:

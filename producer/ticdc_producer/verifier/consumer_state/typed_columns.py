@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.column_functions import decimals, whole_digits
+from ticdc_producer.model.column_functions import all_match, decimals, whole_digits
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.verifier.consumer_state.canonical_value import (
@@ -159,4 +159,4 @@ def _is_canonical(column: ColumnInfo, texts: pa.Array) -> bool:
         pattern = r"^\d{4}-\d\d-\d\d$"
     else:
         return True
-    return bool(pc.all(pc.match_substring_regex(texts, pattern), min_count=0).as_py())
+    return all_match(texts, pattern)

@@ -22,7 +22,7 @@ def shared_type(
 ) -> ExpressionType:
     """Return the type to which TiDB casts a choice, which is inferred once for all rows of a statement.
 
-    It has no digits if one choice alone is not NULL, as TiDB does not cast that.
+    It has no digits but those that mark a FLOAT if one choice alone is not NULL, as TiDB does not cast that.
     Source: tidb ``newBaseBuiltinFuncWithFieldTypes``.
 
     :param choices_of: gives the expressions of which the node takes one.

@@ -55,9 +55,9 @@ def _sources(node: exp.Expr) -> Sequence[exp.Expr]:
         branches = node.args["ifs"] if isinstance(node, exp.Case) else [node]
         choices = [branch.args["true"] for branch in branches]
         return [*choices, *(node.args[key] for key in ("false", "default") if node.args.get(key) is not None)]
-    call = call_of(node)
     if isinstance(node, exp.GroupConcat):
         return ()
+    call = call_of(node)
     if call is None:
         return list(node.iter_expressions())
     if call.name in _MADE_OF:
@@ -214,14 +214,10 @@ def _derive(node: exp.Expr, scope: Scope) -> DerivedCollation:
     is_text = isinstance(node, exp.Cast) and node.to.this in _CHAR
     if is_text or isinstance(node, exp.Column | exp.Subquery):
         return DerivedCollation(collation_of(node, scope), Coercibility.IMPLICIT)
-    if isinstance(node, exp.If):
-        choices = [choice for key in ("true", "false") if (choice := node.args.get(key)) is not None]
-        return _inferred([_derive(choice, scope) for choice in choices])
     call = call_of(node)
-    part = None if call is None else _MADE_OF.get(call.name)
-    if call is None or part is None:
+    if not isinstance(node, exp.If) and (call is None or call.name not in _MADE_OF):
         return _NO_COLLATION
-    return _inferred([_derive(argument, scope) for argument in call.arguments[part]])
+    return _inferred([_derive(source, scope) for source in _sources(node)])
 
 
 def _derived_or_implicit(node: exp.Expr, scope: Scope) -> DerivedCollation:

@@ -227,7 +227,7 @@ def converted(value: SQLValue, target: EvalType, mode: SQLMode, decimals: int | 
         value = _with_decimals(value, target, decimals, mode)
     if target is E.DOUBLE:
         is_as_merged = type(value) is float or (isinstance(value, Single) and decimals == OF_FLOAT.decimals)
-        return value if is_as_merged else float(as_float(value))
+        return value if is_as_merged else as_float(value)
     if isinstance(value, Bits) and target is E.UNKNOWN:
         return bytes(value)  # among texts it is one
     if target is E.DECIMAL:

@@ -106,8 +106,8 @@ def _neighbor(direction: int) -> WindowFunction:
             other = number + direction * offset
             value = rows[other][0] if 0 <= other < len(rows) else (rest[1] if len(rest) > 1 else None)
             # A date or time remains what it is: tidb ``leadLag``.
-            has_type = len(rest) > 1 and window.type.kind not in TEMPORALS
-            values.append(converted(value, window.type.kind, window.mode, decimals) if has_type else value)
+            has_type = len(rest) > 1 and kind not in TEMPORALS
+            values.append(converted(value, kind, window.mode, decimals) if has_type else value)
         return values
 
     return WindowFunction(run, _neighbor_type, 1, 3, (1, 0))

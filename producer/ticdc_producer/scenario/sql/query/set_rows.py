@@ -171,8 +171,8 @@ def _as_type(value: SQLValue, of: Field, merged: Field, scale: int, mode: SQLMod
     TiDB converts it, and rounds quotients, where types differ.
     """
     kind, digits = merged.type
-    has_digits = digits is not None and kind in (EvalType.DATETIME, EvalType.DOUBLE)
-    value = converted(value, kind, mode, digits.decimals if digits is not None and has_digits else None)
+    is_rounded = kind in (EvalType.DATETIME, EvalType.DOUBLE)
+    value = converted(value, kind, mode, digits.decimals if digits is not None and is_rounded else None)
     if scale < 0 or not isinstance(value, Decimal) or scale_of(value) == scale:
         return value
     if of.type.digits == merged.type.digits and scale_of(value) > scale:

@@ -52,7 +52,7 @@ class _Members:
 class _Bounds:
     """The values of a subquery with which ANY or ALL compares.
 
-    :param several: whether there are two distinct values of the subquery.
+    :param several: whether two distinct values of the subquery decide ``= ALL`` or ``<> ANY``.
     """
 
     values: Sequence[SQLValue]
@@ -154,6 +154,7 @@ class Subqueries:
         is_indexed = (of_documents or len(rows) >= _LONG) and len(operands) == 1 and not plan.changes
         if is_indexed and operands[0] is not None:
             return self._indexed(plan, operands[0], collations[0], scope.mode)
+        # Each row is compared: a text that is no number is an error also after an equal row.
         return _any_of([_equal(operands, row, collations, scope.mode) for row in rows])
 
     def _indexed(self, plan: QueryPlan, operand: SQLValue, collation: str, mode: SQLMode) -> bool | None:
@@ -179,7 +180,7 @@ class Subqueries:
         bounds = self._bounds_of(node, plan, scope)
         if operand is None and bounds.values:
             return None  # also for <> ANY of several values. Source: tidb ``buildQuantifierPlan``
-        if _is_of_one_value(node) and bounds.several:
+        if bounds.several:
             return not of_all
         orders = [
             compare(operand, value, collation or DEFAULT_COLLATION, scope.mode) for value in bounds.values
@@ -195,7 +196,8 @@ class Subqueries:
             return self._bounds[id(plan)]
         own = plan.fields[0].collation or DEFAULT_COLLATION
         values = [row[0] for row in plan.rows(scope)]
-        bounds = _Bounds(_compared_values(node, values, own, scope.mode), _are_several(values, own))
+        several = _is_of_one_value(node) and _are_several(values, own)
+        bounds = _Bounds(_compared_values(node, values, own, scope.mode), several)
         if not plan.changes:
             self._bounds[id(plan)] = bounds
         return bounds
