@@ -47,6 +47,26 @@ def test_all_rows_come_in_order(most: int, run_rows: int) -> None:
         assert joined(rows).equals(expected)
 
 
+@pytest.mark.parametrize("most", [500, 2000, 1 << 20])
+def test_rows_of_partitions_that_are_in_order_make_runs_in_order(most: int) -> None:
+    """A run ends where the next partition begins, so that no run has to be sorted."""
+    batches = []
+    for part in range(3):
+        numbers = pa.array(range(part, 300, 3))
+        rows = pa.table([pa.repeat(part, 100), pa.repeat(b"k", 100), numbers], schema=SCHEMA)
+        batches += rows.to_batches(max_chunksize=7)
+    sorted_runs: list[bool] = []
+
+    def noted(table: pa.Table) -> npt.NDArray[np.int64]:
+        in_order = order(table)
+        sorted_runs.append(bool((np.diff(in_order) > 0).all()))
+        return in_order
+
+    ordered = OrderedRows(batches, SCHEMA, COLUMNS, noted, most)
+    assert all(sorted_runs), "before they are merged"
+    assert joined(ordered).column("number").to_pylist() == [*range(300)]
+
+
 @pytest.mark.parametrize("most", [1 << 20, 1 << 30], ids=["runs", "in memory"])
 @pytest.mark.parametrize("shuffled", [False, True])
 def test_no_batch_of_sorted_rows_is_large(most: int, shuffled: bool) -> None:

@@ -30,6 +30,7 @@ from ticdc_producer.targets.decode import decoded_events
 from ticdc_producer.targets.decoded_events import DecodedEvents
 from ticdc_producer.targets.record_batches import record_batches
 from ticdc_producer.testing.strategies import damaged
+from ticdc_producer.verifier.event_layouts import EventLayout, LayoutBatch
 
 DECODER = CanalJSONDecoder()
 FILES = sorted(
@@ -62,6 +63,7 @@ def _check(columns: DecodedEvents, decoded: DecodedEvents) -> None:
     assert columns.batch.equals(events)
     assert columns.all_row_ids.tolist() == decoded.all_row_ids.tolist()
     columns.batch.validate(full=True)
+    _check_layouts(LayoutBatch(events, layout_numbers=columns.layout_numbers), LayoutBatch(events))
     rows = events.filter(pc.equal(events.column("kind"), "row"))
     names = {(row["schema"], row["table"]) for row in rows.select(["schema", "table"]).to_pylist()}
     for schema, table in sorted(names):
@@ -70,6 +72,21 @@ def _check(columns: DecodedEvents, decoded: DecodedEvents) -> None:
         )
         reader = _reader(schema, table, of_table.column("columns").to_pylist())
         _check_changes([*reader.changes(iter([columns]))], [*reader(iter([events]))])
+
+
+def _check_layouts(mine: LayoutBatch, others: LayoutBatch) -> None:
+    """What rows of columns are known to share is what all events have, each by itself."""
+    for name in ("kind", "op", "tables"):
+        assert getattr(mine, name).tolist() == getattr(others, name).tolist()
+    for own, other in ((mine.old, others.old), (mine.new, others.new)):
+        assert own.name_hashes.tolist() == other.name_hashes.tolist()
+        assert own.hashes.tolist() == other.hashes.tolist()
+    assert [*map(_content, mine.layouts())] == [*map(_content, others.layouts())]
+
+
+def _content(layout: EventLayout) -> tuple[object, ...]:
+    names = (layout.schema, layout.table, layout.deletes, layout.columns, layout.before, layout.after)
+    return layout.rows.tolist(), *names
 
 
 def _check_changes(columns: list[pa.RecordBatch], events: list[pa.RecordBatch]) -> None:

@@ -184,6 +184,7 @@ class OrderedRows:
         self._runs: list[Spool] = []
         self._held: list[pa.RecordBatch] = []
         self._held_bytes = 0
+        self._descent = 0
         self._numbers: Numbers | None = None
         for batch in rows:
             self.add(batch)
@@ -193,11 +194,15 @@ class OrderedRows:
 
         :raises EnvironmentFailure: if a temporary file is needed and cannot be written.
         """
+        if not batch.num_rows:
+            return
+        if self._held and self._key(batch, 0) < self._key(self._held[-1], self._held[-1].num_rows - 1):
+            self._descent = len(self._held)
         self._held.append(batch)
         self._held_bytes += batch.nbytes
         self._numbers = None
         if self._held_bytes > self._most:
-            self._add_run()
+            self._add_run(self._descent or len(self._held))
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Return the rows in their order, which is computed once."""
@@ -206,7 +211,7 @@ class OrderedRows:
                 self._numbers = self._order(pa.Table.from_batches(self._held, self._schema))
             return self._taken(self._held, self._numbers)
         if self._held:
-            self._add_run()
+            self._add_run(len(self._held))
         return self._merged()
 
     def _sorted(self, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -216,16 +221,23 @@ class OrderedRows:
         """Return the rows of batches in the order of the numbers; a few rows in one batch."""
         in_order = _ascends(numbers)
         if in_order and len(numbers) > SORTED_ROWS:
-            return merged(batches)
+            return merged(batches, self._run_rows // 2)  # most are large enough to stay as they are
         rows = joined(batches, self._schema)
         return iter([rows] if in_order else _Taken(rows, numbers))
 
-    def _add_run(self) -> None:
+    def _add_run(self, count: int) -> None:
+        """Sort the first batches that are held, and write them.
+
+        :param count: their number. Where the rows descend at last, those of a partition begin, which are in
+            order: a run without rows of the next partition is not sorted.
+        """
         run = Spool(self._schema, MemoryLimit(0))
-        for batch in self._sorted(self._held):
+        for batch in self._sorted(self._held[:count]):
             for start in range(0, batch.num_rows, self._run_rows):
                 run.add(batch.slice(start, self._run_rows))
-        self._held, self._held_bytes = [], 0
+        self._held = self._held[count:]
+        self._held_bytes = sum(batch.nbytes for batch in self._held)
+        self._descent = 0
         self._runs.append(run)
 
     def _merged(self) -> Iterator[pa.RecordBatch]:

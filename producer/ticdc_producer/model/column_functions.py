@@ -100,7 +100,29 @@ def whole_groups(batches: Iterable[pa.RecordBatch], key: tuple[str, ...]) -> Ite
 
 def filtered(batch: pa.RecordBatch, rows: npt.NDArray[np.bool_]) -> pa.RecordBatch:
     """Return the rows of a batch whose flag is set; if all are set, the batch is not copied."""
-    return batch if rows.all() else batch.filter(pa.array(rows))
+    if rows.all():
+        return batch
+    flags = pa.array(rows)
+    columns = (
+        _filtered_maps(column, rows) if pa.types.is_map(column.type) else column.filter(flags)
+        for column in batch.columns
+    )
+    return pa.RecordBatch.from_arrays([*columns], schema=batch.schema)
+
+
+def _filtered_maps(maps: pa.MapArray, rows: npt.NDArray[np.bool_]) -> pa.MapArray:
+    """Return the maps whose flag is set; if all others are empty, the entries are not copied.
+
+    >>> maps = pa.array([[("a", 1)], None, [], [("b", 2)]], pa.map_(pa.string(), pa.int8()))
+    >>> _filtered_maps(maps, np.array([True, False, True, True])).to_pylist()
+    [[('a', 1)], [], [('b', 2)]]
+    """
+    offsets = maps.offsets.to_numpy()
+    if np.diff(offsets)[~rows].any():
+        return maps.filter(pa.array(rows))
+    absent = maps.is_null().to_numpy(zero_copy_only=False)[rows]
+    starts = pa.array(np.append(offsets[:-1][rows], offsets[-1]), mask=np.append(absent, False))
+    return pa.MapArray.from_arrays(starts, maps.keys, maps.items)
 
 
 def concatenated(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
@@ -267,14 +289,14 @@ def row_codes(columns: Sequence[pa.Array]) -> Numbers:
     for column in columns:
         encoded = column.dictionary_encode()
         values = pc.fill_null(encoded.indices, len(encoded.dictionary)).to_numpy(zero_copy_only=False)
-        codes = _ranks(codes * (len(encoded.dictionary) + 1) + values)
+        codes = ranks(codes * (len(encoded.dictionary) + 1) + values)
     return codes
 
 
-def _ranks(numbers: Numbers) -> Numbers:
+def ranks(numbers: Numbers) -> Numbers:
     """Return the rank of each number among the different ones, which no sort finds if they are small.
 
-    >>> _ranks(np.array([7, 5, 7])).tolist(), _ranks(np.array([7, 5, 1 << 40])).tolist()
+    >>> ranks(np.array([7, 5, 7])).tolist(), ranks(np.array([7, 5, 1 << 40])).tolist()
     ([1, 0, 1], [1, 0, 2])
 
     :param numbers: not below 0.
@@ -284,8 +306,8 @@ def _ranks(numbers: Numbers) -> Numbers:
         return np.unique(numbers, return_inverse=True)[1]
     occurs = np.zeros(most + 1, np.int64)
     occurs[numbers] = 1
-    ranks: Numbers = (np.cumsum(occurs) - 1)[numbers]
-    return ranks
+    of_numbers: Numbers = (np.cumsum(occurs) - 1)[numbers]
+    return of_numbers
 
 
 _SMALL = 1024
@@ -300,9 +322,20 @@ def distinct_rows(columns: Sequence[pa.Array]) -> tuple[Numbers, Numbers]:
     ([0, 1], [0, 1, 0])
     """
     codes = row_codes(columns)
-    first = np.full(int(codes.max(initial=-1)) + 1, len(codes), np.int64)
-    np.minimum.at(first, codes, np.arange(len(codes)))
-    return first, codes
+    return first_of_codes(codes), codes
+
+
+def first_of_codes(codes: Numbers) -> Numbers:
+    """Return the number of the first row with each code.
+
+    >>> first_of_codes(np.array([1, 0, 1, 2])).tolist()
+    [1, 0, 3]
+
+    :param codes: of rows: all numbers from 0 to the highest.
+    """
+    first = np.zeros(int(codes.max(initial=-1)) + 1, np.int64)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]  # of equal codes, the last assignment counts
+    return first
 
 
 def coded(texts: pa.Array, codes: Mapping[str, int]) -> Numbers:

@@ -162,35 +162,39 @@ class Lists:
             list_sums: Hashes = totals[self.ends] - totals[self.starts]
             return list_sums
 
-    def text_hashes(self, texts: pa.Array) -> Hashes:
-        """Return a hash of the texts of each list, in their order; many lists are equal.
+    def texts(self, texts: pa.Array) -> tuple[pa.Array, pa.Array]:
+        """Return two columns that are equal for lists of equal texts in the same order, and only for them.
 
-        >>> lists = pa.array([["ab", "c"], ["a", "bc"], ["ab", "c"]])
-        >>> first, second, third = Lists(lists).text_hashes(lists.values).tolist()
-        >>> first == third, first == second
-        (True, False)
+        >>> lists = pa.array([["ab", "c"], ["a", "bc"]])
+        >>> contents, lengths = Lists(lists).texts(lists.values)
+        >>> contents.to_pylist(), lengths[0] == lengths[1]
+        ([b'abc', b'abc'], False)
+
+        :param texts: of all lists.
         """
         if not len(texts):
-            return np.zeros(len(self.starts), np.uint64)
+            empty = pa.repeat(pa.scalar(b""), len(self.starts))
+            return empty, empty
         bounds = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
-        contents = _of_slices(texts.buffers()[2], bounds[self._offsets])
-        lengths = np.diff(bounds)  # one content may be several texts
-        return combined(contents, self.number_hashes(lengths))
+        contents = _slices(texts.buffers()[2], bounds[self._offsets])
+        return contents, self.numbers(np.diff(bounds))  # one content may be several texts
 
-    def number_hashes(self, numbers: Numbers) -> Hashes:
-        """Return a hash of the numbers of each list, in their order; many lists are equal."""
-        return _of_slices(pa.py_buffer(numbers), self._offsets * numbers.itemsize)
+    def numbers(self, numbers: Numbers | npt.NDArray[np.int32]) -> pa.Array:
+        """Return a column that is equal for lists of equal numbers in the same order, and only for them.
+
+        :param numbers: of all lists.
+        """
+        return _slices(pa.py_buffer(numbers), self._offsets * numbers.itemsize)
 
 
-def _of_slices(data: pa.Buffer | None, offsets: npt.NDArray[np.integer[Any]]) -> Hashes:
-    """Return a hash of the bytes between an offset and the next one.
+def _slices(data: pa.Buffer | None, offsets: npt.NDArray[np.integer[Any]]) -> pa.Array:
+    """Return the bytes between each offset and the next one.
 
-    >>> first, second, third = _of_slices(pa.py_buffer(b"abcabc"), np.array([0, 2, 3, 5])).tolist()
-    >>> first == third, first == second
-    (True, False)
+    >>> _slices(pa.py_buffer(b"abcabc"), np.array([0, 2, 3, 5])).to_pylist()
+    [b'ab', b'c', b'ab']
     """
     bounds = pa.py_buffer(offsets.astype(np.int32))
-    return text_hashes(pa.Array.from_buffers(pa.binary(), len(offsets) - 1, [None, bounds, data]))
+    return pa.Array.from_buffers(pa.binary(), len(offsets) - 1, [None, bounds, data])
 
 
 def null_pair(name: str) -> Hashes:

@@ -91,7 +91,9 @@ class EventReader:
         summary, marks, highest = Summary(), Marks(), dict[tuple[str, int], int]()
         last: dict[tuple[str, int], int] = {}
         for events in self.decode(messages):
-            received = LayoutBatch(_with_times(events.batch, last) if self.times_deletes else events.batch)
+            batch = _with_times(events.batch, last) if self.times_deletes else events.batch
+            layout_numbers = events.layout_numbers if events.rows else None
+            received = LayoutBatch(batch, layout_numbers=layout_numbers)
             if not self.in_files:
                 summary.see_messages(events.messages, received.decoded, self.selection)
             is_recorded = self._recorded(received, highest, summary)
@@ -101,7 +103,11 @@ class EventReader:
             if not batch.num_rows:
                 continue
             summary.see_recorded(batch)
-            layouts = received if batch is received.decoded else LayoutBatch(batch)
+            layouts = received
+            if batch is not received.decoded:  # the layouts of masked rows may lack columns
+                if layout_numbers is not None:
+                    layout_numbers = layout_numbers[is_recorded] if self.mask is None else None
+                layouts = LayoutBatch(batch, layout_numbers=layout_numbers)
             is_resolved, is_damage = layouts.kind == EventKind.RESOLVED, layouts.kind == EventKind.ERROR
             keys, digests = _keys(layouts, summary), _digests(layouts, row_ids)
             keyless = (layouts.kind == EventKind.ROW) & (keys[0] == 0) & (keys[1] == 0)

@@ -67,16 +67,20 @@ class Selection:
 
     def events(self, layouts: LayoutBatch) -> Flags:
         """Return which events are recorded. A DDL before the recording is: later tables depend on it."""
-        batch, ts = layouts.decoded, layouts.commit_ts
-        names = [pc.fill_null(batch.column(name), "") for name in ("kind", "schema", "table")]
-        first, positions = distinct_rows(names)
-        distinct = zip(*(column.take(pa.array(first)).to_pylist() for column in names), strict=True)
-        is_recorded: Flags = np.array([self._accepts(*name) for name in distinct], np.bool_)[positions]
+        ts, is_recorded = layouts.commit_ts, layouts.by_layout(self._accepted)
         after = np.where(layouts.kind == EventKind.DDL, self.ddls_after, self.after)
         is_recorded &= (ts <= self.until) & (ts > after)
         if self.keys and is_recorded.any():
             is_recorded &= self._rows(layouts, is_recorded)
         return is_recorded
+
+    def _accepted(self, layouts: LayoutBatch) -> Flags:
+        """Return which events are those of recorded tables, or resolved."""
+        names = [pc.fill_null(layouts.decoded.column(name), "") for name in ("kind", "schema", "table")]
+        first, positions = distinct_rows(names)
+        distinct = zip(*(column.take(pa.array(first)).to_pylist() for column in names), strict=True)
+        accepted: Flags = np.array([self._accepts(*name) for name in distinct], np.bool_)[positions]
+        return accepted
 
     def _accepts(self, kind: str, schema: str, table: str) -> bool:
         return kind == "resolved" or (kind in ("row", "ddl") and self.accepts(schema, table))

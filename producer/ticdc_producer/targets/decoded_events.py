@@ -130,6 +130,22 @@ class DecodedEvents:
         return [*(starts[messages] for messages in of_rows), events]
 
     @cached_property
+    def order(self) -> Numbers:
+        """For each event in ``batch``, its position in the concatenation of ``numbers``."""
+        return _inverse(np.concatenate(self.numbers))
+
+    @cached_property
+    def layout_numbers(self) -> Numbers:
+        """The number of each event's group of rows, and another one for each event that is in none.
+
+        Events with the same number have the same kind and layout.
+        """
+        sizes = [*map(len, self.rows)]
+        groups = np.repeat(np.arange(len(sizes)), sizes)
+        others = len(sizes) + np.arange(self.others.num_rows)
+        return np.concatenate([groups, others])[self.order]
+
+    @cached_property
     def all_row_ids(self) -> Numbers:
         """The id of the row of each event in ``batch``; 0: it is not known."""
         row_ids = np.zeros(int(self.counts.sum()), np.int64)
@@ -142,33 +158,20 @@ class DecodedEvents:
 
 def _joined(events: DecodedEvents) -> DecodedBatch:
     """Return all events as a batch."""
-    order = _inverse(np.concatenate(events.numbers))
     flat = [_flat(events.messages, group) for group in events.rows]
-    columns = pa.concat_batches([*flat, events.others.select(_FLAT.names)]).take(pa.array(order))
+    columns = pa.concat_batches([*flat, events.others.select(_FLAT.names)]).take(pa.array(events.order))
     descriptions = pa.concat_arrays([
         pa.array([described(group.columns) for group in events.rows], _COLUMNS),
         events.others.column("columns"),
     ])  # fmt: skip
-    codes = _description_numbers([*map(len, events.rows)], events.others.num_rows)[order]
     nested = {
-        "columns": descriptions.take(pa.array(codes)),
+        "columns": descriptions.take(pa.array(events.layout_numbers)),
         "before": _joined_images(events, "before"),
         "after": _joined_images(events, "after"),
     }
     arrays = [nested[name] if name in nested else columns.column(name) for name in DECODED.names]
     batch: DecodedBatch = pa.RecordBatch.from_arrays(arrays, schema=DECODED)
     return batch
-
-
-def _description_numbers(sizes: Sequence[int], others: int) -> Numbers:
-    """Return the number of the column descriptions of each event: one per group of rows, then one per event.
-
-    >>> _description_numbers([3, 2], others=2).tolist()
-    [0, 0, 0, 1, 1, 2, 3]
-
-    :param sizes: the number of rows of each group.
-    """
-    return np.concatenate([np.repeat(np.arange(len(sizes)), sizes), len(sizes) + np.arange(others)])
 
 
 def _inverse(numbers: Numbers) -> Numbers:

@@ -5,16 +5,27 @@ Column descriptions are evaluated once per layout, values column by column.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
+from typing import Any, TypeVar, cast
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnFlag
-from ticdc_producer.model.column_functions import Flags, Numbers, coded
+from ticdc_producer.model.column_functions import (
+    Flags,
+    Numbers,
+    coded,
+    first_of_codes,
+    flat_positions,
+    ranks,
+    row_codes,
+)
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.fingerprint import (
@@ -30,6 +41,8 @@ from ticdc_producer.model.fingerprint import (
 )
 from ticdc_producer.verifier.events import EventKind, positions
 
+_Shared = TypeVar("_Shared", bound=npt.NDArray[Any])
+
 _KINDS = {kind.name.lower(): int(kind) for kind in EventKind}
 _OPS = {op.label: int(op) for op in Op}
 
@@ -44,10 +57,14 @@ class DescribedColumn:
 
 
 class Images:
-    """The old or new images of a batch."""
+    """The old or new images of a batch.
 
-    def __init__(self, images: pa.MapArray) -> None:
-        self.lists = Lists(images)
+    :param like: other images, and for each image the position among them of one with the same names in the
+        same order; None: none is known.
+    """
+
+    def __init__(self, images: pa.MapArray, like: tuple[Images, Numbers] | None = None) -> None:
+        self.lists, self._like = Lists(images), like
         self.names: pa.Array = images.keys
         self.values: pa.Array = images.items
 
@@ -59,7 +76,13 @@ class Images:
 
     @cached_property
     def name_hashes(self) -> Hashes:
-        return text_hashes(self.names)
+        if self._like is None:
+            return text_hashes(self.names)
+        images, positions = self._like
+        lengths, hashes = self.lists.ends - self.lists.starts, np.zeros(len(self.names), np.uint64)
+        own, others = self.lists.starts, images.lists.starts[positions]
+        hashes[flat_positions(own, lengths)] = images.name_hashes[flat_positions(others, lengths)]
+        return hashes
 
     @cached_property
     def value_hashes(self) -> Hashes:
@@ -81,10 +104,10 @@ class Images:
         hashes = not_zero(combined(self.sums, self.lists.ends - self.lists.starts))
         return np.where(self.lists.present, hashes, 0)
 
-    @cached_property
-    def sequence(self) -> Hashes:
-        """A hash of the names of each image, in their order."""
-        return combined(self.lists.text_hashes(self.names), self.lists.present)
+    @property
+    def sequence(self) -> tuple[pa.Array, ...]:
+        """Columns that are equal for images with the same names in the same order."""
+        return *self.lists.texts(self.names), pa.array(self.lists.present)
 
     def names_of(self, row: int) -> list[str]:
         """Return the names in the image of one row."""
@@ -112,11 +135,11 @@ class Descriptions:
         entries = combined(text_hashes(self.names), text_hashes(self.types), self._flags)
         return np.where(self.lists.present, not_zero(mixed(self.lists.sums(entries))), 0)
 
-    @cached_property
-    def sequence(self) -> Hashes:
-        """A hash of the columns of each row, in their order."""
-        texts = map(self.lists.text_hashes, (self.names, self.types))
-        return combined(*texts, self.lists.number_hashes(self._flags), self.lists.present)
+    @property
+    def sequence(self) -> tuple[pa.Array, ...]:
+        """Columns that are equal for rows with the same columns in the same order."""
+        texts = chain.from_iterable(map(self.lists.texts, (self.names, self.types)))
+        return *texts, self.lists.numbers(self._flags), pa.array(self.lists.present)
 
     def of(self, row: int) -> tuple[DescribedColumn, ...]:
         """Return the columns of one row."""
@@ -201,17 +224,26 @@ class LayoutBatch:
     """The columns of a batch of decoded events from which layouts follow.
 
     :param decoded: shape ``DECODED`` or ``EXPECTED_EVENTS``, with or without ``WIRE``.
+    :param layout_numbers: a number of each event, from 0 on, that only events of one kind and layout share;
+        None: it is not known. What such events share is computed once.
     """
 
     decoded: pa.RecordBatch
+    layout_numbers: Numbers | None = field(default=None, kw_only=True)
 
     @cached_property
     def old(self) -> Images:
-        return Images(self.decoded.column("before"))
+        return Images(self.decoded.column("before"), self._like(lambda events: events.old))
 
     @cached_property
     def new(self) -> Images:
-        return Images(self.decoded.column("after"))
+        return Images(self.decoded.column("after"), self._like(lambda events: events.new))
+
+    def _like(self, images: Callable[[LayoutBatch], Images]) -> tuple[Images, Numbers] | None:
+        if self._distinct is None:
+            return None
+        distinct, positions = self._distinct
+        return images(distinct), positions
 
     @cached_property
     def described(self) -> Descriptions:
@@ -220,17 +252,61 @@ class LayoutBatch:
     @cached_property
     def kind(self) -> Numbers:
         """The numbers of ``EventKind``."""
-        return coded(self.decoded.column("kind"), _KINDS)
+        return self.by_layout(lambda events: coded(events.decoded.column("kind"), _KINDS))
 
     @cached_property
     def op(self) -> Numbers:
         """The numbers of ``Op``; 0 without one."""
-        return coded(self.decoded.column("op"), _OPS)
+        return self.by_layout(lambda events: coded(events.decoded.column("op"), _OPS))
 
     @cached_property
     def tables(self) -> Hashes:
         """A hash of the names of each event's table."""
-        return combined(*(text_hashes(self.decoded.column(name)) for name in ("schema", "table")))
+        return self.by_layout(lambda events: combined(*map(text_hashes, events._table_names)))
+
+    @property
+    def _table_names(self) -> tuple[pa.Array, pa.Array]:
+        return self.decoded.column("schema"), self.decoded.column("table")
+
+    @cached_property
+    def _codes(self) -> Numbers:
+        """A number for each event, from 0 on, that only events of one kind and layout share."""
+        return self.by_layout(
+            lambda events: row_codes(
+                [
+                    *events.described.sequence,
+                    *events.old.sequence,
+                    *events.new.sequence,
+                    events.decoded.column("kind"),
+                    pa.array(events.op == Op.DELETE),
+                    *events._table_names,
+                ]
+            )
+        )
+
+    @cached_property
+    def _distinct(self) -> tuple[LayoutBatch, Numbers] | None:
+        """An event of each of these numbers, and the position of each event's own among them."""
+        if self.layout_numbers is None:
+            return None
+        positions = ranks(self.layout_numbers)
+        distinct = self.decoded.take(pa.array(first_of_codes(positions)))
+        return LayoutBatch(distinct), positions
+
+    def by_layout(self, shared: Callable[[LayoutBatch], _Shared]) -> _Shared:
+        """Return for each event what all events of its kind and layout share.
+
+        >>> events = pa.record_batch({"kind": ["row", "row", "ddl"]})
+        >>> batch = LayoutBatch(events, layout_numbers=np.array([1, 1, 0]))
+        >>> batch.by_layout(lambda events: np.array(events.decoded.column("kind"))).tolist()
+        ['row', 'row', 'ddl']
+
+        :param shared: is called with one event of each layout number, or with all events.
+        """
+        if self._distinct is None:
+            return shared(self)
+        distinct, positions = self._distinct
+        return cast("_Shared", shared(distinct)[positions])
 
     @cached_property
     def commit_ts(self) -> Numbers:
@@ -252,21 +328,16 @@ class LayoutBatch:
         Inserts of one table with the columns ``(id, a)``, ``(id)``, ``(id, a)`` give two layouts, with the
         rows ``[0, 2]`` and ``[1]``.
         """
-        batch, columns = self.decoded, self.described
-        rows = np.flatnonzero(self.kind == EventKind.ROW)
-        if not len(rows):
-            return
-        deletes = self.op == Op.DELETE
-        hashes = combined(columns.sequence, self.old.sequence, self.new.sequence, deletes, self.tables)[rows]
-        _, first, codes = np.unique(hashes, return_index=True, return_inverse=True)
-        for code, number in enumerate(first.tolist()):
-            row = int(rows[number])
+        batch, codes = self.decoded, self._codes
+        for row in sorted(first_of_codes(codes).tolist()):
+            if self.kind[row] != EventKind.ROW:
+                continue
             yield EventLayout(
-                rows=rows[codes == code],
+                rows=np.flatnonzero(codes == codes[row]),
                 schema=batch.column("schema")[row].as_py() or "",
                 table=batch.column("table")[row].as_py() or "",
-                deletes=bool(deletes[row]),
-                columns=columns.of(row),
+                deletes=bool(self.op[row] == Op.DELETE),
+                columns=self.described.of(row),
                 before=_numbered(self.old.names_of(row)),
                 after=_numbered(self.new.names_of(row)),
                 old_images=self.old,
