@@ -57,6 +57,8 @@ def produce(kafka: EmbeddedKafka, topic: str, lines: Sequence[dict[str, Any]]) -
 def create(kafka: EmbeddedKafka, topic: str) -> None:
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
     admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result()
+    while topic not in admin.list_topics(timeout=60).topics:  # the controller knows it before the broker
+        continue
 
 
 @pytest.mark.parametrize(
