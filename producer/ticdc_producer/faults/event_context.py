@@ -98,6 +98,15 @@ def table_metadata(catalog: Catalog) -> TableMetadata:
 class Neighbours:
     """Relations between some events.
 
+    >>> columns = {"kind": [Kind.RESOLVED] * 3, "partition_index": [0, 0, 1], "deliver_after_ts": [9, 5, 5]}
+    >>> Neighbours(pa.record_batch(columns), table_metadata(Catalog(()))).has_later_resolved.tolist()
+    [False, True, False]
+    >>> columns = {"kind": [Kind.ROW] * 3, "op": [Op.INSERT, Op.DELETE, Op.UPDATE], "commit_ts": [5] * 3}
+    >>> keys = [bytes(8) + order for order in (b"\\2\\1k", b"\\0\\1k", b"\\1\\1l")]
+    >>> columns |= {"table_id": [7] * 3, "txn_order_key": keys, "split": [True, True, False]}
+    >>> Neighbours(pa.record_batch(columns), table_metadata(Catalog(()))).deleted_half.tolist()
+    [1, 1, -1]
+
     :param events: shape ``EVENT_STREAM``, in any order.
     """
 

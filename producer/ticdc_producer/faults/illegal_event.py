@@ -82,7 +82,15 @@ class EventGroup:
         return self.events.column(name).slice(number, 1)
 
     def differs(self) -> Flags:
-        """Return whether each event is an update that changes a column that is in no index."""
+        """Return whether each event is an update that changes a column that is in no index.
+
+        >>> from types import SimpleNamespace
+        >>> columns = {"kind": [1, 1], "op": [Op.UPDATE] * 2, "table_version": [0, 0]}
+        >>> columns |= {"before": [[b"1", b"a"], [b"1", b"a"]], "after": [[b"2", b"a"], [b"1", b"b"]]}
+        >>> metadata = SimpleNamespace(unindexed=[[1]])  # the second column
+        >>> EventGroup(pa.record_batch(columns), metadata, None).differs().tolist()
+        [False, True]
+        """
         versions, differs = integers(self.events, "table_version"), np.zeros(self.events.num_rows, bool)
         updates = self.rows(Op.UPDATE)
         for version in np.unique(versions[updates]).tolist():

@@ -142,6 +142,10 @@ def _clock_text(seconds: Words) -> pa.StringArray:
 def _fractions(key: CipherKey, texts: pa.StringArray, keeps_zero: Flags) -> pa.StringArray:
     """Permute fractions such as ``.25`` among those with as many digits.
 
+    >>> texts, keeps_zero = pa.array([".25", ".250", ".0", ".0", ""]), np.array([0, 0, 0, 1, 0], bool)
+    >>> _fractions(CipherKey(bytes(16)), texts, keeps_zero).to_pylist()
+    ['.31', '.723', '.2', '.0', '']
+
     :param keeps_zero: where zero stays, and nothing else becomes zero.
     """
     widths = pc.binary_length(texts).to_numpy()

@@ -80,7 +80,17 @@ def check_expressions(table: TableInfo, changefeed: Changefeed) -> None:
 def _ignored(
     mutations: MutationBatch, tables: Sequence[TableInfo], changefeed: Changefeed
 ) -> Iterator[Flags]:
-    """Yield for each rule whether it ignores each mutation."""
+    """Yield for each rule whether it ignores each mutation.
+
+    >>> from types import SimpleNamespace
+    >>> rule = EventFilter(matcher=("s.*",), **{"ignore-event": ("delete",)})
+    >>> section = SimpleNamespace(ignore_txn_start_ts=[7], event_filters=[rule])
+    >>> changefeed = SimpleNamespace(filter=section, profile="classic")
+    >>> table = TableInfo(schema="s", name="t", table_id=1, columns=())
+    >>> columns = {"table_version": [0] * 3, "commit_ts": [8, 9, 9], "op": [Op.INSERT, Op.UPDATE, Op.DELETE]}
+    >>> [flags.tolist() for flags in _ignored(pa.record_batch(columns), [table], changefeed)]
+    [[True, False, False], [False, False, True]]
+    """
     versions, ops = numbers(mutations.column("table_version")), numbers(mutations.column("op"))
     section = changefeed.filter
     if section.ignore_txn_start_ts:

@@ -51,6 +51,19 @@ def split(
 ) -> MutationBatch:
     """Split key-changing updates, and add ``split`` and ``txn_order_key``, the order inside the transaction.
 
+    >>> from ticdc_producer.model.column import ColumnInfo, IndexInfo
+    >>> from ticdc_producer.model.mysql_type import MySQLType
+    >>> columns = (ColumnInfo(name="c", type=MySQLType.LONG),)
+    >>> unique = IndexInfo(id=1, name="c", offsets=(0,), unique=True)
+    >>> table = TableInfo(schema="s", name="t", table_id=9, columns=columns, indexes=(unique,))
+    >>> updates = {"op": pa.array([Op.UPDATE] * 2, pa.int8()), "table_version": [0, 0], "table_id": [9, 9]}
+    >>> images = {"row_key": [b"k", b"l"], "before": [[b"1"], [b"3"]], "after": [[b"2"], [b"3"]]}
+    >>> rows = split(pa.record_batch(updates | images), [table])
+    >>> [Op(code).name for code in rows["op"].to_pylist()], rows["split"].to_pylist()
+    (['DELETE', 'INSERT', 'UPDATE'], [True, True, False])
+    >>> [key[8:] for key in rows["txn_order_key"].to_pylist()]  # after the id of the table
+    [b'\\x00\\x01k', b'\\x02\\x01k', b'\\x01\\x01l']
+
     :param mutations: as ``net_mutations`` returns them, in any order.
     :param tables: all table versions of the mutations.
     :param raw_change_event: TiCDC's ``output-raw-change-event``: nothing is split.

@@ -31,6 +31,16 @@ def soft_deletes(
 ) -> MutationBatch:
     """Drop deletes of tables with soft deletes, and turn soft deletes into deletes.
 
+    >>> from types import SimpleNamespace
+    >>> table = SimpleNamespace(version=0, soft_delete="RETENTION 7 DAY", soft_delete_offset=0)
+    >>> table.image_index = lambda offset: offset
+    >>> changefeed = SimpleNamespace(profile="new", enable_active_active=False)
+    >>> columns = {"table_version": [0, 0], "op": pa.array([Op.UPDATE, Op.DELETE], pa.int8())}
+    >>> images = {"before": [[None], [b"2026-01-01"]], "after": [[b"2026-01-01"], None]}
+    >>> rows = soft_deletes(pa.record_batch(columns | images), [table], changefeed)
+    >>> [Op(code).name for code in rows["op"].to_pylist()], rows["before"].to_pylist()
+    (['DELETE'], [[None]])
+
     :param mutations: results of ``mutations.split``, with all columns.
     :param tables: the versions that are replicated.
     :return: the same columns, in the same order.

@@ -231,6 +231,11 @@ def families_of(history: TableHistory, rows: pa.RecordBatch) -> tuple[Numbers, N
 
 
 def _groups(codes: Numbers, members: Flags) -> Iterator[Numbers]:
-    """Yield the numbers of the chosen rows with each code."""
+    """Yield the numbers of the chosen rows with each code.
+
+    >>> codes, members = np.array([4, 7, 4, 7, 9]), np.array([True, True, True, False, False])
+    >>> [numbers.tolist() for numbers in _groups(codes, members)]
+    [[0, 2], [1]]
+    """
     for code in np.unique(codes[members]).tolist():
         yield np.flatnonzero(members & (codes == code))

@@ -178,6 +178,11 @@ class EventReader:
 def _with_times(batch: DecodedBatch, last: dict[tuple[str, int], int]) -> DecodedBatch:
     """Return events of which deletes without a commit-ts have the first one after the event before them.
 
+    >>> columns = {"topic": ["t"] * 4, "partition": [0] * 4, "op": ["delete", "insert", "delete", "delete"]}
+    >>> batch, last = pa.record_batch(columns | {"commit_ts": [None, 5, None, 9]}), {("t", 0): 3}
+    >>> _with_times(batch, last).column("commit_ts").to_pylist(), last
+    ([4, 5, 6, 9], {('t', 0): 9})
+
     :param last: the commit-ts of the last event of each partition that has one; it is updated.
     """
     ts = pc.fill_null(batch.column("commit_ts"), 0).to_numpy().copy()

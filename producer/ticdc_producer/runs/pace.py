@@ -94,6 +94,14 @@ class DueEvents:
         return known
 
     def _by_span(self, pace: HistoryPace) -> DueEvents:
+        """Return the first and the last event of each span.
+
+        >>> pace = HistoryPace(tso.compose(0), tso.compose(900_000), 1.0)  # spans of 100 ms
+        >>> times = np.array([tso.compose(ms) for ms in (150, 70, 20)])
+        >>> events = DueEvents(times, times)._by_span(pace)
+        >>> [(column >> tso.LOGICAL_BITS).tolist() for column in (events.firsts, events.lasts)]
+        [[20, 150], [70, 150]]
+        """
         if not len(self.firsts):
             return self
         order = np.argsort(self.firsts, kind="stable")

@@ -101,12 +101,17 @@ class PartitionFaults:
     def sent(self, faulted_events: Iterable[EventBatch]) -> Iterator[EventBatch]:
         """Yield the events without those that faults removed.
 
+        The kinds ``[row, DROPPED, row]`` have the ordinals 0, 1 and 1: a fault of the dropped event has the
+        ordinal of the event after it.
+
+        >>> columns = {"kind": [1, DROPPED, 1], "fault": [None, "lost", None], "restart_epoch": [0] * 3}
+        >>> batch, faults = pa.record_batch(columns | {"commit_ts": [5, 6, 7]}), PartitionFaults("t", 0)
+        >>> [events["commit_ts"].to_pylist() for events in faults.sent([batch])], faults._events
+        ([[5, 7]], {1: [('lost', 0, 6)]})
+
         :param faulted_events: the events of the partition in delivery order, with at least the columns
             ``kind``, ``fault``, ``restart_epoch`` and ``commit_ts`` of ``EVENT_STREAM``.
         :return: the same columns and order.
-
-        The kinds ``[row, DROPPED, row]`` have the ordinals 0, 1 and 1: a fault of the dropped event has the
-        ordinal of the event after it.
         """
         for events in faulted_events:
             kinds = integers(events, "kind")

@@ -100,8 +100,17 @@ def encoded(
 ) -> EncodedPart:
     """Encode the events of one Arrow batch.
 
-    :param batch: with the columns of ``EVENTS_ARROW``, in delivery order. The kinds row, resolved, row give
-        two rows with ``before == [0, 1]``.
+    >>> from types import SimpleNamespace
+    >>> encode = lambda table, rows: EncodedRows(pa.record_batch({"commit_ts": rows.commit_ts}))
+    >>> encoder = SimpleNamespace(rows=encode, resolved=lambda ts: f"resolved {ts}")
+    >>> row = {"kind": Kind.ROW, "table_version": 0, "op": Op.INSERT}
+    >>> events = [row | {"commit_ts": 5}, {"kind": Kind.RESOLVED, "commit_ts": 6}, row | {"commit_ts": 7}]
+    >>> batch, table = pa.RecordBatch.from_pylist(events, EVENTS_ARROW), SimpleNamespace(sent=())
+    >>> part = encoded(batch, encoder, SimpleNamespace(tables=[table]))
+    >>> part.rows.column("commit_ts").to_pylist(), part.barriers, part.before.tolist()
+    ([5, 7], ['resolved 6'], [0, 1])
+
+    :param batch: with the columns of ``EVENTS_ARROW``, in delivery order.
     :param describer: the encoder, if messages that describe tables follow from the rows of all partitions;
         the batch then has the places of the other partitions' rows.
     """
@@ -140,7 +149,17 @@ def _descriptions(
 
 
 def _rows(batch: EventBatch, encoder: Encoder, catalog: Catalog) -> EncodedRows | None:
-    """Return all rows of a batch, encoded; None if it has none."""
+    """Return all rows of a batch, encoded; None if it has none.
+
+    >>> from types import SimpleNamespace
+    >>> columns = lambda rows: {"of": [f"{len(rows)} {rows.op.name}"] * len(rows)}
+    >>> encoder = SimpleNamespace(rows=lambda table, rows: EncodedRows(pa.record_batch(columns(rows))))
+    >>> ops, table = (Op.UPDATE, Op.INSERT, Op.UPDATE), SimpleNamespace(sent=())
+    >>> events = [{"kind": Kind.ROW, "table_version": 0, "op": op} for op in ops]
+    >>> batch = pa.RecordBatch.from_pylist(events, EVENTS_ARROW)
+    >>> _rows(batch, encoder, SimpleNamespace(tables=[table])).column("of").to_pylist()  # encoded together
+    ['2 UPDATE', '1 INSERT', '2 UPDATE']
+    """
     kinds, versions = (as_int64(batch.column(name)) for name in ("kind", "table_version"))
     groups = np.where(kinds == int(Kind.ROW), versions * len(Op) + as_int64(batch.column("op")) - 1, -1)
     parts, indexes = [], []

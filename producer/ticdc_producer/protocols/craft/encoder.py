@@ -96,7 +96,13 @@ def delta_varint_chunks(numbers: np.ndarray, starts: np.ndarray) -> Fragments:
 def _delta_chunks(
     numbers: np.ndarray, starts: np.ndarray, encode: Callable[[np.ndarray], pa.Array]
 ) -> Fragments:
-    """Encode the first numbers separately: differences are usually small, and encode faster without them."""
+    """Encode the first numbers separately: differences are usually small, and encode faster without them.
+
+    >>> texts = lambda numbers: pa.array([b"%+d" % number for number in numbers])
+    >>> chunks = _delta_chunks(np.array([5, 6, 8, 9, 7]), np.array([0, 3]), texts)
+    >>> [chunk.to_pylist() for chunk in chunks]
+    [[b'+5', b'+9'], [b'+1+2', b'-2']]
+    """
     steps = encode(np.delete(np.diff(numbers), starts[1:] - 1))
     return encode(numbers[starts]), merge_runs(steps, starts - np.arange(len(starts)))
 

@@ -68,6 +68,17 @@ def inserts_before(
 ) -> pa.RecordBatch:
     """Return rows as inserts of the commit -1 (shape ``FRAME_CHANGES``).
 
+    >>> from types import SimpleNamespace
+    >>> from ticdc_producer.model.column import IndexInfo
+    >>> from ticdc_producer.model.mysql_type import MySQLType
+    >>> key = IndexInfo(id=1, name="PRIMARY", offsets=(0,), unique=True, primary=True)
+    >>> columns = (ColumnInfo(name="id", type=MySQLType.LONG),)
+    >>> table = TableInfo(schema="s", name="t", table_id=7, columns=columns, indexes=(key,))
+    >>> plan, values = SimpleNamespace(partitioning={}, deletes_by_key=False), pa.array([b"1", b"2"])
+    >>> rows = inserts_before(plan, table, {0: values}, 2, np.array([8, 9]))
+    >>> rows.select(["commit_seq", "row_id", "before", "after"]).to_pydict()
+    {'commit_seq': [-1, -1], 'row_id': [8, 9], 'before': [None, None], 'after': [[b'1'], [b'2']]}
+
     :param columns: by offset.
     :param row_ids: their hidden ids; None: they are not known.
     """

@@ -41,7 +41,12 @@ class Numbering:
     statements: tuple[int, ...] = ()
 
     def commits(self, numbers: Numbers) -> Numbers:
-        """Return the numbers of the commits of transactions."""
+        """Return the numbers of the commits of transactions.
+
+        >>> numbering = Numbering("txn", starts=(1, 3), offsets=(9, 11))  # two statements precede txn 3
+        >>> numbering.commits(np.array([1, 2, 3, 4])).tolist()
+        [10, 11, 14, 15]
+        """
         at = np.searchsorted(np.array(self.starts, np.int64), numbers, side="right") - 1
         commits: Numbers = numbers + np.array(self.offsets, np.int64)[at]
         return commits

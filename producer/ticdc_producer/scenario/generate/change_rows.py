@@ -137,6 +137,17 @@ def _value_indexes(old: Longs, new: Longs, remains: Flags) -> tuple[Longs, Longs
 
 
 def _both(after: CellSources, new: Longs, before: CellSources, old: Longs) -> CellSources:
+    """Return the sources of the values after some changes, then of those before some.
+
+    >>> rows, versions = np.array([7, 8]), (np.array([3, 4]), np.array([0, 1]))
+    >>> after, before = (CellSources(rows, of_side) for of_side in versions)  # an insert and an update
+    >>> both = _both(after, np.array([0, 1]), before, np.array([1]))
+    >>> both.row.tolist(), both.version.tolist()
+    ([7, 8, 8], [3, 4, 1])
+
+    :param new: the changes after which there is a value.
+    :param old: the changes before which there is another value than after them.
+    """
     added = None
     if after.added is not None and before.added is not None:
         added = np.concatenate([after.added[new], before.added[old]])
@@ -150,7 +161,19 @@ def _both(after: CellSources, new: Longs, before: CellSources, old: Longs) -> Ce
 def _change_log(
     plan: GeneratePlan, table: TableInfo, changes: RowChanges, values: Sequence[DrawnValues]
 ) -> ChangeBatch:
-    """Build the change log; an update to another key has the old key in the ``old_`` columns."""
+    """Build the change log; an update to another key has the old key in the ``old_`` columns.
+
+    Here a row is inserted, and another one deleted and inserted again, which changes its hidden row id.
+
+    >>> from types import SimpleNamespace
+    >>> plan = SimpleNamespace(table=SimpleNamespace(clustered_key=None), partitioning=None, rows_move=True)
+    >>> sides = (Versions(np.array(numbers), np.array([])) for numbers in ([0, 0], [4, 5]))
+    >>> changes = RowChanges(*np.zeros((3, 2), int), np.array([False, True]), np.ones(2, bool), *sides)
+    >>> values = {"values": pa.array([b"a", b"b"]), "before": np.array([-1, 0]), "after": np.array([0, 1])}
+    >>> log = _change_log(plan, SimpleNamespace(version=0, table_id=1), changes, [SimpleNamespace(**values)])
+    >>> [*log.select(["old_row_id", "row_id", "before", "after"]).to_pydict().values()]
+    [[None, 1], [5, 6], [None, [b'a']], [[b'a'], [b'b']]]
+    """
     existed, exists, rows = changes.existed, changes.exists, len(changes)
     hidden_ids = np.where(exists, changes.after.hidden_ids, changes.before.hidden_ids)
     keys, ids = _stored_under(plan, values, hidden_ids)

@@ -84,6 +84,14 @@ def in_version(rows: TableRowsBatch, old: TableInfo, new: TableInfo) -> TableRow
 
     An added column has its origin default.
 
+    >>> from ticdc_producer.model.mysql_type import MySQLType
+    >>> definition = {"type": MySQLType.LONG, "origin_default": b"7"}
+    >>> a, b, c = (ColumnInfo(name=name, id=number, **definition) for number, name in enumerate("abc"))
+    >>> old = TableInfo(schema="s", name="t", table_id=1, columns=(a, b))
+    >>> rows = pa.record_batch({"row_key": [b"k1", b"k2"], "row": [[b"1", b"2"], [b"3", b"4"]]})
+    >>> in_version(rows, old, replace(old, version=1, columns=(b, c))).column("row").to_pylist()
+    [[b'2', b'7'], [b'4', b'7']]
+
     :param rows: shape ``TABLE_ROWS``, images of ``old``.
     :return: shape ``TABLE_ROWS``, images of ``new``, in the same order.
     """

@@ -62,7 +62,18 @@ def new_rows_before(plan: GeneratePlan, table_pick: Longs, pick: Longs) -> Longs
 
 
 def row_count_at(parent: GeneratePlan, plan: GeneratePlan, event: Longs) -> Longs:
-    """Return the number of rows of another table of the same step at events of the plan."""
+    """Return the number of rows of another table of the same step at events of the plan.
+
+    Each transaction inserts a row into the other table, which has three before, and changes one of the plan.
+
+    >>> from types import SimpleNamespace
+    >>> from ticdc_producer.scenario.generate.table_schedule import TableSchedule
+    >>> step = {"each": (), "picks_per_transaction": 2, "rows_per_transaction": 2, "changes_per_row": 1}
+    >>> sizes = {"rows": 3, "new_rows": 4, "table_picks": 4, "table_schedule": TableSchedule(2, (0,))}
+    >>> parent, plan = SimpleNamespace(**step, **sizes), SimpleNamespace(**step, rows=1)
+    >>> row_count_at(parent, plan, np.array([0, 2, 4])).tolist()  # of the first row, and two transactions
+    [3, 4, 5]
+    """
     transaction, position = np.divmod(np.maximum(event - plan.rows, 0), plan.rows_per_transaction)
     pick = transaction * plan.picks_per_transaction + statement_at(plan, position)
     born = new_rows_before(parent, table_picks_before(parent, pick), pick)

@@ -83,7 +83,12 @@ class RowChanges:
 
     @staticmethod
     def of_inserts(rows: Longs, versions: Versions) -> RowChanges:
-        """Return the inserts of rows, in a transaction of their own."""
+        """Return the inserts of rows, in a transaction of their own.
+
+        >>> changes = RowChanges.of_inserts(np.array([7, 8]), first_versions(np.array([7, 8])))
+        >>> changes.row.tolist(), changes.commit.tolist(), changes.existed.tolist(), changes.exists.tolist()
+        ([7, 8], [0, 0], [False, False], [True, True])
+        """
         nothing = np.zeros(len(rows), np.int64)
         none, all_ = np.zeros(len(rows), bool), np.ones(len(rows), bool)
         return RowChanges(rows, nothing, nothing, none, all_, versions, versions)
@@ -123,7 +128,15 @@ class RowFollower:
         self.forget()
 
     def forget(self) -> None:
-        """Begin with no rows, as after TRUNCATE TABLE."""
+        """Begin with no rows, as after TRUNCATE TABLE.
+
+        >>> from types import SimpleNamespace
+        >>> sizes = {"all_rows": 3, "revisits_rows": True, "key_changes": 0, "hidden_ids_change": False}
+        >>> follower = RowFollower(SimpleNamespace(columns=(), **sizes))
+        >>> follower._exists[1] = True
+        >>> follower.existing()[0].tolist(), follower.forget(), follower.existing()[0].tolist()
+        ([1], None, [])
+        """
         self._exists = np.zeros(self._rows, bool)
         self._versions = Versions(
             inserted=np.zeros(self._rows, np.int64),
@@ -134,7 +147,16 @@ class RowFollower:
         )
 
     def _first_keys(self) -> Longs:
-        """Return the versions of the keys of all rows; they take no memory if they never change."""
+        """Return the versions of the keys of all rows; they take no memory if they never change.
+
+        >>> from types import SimpleNamespace
+        >>> plan = SimpleNamespace(columns=(), all_rows=3, revisits_rows=True, hidden_ids_change=False)
+        >>> for plan.key_changes in (0.5, 0):
+        ...     keys = RowFollower(plan)._first_keys()
+        ...     print(keys.tolist(), "bytes from one to the next:", keys.strides[0])
+        [-1, -1, -1] bytes from one to the next: 8
+        [-1, -1, -1] bytes from one to the next: 0
+        """
         if self._plan.key_changes:
             return np.full(self._rows, NEVER, np.int64)
         return np.broadcast_to(np.int64(NEVER), self._rows)
@@ -295,7 +317,17 @@ def _existence(deletes: Flags, runs: RowRuns, existed_before: Flags) -> Flags:
 
 
 def _updates(plan: GeneratePlan, offset: int, events: GeneratedEvents) -> Flags:
-    """Return whether each change gives the column a new value if it is an update."""
+    """Return whether each change gives the column a new value if it is an update.
+
+    An update changes one of the columns at least.
+
+    >>> from types import SimpleNamespace
+    >>> from ticdc_producer.scenario.generate.plan import salt
+    >>> plan = SimpleNamespace(each=(), updates=(), updatable=(1, 2), salt=salt)
+    >>> events = SimpleNamespace(event=np.arange(8))
+    >>> [_updates(plan, offset, events).astype(int).tolist() for offset in plan.updatable]
+    [[1, 0, 1, 0, 1, 1, 0, 1], [1, 1, 1, 1, 0, 0, 1, 0]]
+    """
     if plan.each:
         named = np.array([offset in step.updates for step in plan.each])
         positions = np.minimum(events.position, len(named) - 1)  # first inserts may have higher positions

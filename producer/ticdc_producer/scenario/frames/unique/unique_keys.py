@@ -228,7 +228,13 @@ def _of_part(since: Since, _part: Part, batches: Batches) -> list[Conflict]:
 
 
 def _additions(rows: pa.RecordBatch, since: Since) -> tuple[Numbers, Flags]:
-    """Return the commit of the DDL that adds the index of each row, and whether the table then exists."""
+    """Return the commit of the DDL that adds the index of each row, and whether the table then exists.
+
+    >>> rows = pa.record_batch({"table_id": [7, 8, 7], "index": [1, 1, 2]})
+    >>> commits, exists = _additions(rows, {1: (4, frozenset([7]))})  # table 8 is gone then
+    >>> commits.tolist() == [4, 4, OF_DDL], exists.tolist()
+    (True, [True, False, False])
+    """
     commits, exists = np.full(rows.num_rows, OF_DDL), np.zeros(rows.num_rows, bool)
     if since:
         tables, indexes = (rows.column(name).to_numpy() for name in ("table_id", "index"))
