@@ -88,6 +88,10 @@ def _whole_parts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
     A slice ends before the first part that begins after a multiple of this size: parts of 5, 5 and 5 MiB
     become slices of 10 and 5 MiB.
+
+    >>> rows = {"part": [1, 2, 3], "texts": ["", "", ""], "numbers": [bytes(5 << 20)] * 3}
+    >>> [batch.column("part").to_pylist() for batch in _whole_parts([pa.record_batch(rows)])]
+    [[1, 2], [3]]
     """
     for batch in whole_groups(batches, PART):
         sizes = _lengths(batch.column("numbers")) + _lengths(batch.column("texts"))

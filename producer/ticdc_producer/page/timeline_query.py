@@ -95,6 +95,14 @@ class _Counts:
 
 
 def _counted(_part: Part, batches: Batches) -> _Counts:
+    """Count the events and messages of a part; the size of a message counts once.
+
+    >>> columns = {"topic": ["t"] * 3, "partition": [0] * 3, "offset": [7, 7, 8], "index": [0, 1, 0]}
+    >>> batch = pa.record_batch(columns | {"size": [500, 500, 3], "kind": ["row", "row", "ddl"]})
+    >>> counts = _counted(Part(0), [batch])
+    >>> [counts.partitions["t", 0].sums[name] for name in ("messages", "size", "rows")], dict(counts.sizes)
+    ([2, 503, 2], {2: 1, 9: 1})
+    """
     counts = _Counts()
     for batch in batches:
         for name, rows in of_partitions(batch):

@@ -153,6 +153,11 @@ def ddl_events(
 ) -> EventBatch:
     """Return the DDL events of the event stream.
 
+    >>> route = DDLRoute(index=4, seq=0, commit_ts=9, topic="b")
+    >>> events = ddl_events([route], TopicPartitions(("a", "b"), (1, 2)))
+    >>> events.select(["topic", "partition", "partition_index", "ddl"]).to_pydict()
+    {'topic': ['b', 'b'], 'partition': [0, 1], 'partition_index': [1, 2], 'ddl': [4, 4]}
+
     :param to_all: whether to send DDLs to all partitions of their topic; otherwise to partition 0.
     :return: shape ``EVENT_STREAM``, in the order of ``routes``.
     """
@@ -238,7 +243,14 @@ def _resolved_events(
     topic_partitions: TopicPartitions,
     only: int | None = None,
 ) -> EventBatch:
-    """Return resolved events in every partition of the topics that are active at their time."""
+    """Return resolved events in every partition of the topics that are active at their time.
+
+    >>> topics = [ActiveTopic(topic="a", since=0), ActiveTopic(topic="b", since=7)]
+    >>> times, partitions = np.array([5, 9]), TopicPartitions(("a", "b"), (1, 2))
+    >>> events = _resolved_events(times, times, topics, partitions)
+    >>> events.select(["topic", "partition", "commit_ts"]).to_pydict()
+    {'topic': ['a', 'a', 'b', 'b'], 'partition': [0, 0, 0, 1], 'commit_ts': [5, 9, 9, 9]}
+    """
     partitions = [
         (index, active.since)
         for active in topics

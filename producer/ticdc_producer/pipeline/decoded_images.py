@@ -25,6 +25,14 @@ from ticdc_producer.pipeline.row_images import numbers, present, replaced_values
 def project_values(events: Batch, tables: Iterable[TableInfo], fidelity: Fidelity) -> pa.RecordBatch:
     """Project the values of row images; invalid UTF-8 is handled elsewhere.
 
+    >>> from types import SimpleNamespace
+    >>> table = SimpleNamespace(version=0, sent_columns=["a", "b"])
+    >>> fidelity = SimpleNamespace(value_projection=lambda column: bytes.upper if column == "b" else None)
+    >>> images = pa.array([[b"x", b"y"], [b"x", b"z"]], pa.list_(pa.binary()))
+    >>> events = pa.record_batch({"table_version": [0, 1], "before": images, "after": images})
+    >>> project_values(events, [table], fidelity).column("after").to_pylist()
+    [[b'x', b'Y'], [b'x', b'z']]
+
     :param events: with ``table_version``, ``before`` and ``after`` (``shapes.IMAGE``).
     :return: the same columns and rows, in the same order.
     """

@@ -240,7 +240,16 @@ def event_batch(columns: Mapping[str, pa.Array | Numbers], rows: int) -> EventBa
 
 
 def _hashes(mutations: MutationBatch, route: Route, rows: Numbers, commit_ts: Numbers) -> Numbers:
-    """Return the number of each row whose remainder is its partition."""
+    """Return the number of each row whose remainder is its partition; a delete has that of its old image.
+
+    >>> from zlib import crc32
+    >>> before, after = (pa.array(values) for values in ([None, [b"1"]], [[b"2"], None]))
+    >>> mutations = pa.record_batch({"op": [Op.INSERT, Op.DELETE], "before": before, "after": after})
+    >>> route = Route("topic", "columns", (("id", 0),), base_hash=0, table_key="s.t")
+    >>> hashes = _hashes(mutations, route, np.array([0, 1]), commit_ts=np.array([5, 6]))
+    >>> hashes.tolist() == [crc32(b"id2"), crc32(b"id1")]
+    True
+    """
     if route.rule == "ts":
         return commit_ts[rows]
     deleted = numbers(mutations.column("op"))[rows] == Op.DELETE

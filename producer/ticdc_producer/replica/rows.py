@@ -243,6 +243,16 @@ def row_versions(
     """Return the number of the version of each row, and whether several are possible at its commit-ts.
 
     ``NO_VERSION``: the row is of another table. ``UNDECIDED``: the stream does not show which one it is.
+
+    >>> from types import SimpleNamespace
+    >>> table = {"schema": "s", "table": "t", "definition": None}
+    >>> versions = [Version(number=0, since=5, until=9, **table), Version(number=1, since=9, **table)]
+    >>> of_name = TableHistory(versions, exact=False).versions_of
+    >>> replica = SimpleNamespace(history=SimpleNamespace(names=[("s", "t")], versions_of=of_name))
+    >>> at = Positions([("topic", 0)], *np.zeros((2, 3), np.int64))
+    >>> names = pa.array(["s", "s", "s"]), pa.array(["t", "t", "u"])
+    >>> [column.tolist() for column in row_versions(replica, *names, np.array([8, 9, 9]), at)]
+    [[0, -2, -1], [False, True, False]]
     """
     numbers, several = np.full(len(commit_ts), NO_VERSION), np.zeros(len(commit_ts), bool)
     for name in sorted(replica.history.names):
@@ -269,7 +279,17 @@ def _offset_and_index(rows: pa.RecordBatch) -> Numbers:
 
 
 def _left_keys(rows: pa.RecordBatch, versions: Numbers, replica: Replica) -> list[pa.RecordBatch]:
-    """Return the deletions of the old keys of updates. An old image lacks columns that did not change."""
+    """Return the deletions of the old keys of updates. An old image lacks columns that did not change.
+
+    >>> from types import SimpleNamespace
+    >>> from ticdc_producer.model.shapes import DECODED
+    >>> functions = {"key_of": lambda _: ["a", "b"], "groups": lambda _, versions: versions}
+    >>> replica = SimpleNamespace(history=SimpleNamespace(followed=[0]), **functions)
+    >>> update = {"op": "update", "before": [("a", b"1")], "after": [("a", b"2"), ("b", b"5")]}
+    >>> rows = pa.RecordBatch.from_pylist([update], DECODED)
+    >>> [batch.column("image").to_pylist() for batch in _left_keys(rows, np.array([0]), replica)]
+    [[[('a', b'1'), ('b', b'5')]]]
+    """
     updates = np.flatnonzero(pc.and_(pc.equal(rows.column("op"), "update"), rows.column("before").is_valid()))
     batches = []
     for number in np.unique(versions[updates]).tolist():

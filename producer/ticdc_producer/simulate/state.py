@@ -218,6 +218,15 @@ def _batches(table: TableInfo, state: TableState) -> Iterator[pa.RecordBatch]:
 def _located(table: TableInfo, definition: DefinedTable, batches: Iterator[TableRowsBatch]) -> Batches:
     """Yield rows with the physical ids of their partitions.
 
+    >>> from types import SimpleNamespace
+    >>> parts, columns = [SimpleNamespace(id=id) for id in (41, 42)], [SimpleNamespace(name="id")]
+    >>> table = SimpleNamespace(partitions=parts, columns=columns, image_index=lambda offset: offset)
+    >>> even_or_odd = SimpleNamespace(uses=lambda: {"id"}, locate=lambda _, values: int(values[0]) % 2)
+    >>> definition = DefinedTable(version=0, create="", partitioning=even_or_odd)
+    >>> rows = pa.RecordBatch.from_pylist([{"row": [b"6"]}, {"row": [b"7"]}], TABLE_ROWS)
+    >>> next(_located(table, definition, [rows])).to_pydict()
+    {'table_id': [41, 42], 'row': [[b'6'], [b'7']]}
+
     :param batches: shape ``TABLE_ROWS``.
     """
     ids = np.array([part.id for part in table.partitions] or [table.table_id], np.int64)
@@ -276,6 +285,13 @@ def _events(job: Job, table: TableInfo, number: int, part: Part, batches: Batche
 
 
 def _inserts(table: TableInfo, rows: pa.RecordBatch, ts: int) -> ChangeBatch:
+    """Return rows (shape ``LOCATED_ROWS``) as inserts at a commit-ts.
+
+    >>> table = TableInfo(schema="s", name="t", table_id=41, columns=(), version=3)
+    >>> rows = pa.RecordBatch.from_pylist([{"table_id": 41, "row": [b"6"]}], LOCATED_ROWS)
+    >>> _inserts(table, rows, ts=9).select(["table_version", "op", "after", "commit_ts"]).to_pydict()
+    {'table_version': [3], 'op': [1], 'after': [[b'6']], 'commit_ts': [9]}
+    """
     count = rows.num_rows
     columns = {
         "table_version": np.full(count, table.version),

@@ -120,7 +120,14 @@ class DecodedEvents:
 
     @cached_property
     def numbers(self) -> Sequence[Numbers]:
-        """The numbers of the events in ``batch``: of each element of ``rows``, and at last of ``others``."""
+        """The numbers of the events in ``batch``: of each element of ``rows``, and at last of ``others``.
+
+        >>> rows = DecodedRows(**dict.fromkeys(DecodedRows.__slots__) | {"messages": pa.array([0, 2])})
+        >>> others = pa.record_batch({"offset": [1, 1]})
+        >>> events = DecodedEvents(messages=None, counts=np.array([1, 2, 1]), rows=[rows], others=others)
+        >>> [numbers.tolist() for numbers in events.numbers]
+        [[0, 3], [1, 2]]
+        """
         starts = np.cumsum(self.counts) - self.counts
         of_rows = [group.messages.to_numpy() for group in self.rows]
         single = np.zeros(len(self.counts), np.bool_)
@@ -139,6 +146,12 @@ class DecodedEvents:
         """The number of each event's group of rows, and another one for each event that is in none.
 
         Events with the same number have the same kind and layout.
+
+        >>> rows = DecodedRows(**dict.fromkeys(DecodedRows.__slots__) | {"messages": pa.array([0, 2])})
+        >>> others = pa.record_batch({"offset": [1, 1]})
+        >>> events = DecodedEvents(messages=None, counts=np.array([1, 2, 1]), rows=[rows], others=others)
+        >>> events.layout_numbers.tolist()
+        [0, 1, 2, 0]
         """
         sizes = [*map(len, self.rows)]
         groups = np.repeat(np.arange(len(sizes)), sizes)

@@ -112,7 +112,11 @@ def _rows(plan: TablePlan, columns: Sequence[pa.Array], rows: int) -> pa.RecordB
 
 
 def _lists(columns: Sequence[pa.Array], rows: int) -> pa.Array:
-    """Return the values of each row as a list."""
+    """Return the values of each row as a list.
+
+    >>> _lists([pa.array([b"1", b"2"]), pa.array([b"x", None])], rows=2).to_pylist()
+    [[b'1', b'x'], [b'2', None]]
+    """
     width = len(columns)
     offsets = pa.array(np.arange(rows + 1, dtype="int32") * width)
     in_columns = pa.concat_arrays(columns) if columns else pa.array([], pa.binary())

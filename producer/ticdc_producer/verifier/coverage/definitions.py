@@ -113,7 +113,14 @@ class Variants:
     def add(
         self, variants: Iterable[Hashable], events: ViewEvents, schema: str = "", table: str = ""
     ) -> None:
-        """Add events of some variants; without schema and table they are those of a topic."""
+        """Add events of some variants; without schema and table they are those of a topic.
+
+        >>> variants, topics = Variants(), pa.array(["t", "u", "t"])
+        >>> events = ViewEvents.of(topics, np.zeros(3, np.int64), np.array([9, 5, 7]))
+        >>> variants.add(["a, b"], events, "s", "x")
+        >>> variants.variants["t", "s", "x"], variants.first["t", "s", "x"]
+        ({'a, b'}, ('t', 0, 7))
+        """
         for topic in np.unique(events.topic).tolist():
             first = events.take(np.flatnonzero(events.topic == topic)).first()
             self._add((first[0], schema, table), variants, first)

@@ -93,7 +93,15 @@ def _add_messages(counts: FeatureCounts, events: DeliveredEvents, max_batch_size
 
 
 def _add_islands(counts: FeatureCounts, events: OrderedEvents, of_tables: int) -> None:
-    """Count the islands of a partition with several repeated rows, each at the first of them."""
+    """Count the islands of a partition with several repeated rows, each at the first of them.
+
+    >>> counts = FeatureCounts((Feature("island", "tables = 2"),))
+    >>> columns = {"table": ["a", "b", "a"], "island": [1, 1, 2], "rows_again": [2, 2, 1]}
+    >>> columns |= {"topic": "t", "position": [4, 5, 6], "row_again": True}
+    >>> _add_islands(counts, OrderedEvents.with_columns(3, **columns), of_tables=2)
+    >>> [(of_feature.count, of_feature.first) for of_feature in counts.counts.values()]
+    [(1, ('t', 0, 0, 4))]
+    """
     again = events.take(events.row_again & (events.rows_again > 1))
     starts, (codes, tables) = starts_of(again.island), again.tables
     different = np.unique(np.cumsum(starts) * len(tables) + codes) // max(len(tables), 1)

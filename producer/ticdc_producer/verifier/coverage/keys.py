@@ -281,7 +281,15 @@ def _moved_rows(counts: FeatureCounts, images: RowImages) -> MovedRows:
 
 
 def add_swapped_keys(counts: FeatureCounts, moved: MovedRows) -> None:
-    """Count pairs of handle keys between which a transaction moved rows."""
+    """Count pairs of handle keys between which a transaction moved rows.
+
+    >>> from ticdc_producer.model.trap_coverage import Feature
+    >>> counts = FeatureCounts((Feature("swapped-keys", "ways = 2"),))
+    >>> columns = {"key": [7, 7, 8], "hash_grows": [True, False, True], "position": [4, 5, 6]}
+    >>> add_swapped_keys(counts, MovedRows.with_columns(3, topic="t", **columns))
+    >>> [(of_feature.count, of_feature.first) for of_feature in counts.counts.values()]
+    [(1, ('t', 0, 0, 4))]
+    """
     if not len(moved):
         return
     order, starts = _grouped(moved, moved.partition, moved.position)

@@ -100,7 +100,12 @@ def indexes(events: EventColumns) -> Numbers:
 
 
 def by_partition(events: Ordered) -> Iterator[tuple[PartitionName, Ordered]]:
-    """Yield each partition with its events, which follow each other."""
+    """Yield each partition with its events, which follow each other.
+
+    >>> events = DeliveredEvents.with_columns(3, topic="t", partition=[0, 0, 1], position=[4, 5, 4])
+    >>> [(name, of_partition.position.tolist()) for name, of_partition in by_partition(events)]
+    [(('t', 0), [4, 5]), (('t', 1), [4])]
+    """
     topics, _ = events.topics
     starts: list[int] = np.flatnonzero(starts_of(topics, events.partition)).tolist()
     for start, end in pairwise([*starts, len(events)]):

@@ -207,7 +207,13 @@ class HistoryComparison:
         return late[distinct]
 
     def _by_table(self, pairs: _Pairs) -> dict[TableName, KeyCounts]:
-        """Return the counts of each table."""
+        """Return the counts of each table.
+
+        >>> rows, side = HistoryRows.with_columns(3, table="t", key=[5, 6, 6]), np.array([0, 0, 1])
+        >>> pairs = _Pairs(rows, side, rows.key, np.zeros(3, int), *np.array([[0, 1], [0, 2], [0, -1]]))
+        >>> HistoryComparison(True, (True, True), (True, True), limit=0)._by_table(pairs)["", "t"].only_a
+        1
+        """
         rows = pairs.rows
         difference = _first_differences(pairs.key[pairs.first], pairs.kind)
         row_begins = np.flatnonzero(starts_of(pairs.key))

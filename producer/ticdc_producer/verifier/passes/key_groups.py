@@ -52,7 +52,14 @@ class KeyGroups:
         """Rows older than an earlier one of their row key in the partition, with commit-ts and position of
         the newest earlier one.
 
-        Rows whose dispatch key hashes the handle key are checked by their batching groups instead.
+        Rows whose dispatch key hashes the handle key are checked by their batching groups instead. A repeated
+        row is not late, as the last one here.
+
+        >>> columns = {"commit_ts": [5, 9, 6, 5], "position": [10, 11, 12, 13], "identity": [0, 1, 2, 0]}
+        >>> events = Events.with_columns(4, kind=EventKind.ROW, keyed=True, **columns)
+        >>> late, ts, position = KeyGroups(events, VerifyOptions(), StreamStats(VerifyOptions())).late_in_key
+        >>> late.tolist(), ts.tolist(), position.tolist()
+        ([False, False, True, False], [-1, 5, 9, -1], [-1, 10, 11, -1])
         """
         events = self.events
         covered = (events.batch_value != NOTHING) & events.hashes_handle

@@ -373,6 +373,11 @@ def marks_across_slices(events: Events, before: Mapping[tuple[int, str, int], Pa
 def _raise_marks(state: PartitionState, events: Events, rows: Numbers, columns: dict[str, Numbers]) -> None:
     """Raise the marks of a slice to the newest events before it.
 
+    >>> columns = {name: np.array([NOTHING, 8]) for name in _MARKS}
+    >>> _raise_marks(PartitionState(resolved=(7, 3)), Events.with_columns(2), np.arange(2), columns)
+    >>> columns["resolved_ts"].tolist(), columns["resolved_position"].tolist()
+    ([7, 8], [3, 8])
+
     :param rows: of ``columns``, one for each event.
     """
 

@@ -59,7 +59,15 @@ class RowHistory:
 
     @cached_property
     def state(self) -> Numbers:
-        """The state of the row before each change: ``UNKNOWN``, ``ABSENT`` or ``PRESENT``."""
+        """The state of the row before each change: ``UNKNOWN``, ``ABSENT`` or ``PRESENT``.
+
+        >>> from ticdc_producer.verifier.options import VerifyOptions
+        >>> from ticdc_producer.verifier.stream_stats import StreamStats
+        >>> columns = {"op": [Op.INSERT, Op.DELETE, Op.INSERT], "commit_ts": [5, 7, 9], "identity": [0, 1, 2]}
+        >>> events = Events.with_columns(3, kind=EventKind.ROW, keyed=True, **columns)
+        >>> row_history(KeyGroups(events, VerifyOptions(), StreamStats(VerifyOptions()))).state.tolist()
+        [-1, 1, 0]
+        """
         changes, (epoch_ts, empty) = self.changes, self.epoch
         fresh = ~self.has_previous | (self.previous(changes.commit_ts) <= epoch_ts)
         absent = empty & (changes.commit_ts > epoch_ts) & fresh
