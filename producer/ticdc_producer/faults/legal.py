@@ -132,17 +132,7 @@ class _Segments:
 
 
 def _with_restarts(segments: _Segments) -> EventBatch:
-    """Put events into the restart epochs of their segments, and repeat those that a restart repeats.
-
-    >>> from ticdc_producer.faults.fault_plan import Segments
-    >>> from ticdc_producer.pipeline.delivery import event_batch
-    >>> segments = Segments(start=0, length=10, count=2)
-    >>> plan = FaultPlan(seed=1, segments=segments, fixed={1: "replay-suffix"})
-    >>> events = event_batch({"deliver_after_ts": np.array([5, 15])}, 2)
-    >>> restarted = _with_restarts(_Segments(events, plan, TopicPartitions(("t",), (1,)), {}))
-    >>> [*restarted.select(["deliver_after_ts", "restart_epoch", "fault"]).to_pydict().values()]
-    [[5, 15, 15], [0, 2, 3], [None, None, 'replay-suffix']]
-    """
+    """Put events into the restart epochs of their segments, and repeat those that a restart repeats."""
     events, numbers = segments.events, segments.numbers
     delivered, repeated, delayed = np.ones(len(numbers), bool), *np.zeros((2, len(numbers)), bool)
     for trap, of_trap in segments.traps():
