@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine.spool import empty, joined
-from ticdc_producer.model.column_functions import Numbers, first_of_groups, whole_groups
+from ticdc_producer.model.column_functions import Numbers, first_of_codes, first_of_groups, whole_groups
 
 PARTS = 1 << 10
 """The number of parts into which a hash divides rows. A task has several, and at least one in memory."""
@@ -248,12 +248,9 @@ def _encoded_texts(rows: pa.RecordBatch) -> tuple[Numbers, pa.Array]:
         encoded = column.dictionary_encode()
         both = codes * len(encoded.dictionary) + encoded.indices.to_numpy()
         codes = pa.array(both).dictionary_encode().indices.to_numpy().astype(np.int64)
-    first = np.zeros(int(codes.max(initial=-1)) + 1, np.int64)
-    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    first = pa.array(first_of_codes(codes))
     # A hostile message may have the separator in a name.
-    different = [
-        pc.replace_substring(column.take(pa.array(first)), _SEPARATOR, "\ufffd") for column in columns
-    ]
+    different = [pc.replace_substring(column.take(first), _SEPARATOR, "\ufffd") for column in columns]
     numbers, texts = numbered_texts(pc.binary_join_element_wise(*different, _SEPARATOR))
     return numbers[codes], pa.array(texts, pa.string())
 
