@@ -45,13 +45,35 @@ def _are_plain(column: ColumnInfo, values: pa.Array, mode: SQLMode) -> pa.Boolea
     form = _plain_form(column, mode)
     if form is None:
         return values.is_null()
+    if column.type in _NUMBERS and (numbers := _integers(values)) is not None:
+        return _in_range(column, numbers)
     plain = pc.fill_null(pc.match_substring_regex(values, form), True)
     if column.type not in _NUMBERS:
         return plain
-    numbers = pc.if_else(plain, values, None).cast(pa.string()).cast(pa.int64())
+    return pc.and_(
+        plain, _in_range(column, pc.if_else(plain, values, None).cast(pa.string()).cast(pa.int64()))
+    )
+
+
+def _in_range(column: ColumnInfo, numbers: pa.Array) -> pa.BooleanArray:
+    """Return which numbers are in the range of a column, such as NULL."""
     low, high = _range(column)
-    in_range = pc.and_(pc.less_equal(max(low, _LEAST), numbers), pc.less_equal(numbers, min(high, _MOST)))
-    return pc.and_(plain, pc.fill_null(in_range, True))
+    within = pc.and_(pc.less_equal(max(low, _LEAST), numbers), pc.less_equal(numbers, min(high, _MOST)))
+    return pc.fill_null(within, True)
+
+
+def _integers(texts: pa.Array) -> pa.Array | None:
+    """Return the integers that some texts are; None if one is not the shortest text of an integer of 64 bits.
+
+    >>> _integers(pa.array([b"-5", None])).to_pylist(), _integers(pa.array([b"-5", b"05"]))
+    ([-5, None], None)
+    """
+    try:
+        strings = texts.cast(pa.string())
+        integers = strings.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return None
+    return integers if integers.cast(pa.string()).equals(strings) else None
 
 
 def _plain_form(column: ColumnInfo, mode: SQLMode) -> str | None:

@@ -49,7 +49,8 @@ def frame_changes(plan: FramePlan, starts: PartStarts | None, batches: Batches) 
     read = canonical_values if plan.canonical else image_values
     of_versions = (rows for batch in batches for rows in rows_by_version(plan, batch))
     for rows in of_versions if starts is None else with_part_ids(plan, starts, batches):
-        images = (read(rows.table, column, plan.mode) for column in (rows.before, rows.after))
+        columns = (rows.before, rows.after)
+        images = (read(rows.table, column, plan.mode, rows=rows.image_rows) for column in columns)
         changes = VersionChanges(plan, rows.table, rows.ops, rows.existed, rows.exists, *images)
         yield changes.batch(rows.commits, rows.seq, rows.row_ids)
 

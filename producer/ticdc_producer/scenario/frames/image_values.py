@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -24,8 +24,9 @@ import pyarrow.compute as pc
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.column_functions import Flags, all_match, flat_positions
+from ticdc_producer.model.column_functions import Flags, Numbers, all_match, flat_positions, row_codes
 from ticdc_producer.model.event import Value
+from ticdc_producer.model.fingerprint import Lists
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import PythonValue, coerce, sql_value
@@ -100,28 +101,37 @@ class ImageValues:
 
 
 def image_values(
-    table: TableInfo, images: pa.Array, mode: SQLMode, only: Collection[int] | None = None
+    table: TableInfo,
+    images: pa.Array,
+    mode: SQLMode,
+    only: Collection[int] | None = None,
+    rows: Numbers | None = None,
 ) -> ImageValues:
     """Return the values of images of one table; columns that no image has are not in ``values``.
 
     :param images: structs, maps or JSON texts; NULL: there is no image.
     :param only: offsets of the columns that are read; None: all.
+    :param rows: the numbers of the images that are read; None: all.
     :raises ScenarioError: for a column that the table does not have, and for a value that does not fit.
     """
-    return _image_values(table, images, partial(_frame_column, mode=mode), only)
+    return _image_values(table, images, partial(_frame_column, mode=mode), only, rows)
 
 
 def canonical_values(
-    table: TableInfo, images: pa.Array, mode: SQLMode, only: Collection[int] | None = None
+    table: TableInfo,
+    images: pa.Array,
+    mode: SQLMode,
+    only: Collection[int] | None = None,
+    rows: Numbers | None = None,
 ) -> ImageValues:
     """Return the values of images of one table, which have canonical values.
 
     :param images: maps from the names of columns to their values.
     :param mode: with the time zone of TIMESTAMP values.
-    :param only: as of ``image_values``.
+    :param only: as of ``image_values``, like ``rows``.
     :raises ScenarioError: as ``image_values``.
     """
-    return _image_values(table, images, partial(_canonical_column, mode=mode), only)
+    return _image_values(table, images, partial(_canonical_column, mode=mode), only, rows)
 
 
 def _canonical_column(column: ColumnInfo, values: Any, mode: SQLMode) -> pa.Array:
@@ -142,15 +152,18 @@ def _image_values(
     images: pa.Array,
     convert: Callable[[ColumnInfo, Any], pa.Array],
     only: Collection[int] | None,
+    rows: Numbers | None,
 ) -> ImageValues:
-    offsets, rows = table.visible_offsets, len(images)
+    offsets = table.visible_offsets
     values: dict[int, pa.Array] = {}
     missing: dict[int, Flags] = {}
     exists = images.is_valid().to_numpy(zero_copy_only=False)
-    for name, column, has in _columns(images):
+    if rows is not None:
+        exists = exists[rows]
+    for name, column, has in _columns(images, rows):
         offset = offsets.get(name.lower())
         if offset is None:
-            if column.null_count < rows:
+            if column.null_count < len(exists):
                 what = f"table {table.qualified_name} has no column {name!r}"
                 raise ScenarioError(what, column=name, hint=nearest(name, offsets))
             continue
@@ -171,16 +184,21 @@ _Column = tuple[str, pa.Array, Flags | None]
 """Name, values, and which images have the column; None: all."""
 
 
-def _columns(images: pa.Array) -> Sequence[_Column]:
-    """Return the columns of images."""
+def _columns(images: pa.Array, rows: Numbers | None) -> Sequence[_Column]:
+    """Return the columns of images.
+
+    :param rows: the numbers of the images that are read; None: all.
+    """
     kind = images.type
+    if pa.types.is_map(kind):
+        return map_columns(images, rows)
+    if rows is not None:
+        images = images.take(pa.array(rows))
     if pa.types.is_struct(kind):
         columns = (
             (kind.field(index).name, pc.struct_field(images, index)) for index in range(kind.num_fields)
         )
         return [(name, column, None) for name, column in columns]
-    if pa.types.is_map(kind):
-        return map_columns(images)
     if pa.types.is_null(kind) or images.null_count == len(images):
         return []  # Spark reads a column of NULLs in a Parquet file as INT
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -188,28 +206,86 @@ def _columns(images: pa.Array) -> Sequence[_Column]:
     raise ScenarioError(f"before and after are structs, maps or JSON texts, not {kind}")
 
 
-def map_columns(images: pa.MapArray) -> Sequence[_Column]:
+def map_columns(images: pa.MapArray, rows: Numbers | None = None) -> Sequence[_Column]:
     """Return the columns of maps: names, values and the rows that have them.
 
     >>> images = pa.array([[("id", 1)], None, [("id", 2), ("c", 3)]], pa.map_(pa.string(), pa.int8()))
     >>> [(name, values.to_pylist(), given.tolist()) for name, values, given in map_columns(images)]
     [('id', [1, None, 2], [True, False, True]), ('c', [None, None, 3], [False, False, True])]
+    >>> [(name, values.to_pylist()) for name, values, _ in map_columns(images, np.array([1, 0]))]
+    [('id', [None, 1])]
+
+    :param rows: the numbers of the maps that are read; None: all.
     """
-    starts = images.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
-    lengths = np.where(images.is_valid().to_numpy(zero_copy_only=False), np.diff(starts), 0)
-    positions = flat_positions(starts[:-1], lengths)
-    row_of = np.repeat(np.arange(len(images)), lengths)
+    offsets = images.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
+    starts = offsets[:-1]
+    lengths = np.where(images.is_valid().to_numpy(zero_copy_only=False), np.diff(offsets), 0)
+    if rows is not None:
+        starts, lengths = starts[rows], lengths[rows]
+    columns = []
+    for name, at in _entries(images, rows, starts, lengths):
+        columns.append((name, images.items.take(pa.array(at, mask=at < 0)), at >= 0))
+    return columns
+
+
+def _entries(
+    images: pa.MapArray, rows: Numbers | None, starts: Numbers, lengths: Numbers
+) -> Iterator[tuple[str, Numbers]]:
+    """Yield each name with the position of its entry in each map; -1: the map has none.
+
+    >>> images = pa.array([[("id", 1), ("c", 2)], [], [("c", 3)]], pa.map_(pa.string(), pa.int8()))
+    >>> [(name, at.tolist()) for name, at in _entries(images, None, np.array([0, 2, 2]), np.array([2, 0, 1]))]
+    [('id', [0, -1, -1]), ('c', [1, -1, 2])]
+
+    :param rows: as of ``map_columns``.
+    :param starts, lengths: of the maps that are read.
+    """
+    has_entries = lengths > 0
+    if names := _names_of_all(images, rows, has_entries):
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                raise _two_values(name)
+            yield name, np.where(has_entries, starts + index, -1)
+        return
+    positions = flat_positions(starts, lengths)
+    row_of = np.repeat(np.arange(len(starts)), lengths)
     coded = images.keys.take(pa.array(positions)).dictionary_encode()
     codes = coded.indices.to_numpy(zero_copy_only=False)
-    columns = []
     for code, name in enumerate(coded.dictionary.to_pylist()):
         members = np.flatnonzero(codes == code)
         if (np.diff(row_of[members]) == 0).any():
-            raise ScenarioError(f"before or after has two values of {name!r}", column=str(name))
-        at = np.full(len(images), -1)
+            raise _two_values(name)
+        at = np.full(len(starts), -1)
         at[row_of[members]] = positions[members]
-        columns.append((str(name), images.items.take(pa.array(at, mask=at < 0)), at >= 0))
-    return columns
+        yield str(name), at
+
+
+def _names_of_all(images: pa.MapArray, rows: Numbers | None, has_entries: Flags) -> list[str]:
+    """Return the names of the entries, if all maps have the same ones in the same order; otherwise none.
+
+    >>> images = pa.array([[("id", 1), ("c", 2)], [], [("c", 3)]], pa.map_(pa.string(), pa.int8()))
+    >>> _names_of_all(images, None, np.array([True, False, True]))
+    []
+    >>> _names_of_all(images, np.array([1, 0]), np.array([False, True]))
+    ['id', 'c']
+
+    :param rows: as of ``map_columns``.
+    :param has_entries: which maps have entries; the others do not count.
+    """
+    filled = np.flatnonzero(has_entries) if rows is None else rows[has_entries]
+    if not len(filled) or not pa.types.is_string(images.keys.type):
+        return []
+    lists = Lists(images)
+    names = [column.take(pa.array(filled)) for column in lists.texts(images.keys)]
+    if row_codes(names).any():
+        return []
+    first = int(filled[0])
+    every: list[str] = images.keys[int(lists.starts[first]) : int(lists.ends[first])].to_pylist()
+    return every
+
+
+def _two_values(name: object) -> ScenarioError:
+    return ScenarioError(f"before or after has two values of {name!r}", column=str(name))
 
 
 _DECODER = msgspec.json.Decoder(dict[str, Any] | None, float_hook=Decimal)

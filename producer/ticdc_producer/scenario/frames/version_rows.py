@@ -37,7 +37,9 @@ class VersionRows:
     """The row changes of one version of a table in a batch.
 
     :param existed: whether a change has a row before, and ``exists`` one after it.
+    :param before: the images of the rows before, like ``after``.
     :param row_ids: the hidden ids of the rows; 0 for those that are not given.
+    :param image_rows: the numbers of the changes' images among these; None: they are those of the changes.
     """
 
     table: TableInfo
@@ -49,6 +51,7 @@ class VersionRows:
     commits: Numbers
     seq: Numbers
     row_ids: Numbers
+    image_rows: Numbers | None = None
 
 
 def rows_by_version(plan: FramePlan, rows: pa.RecordBatch) -> Iterator[VersionRows]:
@@ -94,10 +97,9 @@ def rows_by_version(plan: FramePlan, rows: pa.RecordBatch) -> Iterator[VersionRo
         return
     for version in different:
         at = np.flatnonzero(versions == version)
-        own = pa.array(at)
         yield VersionRows(
-            plan.versions.table[version], ops[at], existed[at], exists[at], before.take(own), after.take(own),
-            commits[at], seq[at], row_ids[at],
+            plan.versions.table[version], ops[at], existed[at], exists[at], before, after,
+            commits[at], seq[at], row_ids[at], at,
         )  # fmt: skip
 
 

@@ -96,10 +96,12 @@ def _located(
     plan: FramePlan, rows: VersionRows, chosen: Numbers
 ) -> tuple[dict[int, pa.Array], tuple[Locations, Locations, Flags]]:
     """Return the values after some changes, and where the rows are before and after them."""
-    at, offsets = pa.array(chosen), _offsets(plan, rows.table)
+    offsets = _offsets(plan, rows.table)
+    of_chosen = chosen if rows.image_rows is None else rows.image_rows[chosen]
     flags = (rows.ops[chosen], rows.existed[chosen], rows.exists[chosen])
     images = (
-        image_values(rows.table, each.take(at), plan.mode, offsets) for each in (rows.before, rows.after)
+        image_values(rows.table, column, plan.mode, offsets, of_chosen)
+        for column in (rows.before, rows.after)
     )
     changes = VersionChanges(plan, rows.table, *flags, *images)
     before, after = changes.old_values(offsets), changes.new_values(offsets)

@@ -119,7 +119,8 @@ def _holders(plan: FramePlan, batches: Batches) -> Batches:
                 continue
             own = stored_key(rows.table)
             offsets = sorted({*own.offsets, *(offset for index in indexes for offset in index.offsets)})
-            images = (read(rows.table, column, plan.mode, offsets) for column in (rows.before, rows.after))
+            columns = (rows.before, rows.after)
+            images = (read(rows.table, column, plan.mode, offsets, rows.image_rows) for column in columns)
             changes = VersionChanges(plan, rows.table, rows.ops, rows.existed, rows.exists, *images)
             values = changes.new_values(offsets)
             keys = row_keys(own, values)[0]
