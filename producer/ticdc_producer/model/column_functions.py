@@ -275,8 +275,10 @@ def of_partitions(batch: pa.RecordBatch) -> Iterator[tuple[tuple[str, int], Numb
         return
     topics, partitions = batch.column("topic").dictionary_encode(), batch.column("partition").to_numpy()
     codes = topics.indices.to_numpy().astype(np.int64) << 32 | partitions
-    for code in np.unique(codes).tolist():
-        yield (topics.dictionary[code >> 32].as_py(), code & 0xFFFFFFFF), np.flatnonzero(codes == code)
+    of_one = (codes == codes[0]).all()  # as in most batches of a reader, whose rows need no search
+    for code in codes[:1].tolist() if of_one else np.unique(codes).tolist():
+        rows = np.arange(len(codes)) if of_one else np.flatnonzero(codes == code)
+        yield (topics.dictionary[code >> 32].as_py(), code & 0xFFFFFFFF), rows
 
 
 def row_codes(columns: Sequence[pa.Array]) -> Numbers:

@@ -91,38 +91,55 @@ def _hashes_of_words(values: pa.Array) -> Hashes:
         return hashes
     bounds = np.frombuffer(values.buffers()[1], np.int32)[values.offset : values.offset + len(values) + 1]
     starts, lengths = (bounds[:-1] - bounds[0]).astype(np.int64), np.diff(bounds).astype(np.int64)
-    words = _words(memoryview(values.buffers()[2] or b"")[bounds[0] : bounds[-1]])
     counts = (lengths + _WORD - 1) // _WORD
+    padded = _padded(memoryview(values.buffers()[2] or b"")[bounds[0] : bounds[-1]], int(counts.max()))
     for count in np.flatnonzero(np.bincount(counts)).tolist():
         rows = np.flatnonzero(counts == count)
-        state, at = mixed(lengths[rows].astype(np.uint64) + MULTIPLIER), starts[rows]
-        for _ in range(count - 1):
-            state = _with_word(state, words[at])
-            at += _WORD
+        state = mixed(lengths[rows].astype(np.uint64) + MULTIPLIER)
         if count:
-            unused = (_WORD * (_WORD * count - lengths[rows])).view(np.uint64)
-            state = _with_word(state, words[at] << unused)
+            words = _words(padded, starts[rows], count)
+            words[:, -1] <<= (_WORD * (_WORD * count - lengths[rows])).view(np.uint64)
+            _add_words(state, words)
         hashes[rows] = mixed(state)
     return hashes
 
 
-def _words(data: memoryview) -> Hashes:
-    """Return the 8 bytes that start at each byte; zeros follow the last byte.
-
-    >>> [hex(word) for word in _words(memoryview(b"abc")).tolist()]
-    ['0x636261', '0x6362', '0x63', '0x0']
-    """
-    padded = np.zeros(len(data) + _WORD, np.uint8)
+def _padded(data: memoryview, words: int) -> npt.NDArray[np.uint8]:
+    """Return the bytes, and zeros after them, so that some words can be read at every byte."""
+    padded = np.zeros(len(data) + words * _WORD, np.uint8)
     padded[: len(data)] = np.frombuffer(data, np.uint8)
-    return np.ndarray((len(data) + 1,), "<u8", padded, strides=(1,))
+    return padded
 
 
-def _with_word(hashes: Hashes, word: Hashes) -> Hashes:
-    """Return the next state of a hash: different for different words, and for different states before."""
-    state = hashes ^ word
-    state *= _FIRST
-    state ^= state >> np.uint64(32)
-    return state
+def _words(padded: npt.NDArray[np.uint8], starts: Numbers, count: int) -> Hashes:
+    """Return words that follow each other, a row for each start; a row is copied at once.
+
+    >>> words = _words(_padded(memoryview(b"abc"), 2), np.array([1, 0]), 2)
+    >>> [[hex(word) for word in row] for row in words.tolist()]
+    [['0x6362', '0x0'], ['0x636261', '0x0']]
+
+    :param starts: of the words among the bytes.
+    :param count: the number of words in a row.
+    """
+    size = count * _WORD
+    rows = np.ndarray((len(padded) - size + 1,), f"V{size}", padded, strides=(1,))
+    return rows[starts].view("<u8").reshape(-1, count)
+
+
+def _add_words(hashes: Hashes, words: Hashes) -> None:
+    """Add the words of each row to its hash; another word, or another hash before, gives another hash.
+
+    >>> hashes = np.array([7, 7, 8], np.uint64)
+    >>> _add_words(hashes, np.array([[1, 2], [2, 1], [1, 2]], np.uint64))
+    >>> len({*hashes.tolist()})
+    3
+    """
+    shifted = np.empty_like(hashes)
+    for column in range(words.shape[1]):
+        hashes ^= words[:, column]
+        hashes *= _FIRST
+        np.right_shift(hashes, np.uint64(32), out=shifted)
+        hashes ^= shifted
 
 
 def text_hashes(texts: pa.Array) -> Hashes:
