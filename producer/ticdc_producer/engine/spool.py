@@ -18,7 +18,6 @@ from ticdc_producer.errors import EnvironmentFailure
 from ticdc_producer.model.column_functions import Numbers, concatenated
 
 _MOST_BYTES = 64 << 20
-_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
 class MemoryLimit:
@@ -83,7 +82,7 @@ class Spool:
     def _move_to_file(self) -> None:
         if self._writer is None:
             self._file = tempfile.NamedTemporaryFile(prefix="ticdc-producer-")  # noqa: SIM115 - ends with the spool
-            self._writer = pa.ipc.new_stream(self._file, self.schema, options=_COMPRESSED)
+            self._writer = pa.ipc.new_stream(self._file, self.schema)
         for batch in self._held:
             self._writer.write_batch(batch if batch.schema.equals(self.schema) else batch.cast(self.schema))
         self._held.clear()
