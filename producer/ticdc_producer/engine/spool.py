@@ -201,7 +201,7 @@ class OrderedRows:
         self._held_bytes += batch.nbytes
         self._numbers = None
         if self._held_bytes > self._most:
-            self._add_run(self._descent or len(self._held))
+            self._add_run(self._descent or len(self._held), MemoryLimit(0))
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Return the rows in their order, which is computed once."""
@@ -209,8 +209,10 @@ class OrderedRows:
             if self._numbers is None:
                 self._numbers = self._order(pa.Table.from_batches(self._held, self._schema))
             return self._taken(self._held, self._numbers)
-        if self._held:
-            self._add_run(len(self._held))
+        limit = MemoryLimit(self._most)  # the last rows stay in memory
+        for count in (self._descent, len(self._held) - self._descent):
+            if count:
+                self._add_run(count, limit)
         return self._merged()
 
     def _sorted(self, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -224,13 +226,14 @@ class OrderedRows:
         rows = joined(batches, self._schema)
         return iter([rows] if in_order else _Taken(rows, numbers))
 
-    def _add_run(self, count: int) -> None:
-        """Sort the first batches that are held, and write them.
+    def _add_run(self, count: int, limit: MemoryLimit) -> None:
+        """Sort the first batches that are held, as a run.
 
         :param count: their number. Where the rows descend at last, those of a partition begin, which are in
             order: a run without rows of the next partition is not sorted.
+        :param limit: bytes of the run that stay in memory; above it, they are written to a file.
         """
-        run = Spool(self._schema, MemoryLimit(0))
+        run = Spool(self._schema, limit)
         for batch in self._sorted(self._held[:count]):
             for start in range(0, batch.num_rows, self._run_rows):
                 run.add(batch.slice(start, self._run_rows))
