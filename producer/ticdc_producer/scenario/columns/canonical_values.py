@@ -50,9 +50,8 @@ def _are_plain(column: ColumnInfo, values: pa.Array, mode: SQLMode) -> pa.Boolea
     plain = pc.fill_null(pc.match_substring_regex(values, form), True)
     if column.type not in _NUMBERS:
         return plain
-    return pc.and_(
-        plain, _in_range(column, pc.if_else(plain, values, None).cast(pa.string()).cast(pa.int64()))
-    )
+    numbers = pc.if_else(plain, values, None).cast(pa.string()).cast(pa.int64())
+    return pc.and_(plain, _in_range(column, numbers))
 
 
 def _in_range(column: ColumnInfo, numbers: pa.Array) -> pa.BooleanArray:

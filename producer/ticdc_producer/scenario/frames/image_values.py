@@ -222,10 +222,8 @@ def map_columns(images: pa.MapArray, rows: Numbers | None = None) -> Sequence[_C
     lengths = np.where(images.is_valid().to_numpy(zero_copy_only=False), np.diff(offsets), 0)
     if rows is not None:
         starts, lengths = starts[rows], lengths[rows]
-    columns = []
-    for name, at in _entries(images, rows, starts, lengths):
-        columns.append((name, images.items.take(pa.array(at, mask=at < 0)), at >= 0))
-    return columns
+    entries = _entries(images, rows, starts, lengths)
+    return [(name, images.items.take(pa.array(at, mask=at < 0)), at >= 0) for name, at in entries]
 
 
 def _entries(
