@@ -158,7 +158,7 @@ def apply(table_format: TableFormat, plans: Iterable[dict[str, Any]], work: Path
     variables["JAVA_HOME"] = str(spark_java_home())
     command = [str(python), "-m", "tests.peers.applied_tables", str(work)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=work, env=variables)
-    if "unresolved dependency" in done.stdout + done.stderr:
+    if any(reason in done.stdout + done.stderr for reason in ("unresolved dependency", "download failed")):
         raise NotRun(f"Spark cannot fetch {session['spark.jars.packages']}")
     assert done.returncode == 0, done.stderr[-6000:]
 
