@@ -9,6 +9,7 @@ peak of memory is that of all steps.
     python -m benchmarks.history_diff --recordings --transactions 36000
 """
 
+# ruff: noqa: E402 - Arrow is imported after its allocator was chosen
 from __future__ import annotations
 
 import argparse
@@ -24,9 +25,12 @@ from tempfile import TemporaryDirectory
 from time import process_time
 from typing import Any
 
+from ticdc_producer.installation import allocate_by_jemalloc
+
+allocate_by_jemalloc()  # as the commands do
+
 from ticdc_producer import record, transcode
 from ticdc_producer.config.resolve import changefeed_of
-from ticdc_producer.installation import allocate_by_jemalloc
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.rows.origin import golden_folder, messages_of_topics
 from ticdc_producer.runs.diff import diff
@@ -143,7 +147,6 @@ def main() -> None:
     parser.add_argument("--recordings", action="store_true", help="record and transcode, not diff")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    allocate_by_jemalloc()  # as the commands do
     if arguments.recordings:
         with EmbeddedKafka() as kafka:
             of_pairs = {

@@ -137,3 +137,20 @@ def test_arrow_allocates_by_jemalloc_unless_the_environment_names_another(
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     by_default = "jemalloc" if "jemalloc" in pa.supported_memory_backends() else "mimalloc"
     assert result.stdout.strip() == (pool or by_default)
+
+
+@pytest.mark.parametrize("conf", [None, "dirty_decay_ms:0"])
+def test_jemalloc_holds_blocks_for_ten_seconds_unless_the_environment_says_otherwise(
+    conf: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ARROW_DEFAULT_MEMORY_POOL", raising=False)
+    monkeypatch.delenv("JE_ARROW_MALLOC_CONF", raising=False)
+    if conf is not None:
+        monkeypatch.setenv("JE_ARROW_MALLOC_CONF", conf)
+    code = (
+        "import os, sys; from ticdc_producer.installation import allocate_by_jemalloc; "
+        "assert 'pyarrow' not in sys.modules; allocate_by_jemalloc(); "
+        "print(os.environ['JE_ARROW_MALLOC_CONF'])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == (conf or "dirty_decay_ms:10000")
