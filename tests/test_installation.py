@@ -140,7 +140,7 @@ def test_arrow_allocates_by_jemalloc_unless_the_environment_names_another(
 
 
 @pytest.mark.parametrize("conf", [None, "dirty_decay_ms:0"])
-def test_jemalloc_holds_blocks_for_ten_seconds_unless_the_environment_says_otherwise(
+def test_jemalloc_holds_blocks_for_ten_seconds_unless_the_environment_has_another_time(
     conf: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("ARROW_DEFAULT_MEMORY_POOL", raising=False)
