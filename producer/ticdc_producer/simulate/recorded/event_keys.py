@@ -24,7 +24,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.model.xx_hash import xx_hash
 from ticdc_producer.pipeline.row_images import column_values
-from ticdc_producer.scenario.frames.image_values import map_columns
+from ticdc_producer.scenario.frames.map_columns import map_columns
 
 EVENT_KEY = "event_key"
 BY_EVENT_KEY = pa.field(EVENT_KEY, pa.int64())
