@@ -106,12 +106,12 @@ def allocate_by_jemalloc() -> None:
 
     Arrow's own choice, mimalloc, returns each large block to the system 10 ms after it was freed, so that the
     next block costs a page fault per 4 KiB: recording a topic spent a third of its CPU there. jemalloc holds
-    blocks for a second, and here for ten unless ``JE_ARROW_MALLOC_CONF`` says otherwise, which it reads when
-    Arrow is imported. Only for a process of our own, before it imports Arrow.
+    blocks for a second, and here until the process ends, unless ``JE_ARROW_MALLOC_CONF`` says otherwise, which
+    it reads when Arrow is imported. Only for a process of our own, before it imports Arrow.
     """
     if "ARROW_DEFAULT_MEMORY_POOL" in os.environ:
         return
-    os.environ.setdefault("JE_ARROW_MALLOC_CONF", "dirty_decay_ms:10000")
+    os.environ.setdefault("JE_ARROW_MALLOC_CONF", "dirty_decay_ms:-1")
     import pyarrow as pa
 
     if "jemalloc" in pa.supported_memory_backends():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import zip_longest
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from ticdc_producer.engine.spool import SORTED_ROWS, OrderedRows, divided_rows
+from ticdc_producer.engine.external_sort import SORTED_ROWS, OrderedRows, divided_rows
 
 SCHEMA = pa.schema([("part", pa.int64()), ("key", pa.binary()), ("number", pa.int64())])
 COLUMNS = ("key", "number")
@@ -96,6 +97,18 @@ def test_many_rows_are_divided_as_few_rows_are() -> None:
     few, many = parts(1 << 20), parts(500)
     assert [rows.num_rows for rows in few] == [67, 67, 66, 0]
     assert all(left.equals(right) for left, right in zip(few, many, strict=True))
+
+
+@pytest.mark.parametrize("batch_rows", [7, 200])
+def test_parts_are_read_at_the_same_time(batch_rows: int) -> None:
+    """A batch of one row after the other of each part, which share the files."""
+    rows = joined(some_rows(200)).to_batches(max_chunksize=batch_rows)
+    by_part = partial(order, columns=("part", *COLUMNS))
+    few, many = (divided_rows(rows, SCHEMA, "part", 3, COLUMNS, by_part, most) for most in (1 << 20, 500))
+    alternating = [*zip_longest(*many)]
+    for part, expected in enumerate(few):
+        batches = [row[part] for row in alternating if row[part] is not None]
+        assert joined(batches).equals(joined(expected))
 
 
 def test_parts_of_many_rows_are_not_in_memory_together() -> None:

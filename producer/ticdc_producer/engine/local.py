@@ -35,16 +35,8 @@ from ticdc_producer.engine.dataset import (
     Stored,
     TaggedFunction,
 )
-from ticdc_producer.engine.spool import (
-    RUN_ROWS,
-    MemoryLimit,
-    OrderedRows,
-    RowOrder,
-    Spool,
-    divided_rows,
-    joined,
-    merged,
-)
+from ticdc_producer.engine.external_sort import RUN_ROWS, OrderedRows, RowOrder, divided_rows
+from ticdc_producer.engine.spool import MemoryLimit, Spool, joined, merged
 from ticdc_producer.model.column_functions import Numbers
 
 _THREADS = 8

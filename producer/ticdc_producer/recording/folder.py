@@ -13,7 +13,8 @@ from pyarrow import parquet
 from ticdc_producer.config import Changefeed, resolve
 from ticdc_producer.config.changefeed_toml import changefeed_toml, sink_uri_with_options
 from ticdc_producer.config.sink_uri import parse_sink_uri
-from ticdc_producer.engine.spool import SORTED_ROWS, grouped_batches
+from ticdc_producer.engine.external_sort import SORTED_ROWS
+from ticdc_producer.engine.spool import grouped_batches
 from ticdc_producer.model.parameter import SinkKind
 from ticdc_producer.model.shapes import RECORDED_FAULTS
 from ticdc_producer.recording.history import RECORDED
