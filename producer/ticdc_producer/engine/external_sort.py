@@ -81,17 +81,20 @@ class _Sort:
             bound = min(self.key(batch, batch.num_rows - 1) for batch in heads.values())
             block: list[pa.RecordBatch] = []
             for number, batch in [*heads.items()]:
-                end = self._end(batch, bound)
+                if not (end := self._end(batch, bound)):
+                    continue
                 block.append(batch.slice(0, end))
                 rest = batch.slice(end) if end < batch.num_rows else next(runs[number], None)
                 if rest is None:
                     del heads[number]
                 else:
                     heads[number] = rest
-            yield from self.sorted([batch for batch in block if batch.num_rows])
+            yield from self.sorted(block)
 
     def _end(self, batch: pa.RecordBatch, bound: _Key) -> int:
         """Return the number of rows that are not beyond a key."""
+        if self.key(batch, 0) > bound:  # as in most runs, if the rows came almost in order
+            return 0
         low, high = 0, batch.num_rows
         while low < high:
             middle = (low + high) // 2
