@@ -2,8 +2,9 @@
 
 The history is that of sysbench. ``diff`` compares it in two protocols, in folders, and decodes both.
 ``record`` and ``transcode`` read a topic of an embedded broker in the first protocol; ``transcode`` writes
-another topic in the second one. They take turns with consuming and decoding the topic, in one process. The
-peak of memory is that of all steps.
+another topic in the second one. The topic is consumed and decoded before and after each, in one process, and
+their CPU time is divided by the mean of both: the speed of a machine changes in minutes. The peak of memory is
+that of all steps.
 
     python -m benchmarks.history_diff --transactions 5000 --json
     python -m benchmarks.history_diff --recordings --transactions 36000
@@ -18,6 +19,7 @@ import os
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 from statistics import median
@@ -80,18 +82,18 @@ def cpu_of(step: Callable[[], object]) -> float:
 def measured_recording(
     brokers: str, protocols: tuple[str, str], transactions: int, rounds: int
 ) -> dict[str, Any]:
-    """Measure decoding a topic, recording it and transcoding it, in alternation, in this process."""
+    """Measure recording and transcoding a topic, each between two measurements of decoding it."""
     source, target = protocols
     topic = source.partition("&")[0]
     uri = f"kafka://{brokers}/{topic}?protocol={source}&partition-num=3"
     overrides = [f"steps[1].generate.transactions={transactions}"]
     run("sysbench", overrides=overrides, sink_uri=uri, verify_output=False)
-    cpu: dict[str, list[float]] = {"decode": [], "record": [], "transcode": []}
+    decode = partial(decode_topic, uri)
+    cpu: dict[str, list[float]] = {"decode": [cpu_of(decode)], "record": [], "transcode": []}
     for number in range(rounds):
         into = f"kafka://{brokers}/{topic}-{number}?protocol={target}&partition-num=4"
         with TemporaryDirectory() as folder:
             steps: dict[str, Callable[[], object]] = {
-                "decode": partial(decode_topic, uri),
                 "record": partial(record, sink_uri=uri, out=Path(folder) / "recording"),
                 "transcode": partial(
                     transcode, sink_uri=uri, to_sink_uri=into, verify_output=False, engine="local"
@@ -99,12 +101,14 @@ def measured_recording(
             }
             for name, step in steps.items():
                 cpu[name].append(cpu_of(step))
+                cpu["decode"].append(cpu_of(decode))
+    bases = [(before + after) / 2 for before, after in pairwise(cpu["decode"])]
     return {
         "events": transactions * ROWS_PER_TRANSACTION,
         "cpu_seconds": cpu,
         "ratios": {
-            name: [round(own / base, 2) for own, base in zip(cpu[name], cpu["decode"], strict=True)]
-            for name in WANTED_OF_RECORDINGS
+            name: [round(own / base, 2) for own, base in zip(cpu[name], bases[index::2], strict=True)]
+            for index, name in enumerate(WANTED_OF_RECORDINGS)
         },
         "peak_memory_mb": getrusage(RUSAGE_SELF).ru_maxrss >> 10,
     }

@@ -106,8 +106,8 @@ def allocate_by_jemalloc() -> None:
 
     Arrow's own choice, mimalloc, returns each large block to the system 10 ms after it was freed, so that the
     next block costs a page fault per 4 KiB: recording a topic spent a third of its CPU there. jemalloc holds
-    blocks for a second, and here until the process ends, unless ``JE_ARROW_MALLOC_CONF`` says otherwise, which
-    it reads when Arrow is imported. Only for a process of our own, before it imports Arrow.
+    them for a second, and here until the process ends, which reuses them. ``JE_ARROW_MALLOC_CONF`` may say
+    otherwise; it is read when Arrow is imported. Only for a process of our own, before it imports Arrow.
     """
     if "ARROW_DEFAULT_MEMORY_POOL" in os.environ:
         return
