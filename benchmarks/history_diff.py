@@ -3,8 +3,8 @@
 The history is that of sysbench. ``diff`` compares it in two protocols, in folders, and decodes both.
 ``record`` and ``transcode`` read a topic of an embedded broker in the first protocol; ``transcode`` writes
 another topic in the second one. The topic is consumed and decoded before and after each, in one process, and
-their CPU time is divided by the mean of both: the speed of a machine changes in minutes. The peak of memory is
-that of all steps.
+their CPU time is divided by the mean of both: the speed of a machine changes within minutes. The peak of
+memory is that of all steps.
 
     python -m benchmarks.history_diff --transactions 5000 --json
     python -m benchmarks.history_diff --recordings --transactions 36000
