@@ -26,12 +26,25 @@ steps:
 
 @pytest.mark.parametrize("name", ["seed_t1", pytest.param("bank", marks=pytest.mark.slow)])
 def test_the_messages_are_those_of_a_run(spark: SparkSession, tmp_path: Path, name: str) -> None:
-    ticdc_producer.run(name, out=tmp_path / "golden")
+    assert_messages_of_a_run(spark, name, tmp_path / "golden")
+
+
+def test_a_recording_gives_the_messages_of_its_replay(spark: SparkSession, tmp_path: Path) -> None:
+    """With the events that came again."""
+    ticdc_producer.run("seed_t1", out=tmp_path / "topic", inject=["replay-suffix"])
+    recording = ticdc_producer.record(folder=tmp_path / "topic", out=tmp_path / "recording")
+    assert recording.repeated
+    assert_messages_of_a_run(spark, str(tmp_path / "recording"), tmp_path / "golden")
+
+
+def assert_messages_of_a_run(spark: SparkSession, scenario: str, folder: Path) -> None:
+    """Assert that the source gives the messages that ``run`` writes into a folder."""
+    ticdc_producer.run(scenario, out=folder)
     reader = spark.read.format("ticdc").option("rows", "messages")
     compared = ("topic", "partition", "offset", "key", "value", "timestamp")
     expected, actual = (
         sorted(tuple(row[column] for column in compared) for row in frame.collect())
-        for frame in (reader.load(str(tmp_path / "golden")), reader.option("scenario", name).load())
+        for frame in (reader.load(str(folder)), reader.option("scenario", scenario).load())
     )
     assert actual == expected
 

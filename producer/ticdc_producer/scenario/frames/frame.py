@@ -236,6 +236,10 @@ class ParquetFrame(Frame):
     def __init__(self, location: str, file: str, line: int) -> None:
         self.location, self.file, self.line = location, file, line
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return where the rows are: tasks of the data source read them to simulate the scenario."""
+        return {"location": self.location, "file": self.file, "line": self.line}
+
     @property
     def unnamed_location(self) -> str | None:
         if self.rows is not None:  # a scenario and the file that it writes have one digest
