@@ -218,6 +218,32 @@ def test_a_history_is_sent_at_a_pace(kafka: EmbeddedKafka, tmp_path: Path, pace:
     assert read_topic(kafka.bootstrap, topic) == read_topic(kafka.bootstrap, f"{topic}-plain")
 
 
+@pytest.mark.parametrize("to_all", [True, False])
+def test_slices_continue_the_descriptions_of_tables(
+    kafka: EmbeddedKafka, tmp_path: Path, to_all: bool
+) -> None:
+    """Simple describes a table after some rows, not in each slice."""
+    changes = "".join(f"INSERT INTO t VALUES ({number});" for number in range(8))
+    (tmp_path / "s.sql").write_text(f"CREATE TABLE t (id INT PRIMARY KEY);{changes}")
+    sink = {
+        "send-bootstrap-in-msg-count": 3,
+        "send-bootstrap-to-all-partition": to_all,
+        "dispatchers": [{"matcher": ["*.*"], "partition": "index-value"}],
+    }
+    topic = f"described-{to_all}".lower()
+    paced, plain = (
+        {
+            "sink_uri": f"kafka://{kafka.bootstrap}/{name}?protocol=simple&partition-num=2",
+            "config": {"sink": sink},
+        }
+        for name in (topic, f"{topic}-plain")
+    )
+    report = ticdc_producer.run_realtime(tmp_path / "s.sql", speed=4.0, wall_clock=FakeClock(), **paced)
+    assert report.ok, report.to_json()
+    assert ticdc_producer.run(tmp_path / "s.sql", **plain).ok
+    assert read_topic(kafka.bootstrap, topic) == read_topic(kafka.bootstrap, f"{topic}-plain")
+
+
 def test_a_replay_at_a_pace_reports_recorded_faults_without_an_event(
     kafka: EmbeddedKafka, tmp_path: Path
 ) -> None:

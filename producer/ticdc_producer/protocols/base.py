@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 from uuid import UUID
 
 from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Message, Op
@@ -160,8 +160,29 @@ class Encoder(Protocol):
     def fidelity(self) -> Fidelity: ...
 
 
+@dataclass(frozen=True, slots=True)
+class LastDescription:
+    """The last message of a partition that describes a table.
+
+    :param ms: commit time of the row it was sent for, in Unix milliseconds.
+    :param rows: number of rows of the table since.
+    """
+
+    ms: int
+    rows: int = 0
+
+
+@runtime_checkable
 class DescribingEncoder(Encoder, Protocol):
-    """An encoder whose messages about tables follow from the rows of other partitions, too."""
+    """An encoder with messages that describe tables, which follow from the rows that it encoded before.
+
+    They may follow from the rows of other partitions, too.
+    """
+
+    @property
+    def described(self) -> dict[int, LastDescription]:
+        """The last description of each table, by table id; the encoder of later rows begins with them."""
+        ...
 
     def descriptions(
         self, tables: Sequence[TableInfo], numbers: Numbers, commit_ts: Numbers

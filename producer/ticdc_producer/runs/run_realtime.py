@@ -267,7 +267,7 @@ class _Run:
         job, wall_clock = with_registered_schemas(self.simulation.job), self.wall_clock
         starts = prepare_topics(job, brokers, append=self.options.append, resume=False)
         job = self.events.started(job, wall_clock.start())
-        topics = RunTopics(job.changefeed, brokers, starts)
+        topics = RunTopics(job.changefeed, brokers, starts, described={})
         with wall_clock.ended_by_signals() if isinstance(wall_clock, SystemClock) else nullcontext():
             end = self._write(job, topics)
         commits = job.commits_until(end)
@@ -284,10 +284,10 @@ class _Run:
         end = written = 0
         for slice_ in self.events.slices(job, self.wall_clock):
             summaries = topics.encode_and_write(job, self.events.of_slice(job, slice_), skip_rejected=skips)
-            counts = Counts.of_partitions(summaries)
-            topics = replace(topics, starts=counts.offsets_after(topics.starts))
-            written, end = written + counts.total, slice_.end_ts
-            if counts.total:
+            count = Counts.of_partitions(summaries).total
+            topics = topics.after(summaries)
+            written, end = written + count, slice_.end_ts
+            if count:
                 end_text = self.events.end_text(end)
                 self.options.on_status(_progress_line(written, end, end_text, job, self.wall_clock))
         return end

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from heapq import merge
 from operator import itemgetter
@@ -23,7 +23,7 @@ from ticdc_producer.pipeline.expected_events import ExpectedEvents
 from ticdc_producer.simulate.counts import Counts, stop_error
 from ticdc_producer.simulate.fault_counts import FaultSummary, PartitionFaults, summarize_faults
 from ticdc_producer.simulate.job import Digests, Job
-from ticdc_producer.targets.encode import MAX_LISTED_REJECTED, EncodePlan, Rejection
+from ticdc_producer.targets.encode import MAX_LISTED_REJECTED, Described, EncodePlan, Rejection
 from ticdc_producer.targets.encode_partition import (
     EVENT,
     FAULT,
@@ -219,7 +219,12 @@ def reencoded_messages(job: Job, events: Dataset, *, eventless: bool = False) ->
 
 
 def encode_events(
-    job: Job, events: Dataset, write: Callable[[Part, Batches], None], *, skip_rejected: bool = True
+    job: Job,
+    events: Dataset,
+    write: Callable[[Part, Batches], None],
+    *,
+    skip_rejected: bool = True,
+    described: Described | None = None,
 ) -> list[PartitionSummary]:
     """Encode an event stream and write its messages in one pass.
 
@@ -227,8 +232,9 @@ def encode_events(
     :param write: writes the messages (``message_rows.STORED_MESSAGES``) of a part, and is called once for
         each; it reads them to the end.
     :param skip_rejected: skip events that TiCDC's encoder rejects.
+    :param described: as of ``EncodePlan``.
     """
-    plan = job.encode_plan(skip_rejected=skip_rejected)
+    plan = replace(job.encode_plan(skip_rejected=skip_rejected), described=described)
 
     def encode(part: Part, batches: Batches) -> list[PartitionSummary]:
         summaries: list[PartitionSummary] = []

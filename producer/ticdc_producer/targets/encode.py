@@ -5,9 +5,9 @@ A dry run, a folder and Kafka use the same function, so the checked messages are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypedDict, cast
+from typing import Protocol, TypeAlias, TypedDict, cast
 
 import numpy as np
 import pyarrow as pa
@@ -20,13 +20,15 @@ from ticdc_producer.model.event import Message, MessageNote
 from ticdc_producer.model.shapes import EventBatch, EventOffsetBatch
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.arrow_text import as_int64
-from ticdc_producer.protocols.base import DescribingEncoder
+from ticdc_producer.protocols.base import DescribingEncoder, LastDescription
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.protocols.spec import Options
 from ticdc_producer.protocols.wire_digests import WireDigests, contents
 from ticdc_producer.targets import row_batches
 from ticdc_producer.targets.row_batches import EncodedPart, Interleaver
 
+Described: TypeAlias = Mapping[tuple[str, int], Mapping[int, LastDescription]]
+"""By topic and partition the last message that describes each table, by table id."""
 MAX_LISTED_REJECTED = 1000
 """Rejected events that a report lists; it counts all of them."""
 
@@ -58,6 +60,8 @@ class EncodePlan:
     :param wire: computes the digests of the events; None: they are not needed.
     :param partition_keys: whether the keys of row messages are dispatch keys, as those of Pulsar are.
     :param key_updates: counts the updates of a batch that change a key; None: they are not counted.
+    :param described: the last descriptions of tables before these events, which are a slice of a stream;
+        None: they are a whole stream.
     """
 
     protocol: str
@@ -68,6 +72,7 @@ class EncodePlan:
     wire: WireDigests | None = None
     partition_keys: bool = False
     key_updates: Callable[[pa.RecordBatch], int] | None = None
+    described: Described | None = None
 
     @property
     def describes_in_first(self) -> bool:
@@ -113,6 +118,7 @@ class PartitionEncoder:
         only.
     :ivar large_rows: number of the rows that were too large, with those that are in the claim-check storage.
     :ivar faults: notes of the plan's ``faults``.
+    :ivar described: the last descriptions of tables, if the plan has those of earlier events.
     """
 
     def __init__(self, plan: EncodePlan, topic: str = "", partition: int = 0) -> None:
@@ -121,6 +127,7 @@ class PartitionEncoder:
         self.handle_key_only: list[int] = []
         self.large_rows = 0
         self.faults: list[MessageNote] = []
+        self.described: Mapping[int, LastDescription] = {}
         self._events = 0
 
     def messages(self, batches: Iterable[EventBatch]) -> Iterator[Message]:
@@ -140,6 +147,9 @@ class PartitionEncoder:
 
     def _encoded(self, batches: Iterable[EventBatch]) -> Iterator[MessageBatch]:
         encoder = registry.encoder(self._plan.protocol, self._plan.options)
+        if self._plan.described is not None and isinstance(encoder, DescribingEncoder):
+            encoder.described.update(self._plan.described.get((self._topic, self._partition), {}))
+            self.described = encoder.described
         describes = self._plan.describes_in_first and self._partition == 0
         describer = cast("DescribingEncoder", encoder) if describes else None
         catalog = self._plan.catalog

@@ -21,6 +21,7 @@ from ticdc_producer.model import tso
 from ticdc_producer.model.event import MessageNote
 from ticdc_producer.model.shapes import CARRIED, CarriedBatch, EventBatch, EventOffsetBatch
 from ticdc_producer.protocols.arrow_text import as_int64
+from ticdc_producer.protocols.base import LastDescription
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.targets.encode import (
     MAX_LISTED_REJECTED,
@@ -115,6 +116,7 @@ class PartitionSummary:
     :param fault_identities: by trap a number for each fault; a fault has the same in all partitions.
     :param large_rows: number of rows that are too large for a message.
     :param key_updates: number of updates that change a key, if the plan counts them.
+    :param described: the last descriptions of tables, if the plan has those of earlier events.
     """
 
     topic: str
@@ -128,6 +130,7 @@ class PartitionSummary:
     fault_identities: Mapping[str, frozenset[int]] = field(default_factory=dict)
     large_rows: int = 0
     key_updates: int = 0
+    described: Mapping[int, LastDescription] = field(default_factory=dict)
 
 
 def needed_columns(*, faults: bool) -> tuple[str, ...]:
@@ -274,6 +277,7 @@ class _Loop:
             fault_identities=self._fault_identities,
             large_rows=self._encoder.large_rows,
             key_updates=self._key_updates,
+            described=self._encoder.described,
         )
 
 

@@ -22,7 +22,7 @@ from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import LOGICAL_BITS
 from ticdc_producer.protocols.arrow_text import as_int64, concat
-from ticdc_producer.protocols.base import RowBatch
+from ticdc_producer.protocols.base import LastDescription, RowBatch
 from ticdc_producer.protocols.compression import claim_name, compressed
 from ticdc_producer.protocols.encoded_rows import EncodedRows, encoded_rows
 from ticdc_producer.protocols.large_message import (
@@ -39,25 +39,16 @@ from ticdc_producer.protocols.simple import avro_encoder, json_encoder
 from ticdc_producer.protocols.simple.envelope import action_of, ddl_schema_table, ddl_type_name
 
 
-@dataclass(slots=True)
-class _LastBootstrap:
-    """The last BOOTSTRAP message of a table.
-
-    :param ms: commit time of the row it was sent for, in Unix milliseconds.
-    :param rows: number of rows of the table since.
-    """
-
-    ms: int
-    rows: int = 0
-
-
 class BootstrapSchedule:
-    """The rows of one partition before which a BOOTSTRAP message is sent."""
+    """The rows of one partition before which a BOOTSTRAP message is sent.
+
+    :ivar last: the last BOOTSTRAP message of each table, by table id.
+    """
 
     def __init__(self, options: SimpleOptions) -> None:
         self._interval = options.send_bootstrap_interval_in_sec * 1000
         self._count = options.send_bootstrap_in_msg_count
-        self._last: dict[int, _LastBootstrap] = {}
+        self.last: dict[int, LastDescription] = {}
 
     def due(self, tables: Sequence[TableInfo], numbers: Numbers, commit_ts: Numbers) -> dict[int, TableInfo]:
         """Return the map from row index to the table whose BOOTSTRAP message precedes the row, in row order.
@@ -88,22 +79,22 @@ class BootstrapSchedule:
         :param ms: commit time of each row of the table, in Unix milliseconds.
         """
         position = 0
-        if table_id not in self._last:
+        if table_id not in self.last:
             yield position
-            self._last[table_id] = _LastBootstrap(int(ms[position]))
-        last = self._last[table_id]
+            self.last[table_id] = LastDescription(int(ms[position]))
+        last = self.last[table_id]
         while (next_position := self._next(last, position, ms)) < len(ms):
             yield next_position
-            position, last = next_position, _LastBootstrap(int(ms[next_position]))
-        self._last[table_id] = _LastBootstrap(last.ms, last.rows + len(ms) - position)
+            position, last = next_position, LastDescription(int(ms[next_position]))
+        self.last[table_id] = LastDescription(last.ms, last.rows + len(ms) - position)
 
-    def _next(self, last: _LastBootstrap, position: int, ms: Numbers) -> int:
+    def _next(self, last: LastDescription, position: int, ms: Numbers) -> int:
         """Return the index of the next due row from ``position`` on; at least ``len(ms)`` if none is due.
 
         Here the interval, of one second, ends before the limit of ten rows:
 
         >>> options = SimpleOptions(send_bootstrap_interval_in_sec=1, send_bootstrap_in_msg_count=10)
-        >>> BootstrapSchedule(options)._next(_LastBootstrap(ms=500), 0, np.array([500, 1400, 1500]))
+        >>> BootstrapSchedule(options)._next(LastDescription(ms=500), 0, np.array([500, 1400, 1500]))
         2
         """
         by_count = position + self._count - last.rows
@@ -179,6 +170,11 @@ class SimpleEncoder:
         for part in filter(len, rows):
             batch = one_message_per_row(part, keyed=False)
             yield self._with_bootstraps(batch, part) if self._describes_own_rows else batch
+
+    @property
+    def described(self) -> dict[int, LastDescription]:
+        """The last BOOTSTRAP message of each table, by table id."""
+        return self._bootstraps.last
 
     @property
     def _describes_own_rows(self) -> bool:

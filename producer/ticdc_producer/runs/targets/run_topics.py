@@ -17,8 +17,10 @@ from ticdc_producer.oracle.scenario import rows_of_table
 from ticdc_producer.rows.origin import Origin, known_tables, messages_of_topics
 from ticdc_producer.runs.targets.existing_topics import offset_ranges
 from ticdc_producer.scenario.content_digest import content_sha256
+from ticdc_producer.simulate.counts import Counts
 from ticdc_producer.simulate.encode import encode_events
 from ticdc_producer.simulate.job import Job
+from ticdc_producer.targets.encode import Described
 from ticdc_producer.targets.encode_partition import PartitionSummary
 from ticdc_producer.targets.kafka.read import OffsetRange, rows_at_offsets, slices, topic_rows
 from ticdc_producer.targets.kafka.resume import StartOffsets
@@ -131,11 +133,13 @@ class RunTopics:
     """The topics of one cluster that a run writes.
 
     :param starts: end offset of each partition before the run.
+    :param described: the last descriptions of tables before the events of a slice; None: a run has no slices.
     """
 
     changefeed: Changefeed
     brokers: Brokers
     starts: Offsets
+    described: Described | None = None
 
     @property
     def partitions(self) -> dict[str, int]:
@@ -169,7 +173,25 @@ class RunTopics:
         """
         claims = job.encode_plan(skip_rejected=True).claim_storage
         with self._failures():
-            return encode_events(job, events, self._delivery(claims).write, skip_rejected=skip_rejected)
+            return encode_events(
+                job,
+                events,
+                self._delivery(claims).write,
+                skip_rejected=skip_rejected,
+                described=self.described,
+            )
+
+    def after(self, summaries: Sequence[PartitionSummary]) -> RunTopics:
+        """Return the topics as the next slice continues them.
+
+        :param summaries: of the partitions in which a slice was written.
+        """
+        described = {(summary.topic, summary.partition): summary.described for summary in summaries}
+        return replace(
+            self,
+            starts=Counts.of_partitions(summaries).offsets_after(self.starts),
+            described={**(self.described or {}), **described},
+        )
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
