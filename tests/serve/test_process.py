@@ -76,6 +76,19 @@ def _folders(temporary: Path) -> list[Path]:
     return [*temporary.glob("ticdc-producer-serve-*"), *temporary.glob("ticdc-producer-kafka-*")]
 
 
+@pytest.mark.slow  # fast: test_starting.py
+def test_nothing_is_left_of_a_service_that_ends_while_it_loads(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.serve.endless_loading"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "made\n"
+        assert len(_folders(tmp_path)) == 1
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(SECONDS) == 0
+    assert _folders(tmp_path) == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_nothing_is_left_when_the_service_ends(end: signal.Signals, tmp_path: Path) -> None:

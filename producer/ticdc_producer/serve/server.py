@@ -242,8 +242,8 @@ class Starting:
 
 _MAX_CONNECTIONS = 1000
 _LOAD_SECONDS = 5.0
-"""A service whose modules load when it ends gets this time; then it ends without them, and the next service
-removes its folder. They load in two to three seconds."""
+"""A service whose modules load when it ends gets this time; then it ends without them. They load in two to
+three seconds."""
 _GRACE_SECONDS = 2
 """A request in progress gets this time before its connection is closed."""
 

@@ -70,7 +70,11 @@ class Service:
         self.failure: ProducerError | None = None
         self._texts, self._on_failure, self._on_status = texts, on_failure, on_status
         _remove_abandoned()
-        self._folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))
+        # Its finalizer removes the folder of a service that ends while it loads, which nobody stops.
+        self._temporary = tempfile.TemporaryDirectory(
+            prefix=f"{_FOLDER}{os.getpid()}-", ignore_cleanup_errors=True
+        )
+        self._folder = Path(self._temporary.name)
         self._children = Children(self._folder, texts)
         limits = settings.limits
         self._checks = RequestProcess(
@@ -123,7 +127,7 @@ class Service:
             self._kafka.stop()
         ends.join()
         self.worker.stop(0)  # it may wait for a process or Kafka, which have ended now
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._temporary.cleanup()
 
     def _prepare(self) -> None:
         try:
