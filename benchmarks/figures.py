@@ -39,8 +39,9 @@ class Bound:
         """The figure relative to the bound; more than 1 misses it."""
         return value / self.value if self.direction == "at-most" else self.value / value
 
-    def met(self, value: float) -> bool:
-        return self.share(value) <= 1.0
+    def met(self, value: float, generous: float = 1.0) -> bool:
+        """:param generous: factor by which the bound may be missed."""
+        return self.share(value) <= generous
 
     def __str__(self) -> str:
         return f"{'≤' if self.direction == 'at-most' else '≥'} {self.value:g}"
@@ -57,11 +58,11 @@ def bound_of(figure: Figure, known: dict[str, Bound]) -> Bound | None:
     return next((bound for pattern, bound in known.items() if fnmatchcase(figure.name, pattern)), None)
 
 
-def missed(figures: Iterable[Figure]) -> list[Figure]:
+def missed(figures: Iterable[Figure], generous: float = 1.0) -> list[Figure]:
     """Figures that miss their bound."""
     known = bounds()
     return [
         figure
         for figure in figures
-        if (bound := bound_of(figure, known)) is not None and not bound.met(figure.value)
+        if (bound := bound_of(figure, known)) is not None and not bound.met(figure.value, generous)
     ]

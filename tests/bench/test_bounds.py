@@ -1,4 +1,4 @@
-"""Bounds of figures. `python -m benchmarks` compares them on a machine that does nothing else."""
+"""Bounds of figures, and whether encoders and decoders are near them on this machine."""
 
 from __future__ import annotations
 
@@ -23,14 +23,17 @@ FIGURES = [
 def test_a_bound_has_a_direction() -> None:
     assert Bound("at-most", 2.0).met(2.0)
     assert not Bound("at-most", 2.0).met(2.1)
+    assert Bound("at-most", 2.0).met(2.9, generous=1.5)
     assert Bound("at-least", 0.5).met(0.5)
     assert not Bound("at-least", 0.5).met(0.4)
+    assert Bound("at-least", 0.5).met(0.35, generous=1.5)
 
 
 def test_figures_find_their_bounds() -> None:
     assert bound_of(Figure("encoder/mixed/debezium-disable-schema", 1.0), bounds()) == Bound("at-most", 0.7)
     assert bound_of(FIGURES[-1], bounds()) is None
     assert missed(FIGURES) == FIGURES[1:3]
+    assert missed(FIGURES, generous=1.7) == []
 
 
 def test_the_table_marks_figures_that_miss_their_bound() -> None:
@@ -50,12 +53,9 @@ def test_the_plot_shows_every_figure_that_has_a_bound(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", ["encoders", "decoders"])
-def test_encoders_and_decoders_are_measured_and_have_bounds(part: str) -> None:
-    """Whether they are met depends on what else the machine does."""
-    prefix = f"{part.removesuffix('s')}/"
-    figures = [figure for figure in PARTS[part](SIZES) if figure.name.startswith(prefix)]
-    assert figures
-    assert [figure.name for figure in figures if bound_of(figure, bounds()) is None] == []
+def test_encoders_and_decoders_are_near_their_bounds(part: str) -> None:
+    """With generous bounds, because other load of the machine can affect only one side of a ratio."""
+    assert missed(PARTS[part](SIZES), generous=1.7) == []
 
 
 @pytest.mark.slow

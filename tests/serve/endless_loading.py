@@ -19,7 +19,7 @@ def _load(_on_failure: Callable[[], None]) -> tuple[Any, Any]:
     service = Service(ServeSettings(), Texts(no_text, no_text))
     print("made", flush=True)
     threading.Event().wait()
-    raise AssertionError(service)
+    return service, None
 
 
 if __name__ == "__main__":

@@ -35,12 +35,19 @@ def served(temporary: Path, *options: str) -> Iterator[tuple[subprocess.Popen[st
 
     :param temporary: the folder for its temporary files.
     """
-    command = [sys.executable, "-m", "ticdc_producer", "serve", "--port", "0", *options]
+    with _started(temporary, "ticdc_producer", "serve", "--port", "0", *options) as (process, line):
+        yield process, line.removeprefix("listening on ").strip()
+
+
+@contextmanager
+def _started(temporary: Path, module: str, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A program, and the first line that it prints."""
+    command = [sys.executable, "-m", module, *arguments]
     environment = {**os.environ, "TMPDIR": str(temporary)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:
             assert process.stdout is not None
-            yield process, process.stdout.readline().removeprefix("listening on ").strip()
+            yield process, process.stdout.readline()
         finally:
             process.kill()
 
@@ -78,11 +85,8 @@ def _folders(temporary: Path) -> list[Path]:
 
 @pytest.mark.slow  # fast: test_starting.py
 def test_nothing_is_left_of_a_service_that_ends_while_it_loads(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tests.serve.endless_loading"]
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "made\n"
+    with _started(tmp_path, "tests.serve.endless_loading") as (process, line):
+        assert line == "made\n"
         assert len(_folders(tmp_path)) == 1
         process.send_signal(signal.SIGTERM)
         assert process.wait(SECONDS) == 0
