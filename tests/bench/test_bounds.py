@@ -54,7 +54,7 @@ def test_the_plot_shows_every_figure_that_has_a_bound(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("part", ["encoders", "decoders"])
 def test_encoders_and_decoders_are_near_their_bounds(part: str) -> None:
-    """With generous bounds, because other load of the machine can affect only one side of a ratio."""
+    """With generous bounds, because other load of the machine takes its caches from one side of a ratio."""
     assert missed(PARTS[part](SIZES), generous=1.7) == []
 
 

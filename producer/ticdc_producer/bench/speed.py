@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -30,7 +30,7 @@ PASSES = 5
 class EncoderSpeed:
     """The speed of one encoder.
 
-    :param us_per_row: microseconds on one core, of the best pass.
+    :param us_per_row: microseconds of CPU time, of the best pass.
     :param bytes_per_row: bytes of keys and values.
     """
 
@@ -84,10 +84,10 @@ def _encoder_speed(plan: EncodePlan, batches: Sequence[pa.RecordBatch], passes: 
 
 def _encoder_seconds(plan: EncodePlan, batches: Sequence[pa.RecordBatch]) -> float:
     gc.collect()
-    start = perf_counter()
+    start = process_time()
     for _ in PartitionEncoder(plan).messages(batches):
         pass
-    return perf_counter() - start
+    return process_time() - start
 
 
 Reader: TypeAlias = Callable[[bytes, bytes], Iterable[object]]
@@ -95,7 +95,7 @@ Reader: TypeAlias = Callable[[bytes, bytes], Iterable[object]]
 
 @dataclass(frozen=True, kw_only=True)
 class DecoderSpeed:
-    """Microseconds per row on one core, of the best pass.
+    """Microseconds of CPU time per row, of the best pass.
 
     :param plain: the same for the minimal consumer; None if the protocol has none.
     """
@@ -159,7 +159,7 @@ def _decoder_speed(
 
 def _decoder_seconds(pairs: Iterable[tuple[bytes, bytes]], read: Reader) -> float:
     gc.collect()
-    start = perf_counter()
+    start = process_time()
     for key, value in pairs:
         deque(read(key, value), 0)
-    return perf_counter() - start
+    return process_time() - start
